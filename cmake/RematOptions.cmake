@@ -1,0 +1,34 @@
+# Warnings, sanitizers and the helper that every library of the project uses.
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+if(REMAT_SANITIZE)
+  add_compile_options(-fsanitize=${REMAT_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${REMAT_SANITIZE})
+endif()
+
+# remat_add_library(NAME sources... LINK libs...)
+# A static library of the project: the project's headers on its path.
+function(remat_add_library name)
+  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:include>)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+# remat_add_unit_test(NAME sources... LINK libs...)
+# A GoogleTest program in build/test/unit, found and run by ctest.
+function(remat_add_unit_test name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()
