@@ -1,0 +1,40 @@
+//===- RematDialect.h - the remat dialect -----------------------*- C++ -*-===//
+
+#ifndef REMAT_IR_REMATDIALECT_H
+#define REMAT_IR_REMATDIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "remat/IR/RematDialect.h.inc"
+#include "remat/IR/RematEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "remat/IR/RematAttrs.h.inc"
+
+namespace remat {
+
+/// Names of the attributes that the dialect defines; see RematDialect.td.
+inline constexpr llvm::StringLiteral RoleAttrName = "remat.role";
+inline constexpr llvm::StringLiteral NameAttrName = "remat.name";
+inline constexpr llvm::StringLiteral InitAttrName = "remat.init";
+inline constexpr llvm::StringLiteral DataAttrName = "remat.data";
+inline constexpr llvm::StringLiteral BoundAttrName = "remat.bound";
+inline constexpr llvm::StringLiteral DonatedAttrName = "remat.donated";
+inline constexpr llvm::StringLiteral PhaseAttrName = "remat.phase";
+inline constexpr llvm::StringLiteral OriginAttrName = "remat.origin";
+inline constexpr llvm::StringLiteral IdAttrName = "remat.id";
+inline constexpr llvm::StringLiteral OffsetsAttrName = "remat.offsets";
+inline constexpr llvm::StringLiteral WorkspaceAttrName = "remat.workspace";
+inline constexpr llvm::StringLiteral KeepAttrName = "remat.keep";
+inline constexpr llvm::StringLiteral ArenaAttrName = "remat.arena_bytes";
+
+} // namespace remat
+
+#endif // REMAT_IR_REMATDIALECT_H

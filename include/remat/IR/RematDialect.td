@@ -1,0 +1,124 @@
+//===- RematDialect.td - the remat dialect ---------------------*- tablegen -*-===//
+//
+// The dialect, its enums and attributes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_IR_REMATDIALECT_TD
+#define REMAT_IR_REMATDIALECT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/DialectBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Remat_Dialect : Dialect {
+  let name = "remat";
+  let cppNamespace = "::remat";
+  let summary = "Training graphs of neural networks on static tensors";
+  let description = [{
+    A graph is one `func.func` whose arguments and results carry roles
+    (`remat.role`). Its values are ranked tensors of static shape with element
+    type f32, bf16, f16, i32, i64 or i1. Every op is pure; values stay tensors to
+    the end of the pipeline, and memory is an attribute (`remat.offsets`).
+
+    Attributes of function arguments and results:
+
+    | attribute | on | meaning |
+    |---|---|---|
+    | `remat.role` | arguments, results | what the value is for, see `#remat.role` |
+    | `remat.name` | arguments, results | the name that a user knows it by, unique among arguments and among results |
+    | `remat.init` | parameters, states | how to initialise it when no weights are given |
+    | `remat.data` | inputs | `"tokens"` or `"targets"`: filled from a token file |
+    | `remat.bound` | integer inputs | random data is drawn from [0, bound) |
+    | `remat.donated` | arguments | index of the result that takes over this argument's memory |
+
+    Attributes of operations that passes write:
+
+    | attribute | written by | meaning |
+    |---|---|---|
+    | `remat.phase` | differentiate, add-optimizer | `"backward"` or `"optimizer"`; absent in the forward |
+    | `remat.origin` | plan | id of the operation that this one recomputes |
+    | `remat.id` | plan | id of an operation that some other one recomputes |
+    | `remat.offsets` | assign-memory | byte offset of each result in the arena |
+    | `remat.workspace` | assign-memory | byte offset and bytes of the workspace |
+    | `remat.keep` | user | `"must"`, `"never"` or `"prefer"`: whether results are kept for the backward |
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+}
+
+class Remat_EnumAttr<EnumInfo info, string mnemonic>
+    : EnumAttr<Remat_Dialect, info, mnemonic> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Roles of arguments and results
+//===----------------------------------------------------------------------===//
+
+def Remat_Role : I32Enum<"Role", "what a function argument or result is for", [
+    I32EnumCase<"parameter", 0>, I32EnumCase<"input", 1>,
+    I32EnumCase<"state", 2>, I32EnumCase<"seed", 3>, I32EnumCase<"step", 4>,
+    I32EnumCase<"learning_rate", 5>, I32EnumCase<"loss", 6>,
+    I32EnumCase<"output", 7>, I32EnumCase<"gradient", 8>]> {
+  let cppNamespace = "::remat";
+}
+def Remat_RoleAttr : Remat_EnumAttr<Remat_Role, "role"> {
+  let description = [{
+    `parameter`: trained; `input`: given at each step; `state`: kept between
+    steps (optimizer moments); `seed`, `step`: tensor<i64> that random ops read
+    (`step` counts the finished steps); `learning_rate`: tensor<f32>; `loss`,
+    `output`, `gradient`: results.
+  }];
+}
+
+def Remat_InitKind : I32Enum<"InitKind", "how a parameter is initialised", [
+    I32EnumCase<"constant", 0>, I32EnumCase<"normal", 1>,
+    I32EnumCase<"uniform", 2>]> {
+  let cppNamespace = "::remat";
+}
+def Remat_InitAttr : AttrDef<Remat_Dialect, "Init"> {
+  let mnemonic = "init";
+  let summary = "how a parameter or state is initialised";
+  let description = [{
+    `constant`: every element is `value`; `normal`: mean 0, standard deviation
+    `value`; `uniform`: in [-value, value).
+  }];
+  let parameters = (ins EnumParameter<Remat_InitKind>:$kind, "double":$value);
+  let assemblyFormat = "`<` $kind `,` $value `>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Enums of operations
+//===----------------------------------------------------------------------===//
+
+def Remat_Predicate : I32Enum<"Predicate", "how two values are compared", [
+    I32EnumCase<"eq", 0>, I32EnumCase<"ne", 1>, I32EnumCase<"lt", 2>,
+    I32EnumCase<"le", 3>, I32EnumCase<"gt", 4>, I32EnumCase<"ge", 5>]> {
+  let cppNamespace = "::remat";
+}
+def Remat_PredicateAttr : Remat_EnumAttr<Remat_Predicate, "predicate">;
+
+def Remat_Reduction : I32Enum<"Reduction", "how elements are combined", [
+    I32EnumCase<"sum", 0>, I32EnumCase<"mean", 1>, I32EnumCase<"max", 2>]> {
+  let cppNamespace = "::remat";
+}
+def Remat_ReductionAttr : Remat_EnumAttr<Remat_Reduction, "reduction">;
+
+def Remat_Gelu : I32Enum<"Gelu", "which GELU", [
+    I32EnumCase<"erf", 0>, I32EnumCase<"tanh", 1>]> {
+  let cppNamespace = "::remat";
+}
+def Remat_GeluAttr : Remat_EnumAttr<Remat_Gelu, "gelu_kind">;
+
+def Remat_Distribution : I32Enum<"Distribution", "distribution of random numbers", [
+    I32EnumCase<"uniform", 0>, I32EnumCase<"normal", 1>]> {
+  let cppNamespace = "::remat";
+}
+def Remat_DistributionAttr : Remat_EnumAttr<Remat_Distribution, "distribution">;
+
+#endif // REMAT_IR_REMATDIALECT_TD

@@ -1,0 +1,108 @@
+//===- RematInterfaces.td - what each phase asks of an op ------*- tablegen -*-===//
+//
+// One interface for each question of a phase: autodiff, planning, fusion and
+// memory assignment know operations only through these.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_IR_REMATINTERFACES_TD
+#define REMAT_IR_REMATINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Remat_CostOpInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::remat";
+  let description = [{
+    How much arithmetic an operation does. Bytes moved follow from its operand
+    and result types.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Floating-point operations of one execution (a fused multiply-add is two).
+      The default is one for each element of the largest operand or result.
+    }], "double", "getFlops", (ins), "",
+    [{ return ::remat::detail::countElementwiseFlops($_op); }]>];
+}
+
+def Remat_InPlaceOpInterface : OpInterface<"InPlaceOpInterface"> {
+  let cppNamespace = "::remat";
+  let description = [{
+    Which operands' memory a result may take over. The kernels of the operation,
+    on every device, must give the same values when result and operand are the
+    same bytes. Only an operand of the same byte size is ever reused.
+  }];
+  let methods = [
+    InterfaceMethod<"Operand numbers that result number `result` may overwrite.",
+      "::llvm::SmallVector<unsigned>", "getReusableOperands",
+      (ins "unsigned":$result), "",
+      [{ return ::remat::detail::sameShapeOperands($_op, result); }]>];
+}
+
+def Remat_ViewOpInterface : OpInterface<"ViewOpInterface"> {
+  let cppNamespace = "::remat";
+  let description = [{
+    An operation whose only result can be the bytes of operand 0: it needs no
+    memory and no step.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Byte offset of the result within operand 0 if the result is one contiguous
+      run of its bytes, nothing otherwise.
+    }], "::std::optional<int64_t>", "getViewOffset", (ins)>];
+}
+
+def Remat_ScalarOpInterface : OpInterface<"ScalarOpInterface"> {
+  let cppNamespace = "::remat";
+  let description = [{
+    An elementwise operation: each result element is a C expression of the
+    operand elements at the same (broadcast) position.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The expression over `a`, `b`, `c`, ... for operands 0, 1, 2, ... in C++
+      that CUDA accepts. Floating-point operands of any width arrive as `float`
+      and the result is rounded to the result's type; integers as themselves,
+      i1 as `bool`.
+    }], "::std::string", "getScalarExpression", (ins)>];
+}
+
+def Remat_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::remat";
+  let description = [{
+    How gradients flow from an operation's results to its operands.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds the adjoint. `resultGrads` has one gradient a result, null where
+      none flows. `needed[i]` says whether operand i's gradient is wanted.
+      Stores in `operandGrads[i]` (sized and null on entry) that gradient, of
+      operand i's type, or leaves null for zero. Reads as few values of the
+      forward as it can: what is read here must live until the backward.
+    }], "::llvm::LogicalResult", "buildAdjoint",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGrads,
+           "::llvm::ArrayRef<bool>":$needed,
+           "::llvm::MutableArrayRef<::mlir::Value>":$operandGrads)>];
+}
+
+def Remat_RandomOpInterface : OpInterface<"RandomOpInterface"> {
+  let cppNamespace = "::remat";
+  let description = [{
+    An operation that draws random numbers from a counter: Philox 4x32-10
+    (Salmon et al., 2011) keyed by the seed, with the counter made of element
+    block, op id and step. Two executions with equal operands and id give equal
+    numbers.
+  }];
+  let methods = [
+    InterfaceMethod<"The id that keeps its numbers apart from other ops'.",
+      "int64_t", "getRandomId", (ins)>,
+    InterfaceMethod<"Replaces the id.", "void", "setRandomId",
+      (ins "int64_t":$id)>];
+}
+
+// Operations that change the world when they run twice (optimizer updates):
+// never recomputed.
+def Remat_RunsOnce : NativeOpTrait<"RunsOnce"> {
+  let cppNamespace = "::remat";
+}
+
+#endif // REMAT_IR_REMATINTERFACES_TD

@@ -1,0 +1,196 @@
+//===- RematNetworkOps.td - layers and losses ------------------*- tablegen -*-===//
+
+#ifndef REMAT_IR_REMATNETWORKOPS_TD
+#define REMAT_IR_REMATNETWORKOPS_TD
+
+include "remat/IR/RematBase.td"
+
+def Remat_MatmulOp : Remat_Op<"matmul", [
+    Remat_Cost, Remat_Differentiable]> {
+  let summary = "matrix product, batched, with transposes and bias";
+  let description = [{
+    With no transposes, lhs is [batch..., M, K], rhs [batch..., K, N], the result
+    [batch..., M, N]; `transpose_lhs` takes lhs as [batch..., K, M],
+    `transpose_rhs` takes rhs as [batch..., N, K]. Batch dimensions are equal, or
+    one side has none and serves every batch. `bias` is [N] and added to each
+    row. Products are summed in f32 and rounded once to the result's element
+    type, which is the operands' or f32.
+  }];
+  let arguments = (ins Remat_FloatTensor:$lhs, Remat_FloatTensor:$rhs,
+                       Optional<Remat_FloatTensor>:$bias,
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+  let results = (outs Remat_FloatTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`bias` $bias^)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Remat_SoftmaxOp : Remat_Op<"softmax", [
+    SameOperandsAndResultType, Remat_Cost, Remat_InPlace, Remat_Differentiable]> {
+  let summary = "exp(x - max) / sum over the last dimension";
+  let description = [{ Computed in f32. The backward reads the result only. }];
+  let arguments = (ins Remat_FloatTensor:$operand);
+  let results = (outs Remat_FloatTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Remat_SoftmaxBackwardOp : Remat_Op<"softmax_backward", [
+    SameOperandsAndResultType, Remat_Cost, Remat_InPlace]> {
+  let summary = "output * (grad - sum(output * grad)) over the last dimension";
+  let arguments = (ins Remat_FloatTensor:$output, Remat_FloatTensor:$grad);
+  let results = (outs Remat_FloatTensor:$result);
+  let assemblyFormat = "$output `,` $grad attr-dict `:` type($result)";
+}
+
+def Remat_LayerNormOp : Remat_Op<"layer_norm", [
+    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands, Remat_Differentiable]> {
+  let summary = "normalises the last dimension, then scales and shifts";
+  let description = [{
+    y = (x - mean) * rstd * scale + bias with rstd = 1 / sqrt(variance + epsilon),
+    biased variance, in f32 (Ba et al., 2016). x is [rows..., C], scale and bias
+    [C]; mean and rstd are f32 [rows...]. The backward reads x, scale, mean, rstd.
+  }];
+  let arguments = (ins Remat_FloatTensor:$operand, Remat_FloatTensor:$scale,
+                       Remat_FloatTensor:$bias,
+                       DefaultValuedAttr<F64Attr, "1.0e-5">:$epsilon);
+  let results = (outs Remat_FloatTensor:$result, Remat_F32Tensor:$mean,
+                      Remat_F32Tensor:$rstd);
+  let assemblyFormat = [{
+    $operand `,` $scale `,` $bias attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Remat_LayerNormBackwardOp : Remat_Op<"layer_norm_backward", [
+    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands]> {
+  let summary = "gradients of layer_norm: of operand, scale and bias";
+  let description = [{
+    The gradient of the operand has the operand's type, those of scale and bias
+    the type of scale.
+  }];
+  let arguments = (ins Remat_FloatTensor:$grad, Remat_FloatTensor:$operand,
+                       Remat_FloatTensor:$scale, Remat_F32Tensor:$mean,
+                       Remat_F32Tensor:$rstd);
+  let results = (outs Remat_FloatTensor:$operandGrad, Remat_FloatTensor:$scaleGrad,
+                      Remat_FloatTensor:$biasGrad);
+  let assemblyFormat = [{
+    $grad `,` $operand `,` $scale `,` $mean `,` $rstd attr-dict `:`
+    functional-type(operands, results)
+  }];
+}
+
+def Remat_AttentionOp : Remat_Op<"attention", [
+    AttrSizedOperandSegments, Remat_InferType, Remat_Cost, Remat_Differentiable,
+    DeclareOpInterfaceMethods<Remat_RandomOpInterface>]> {
+  let summary = "scaled dot-product attention";
+  let description = [{
+    Either one packed operand [B, T, 3, H, D], or query [B, T, H, D], key and
+    value [B, S, H, D]. The result is [B, T, H, D]; the second one the f32
+    log-sum-exp of the scaled (masked) scores, [B, H, T], that the backward
+    reads beside the operands and the result. `causal`: query t sees keys s <= t.
+    `mask`, broadcast to [B, H, T, S]: i1, true where the key is seen, or float,
+    added to the scores; not differentiable. `scale` defaults to 1 / sqrt(D).
+    `dropout_p` drops probabilities after the softmax, element
+    ((b * H + h) * T + t) * S + s of the stream `id`, and then needs seed and
+    step. A query that sees no key gives 0 and a log-sum-exp of minus infinity.
+  }];
+  let arguments = (ins Variadic<Remat_FloatTensor>:$qkv, Optional<Remat_Tensor>:$mask,
+                       Optional<Remat_I64Scalar>:$seed, Optional<Remat_I64Scalar>:$step,
+                       UnitAttr:$causal, OptionalAttr<F64Attr>:$scale,
+                       DefaultValuedAttr<F64Attr, "0.0">:$dropout_p,
+                       DefaultValuedAttr<I64Attr, "0">:$id);
+  let results = (outs Remat_FloatTensor:$result, Remat_F32Tensor:$lse);
+  let assemblyFormat = [{
+    $qkv (`mask` $mask^)? (`random` $seed^ `,` $step)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Remat_AttentionBackwardOp : Remat_Op<"attention_backward", [
+    AttrSizedOperandSegments, Remat_Cost,
+    DeclareOpInterfaceMethods<Remat_RandomOpInterface>]> {
+  let summary = "gradients of attention with respect to the packed operand or to query, key, value";
+  let arguments = (ins Remat_FloatTensor:$grad, Variadic<Remat_FloatTensor>:$qkv,
+                       Remat_FloatTensor:$output, Remat_F32Tensor:$lse,
+                       Optional<Remat_Tensor>:$mask, Optional<Remat_I64Scalar>:$seed,
+                       Optional<Remat_I64Scalar>:$step, UnitAttr:$causal,
+                       OptionalAttr<F64Attr>:$scale,
+                       DefaultValuedAttr<F64Attr, "0.0">:$dropout_p,
+                       DefaultValuedAttr<I64Attr, "0">:$id);
+  let results = (outs Variadic<Remat_FloatTensor>:$qkvGrads);
+  let assemblyFormat = [{
+    $grad `qkv` $qkv `output` $output `,` $lse (`mask` $mask^)?
+    (`random` $seed^ `,` $step)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Remat_EmbeddingOp : Remat_Op<"embedding", [
+    Remat_InferType, Remat_ElementwiseCost, Remat_Differentiable]> {
+  let summary = "rows of a table";
+  let description = [{
+    ids [rows...] into table [V, C] gives [rows..., C]. An id outside [0, V) is an
+    error when the step runs on the host and gives zeros on a GPU.
+  }];
+  let arguments = (ins Remat_IntTensor:$ids, Remat_FloatTensor:$table);
+  let results = (outs Remat_FloatTensor:$result);
+  let assemblyFormat = [{
+    $ids `,` $table attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Remat_EmbeddingBackwardOp : Remat_Op<"embedding_backward", [Remat_ElementwiseCost]> {
+  let summary = "sums gradient rows into the table rows that they came from";
+  let description = [{
+    The sum for each row runs in f32 in the order of the ids: it is the same at
+    every run. Rows that no id names are zero.
+  }];
+  let arguments = (ins Remat_IntTensor:$ids, Remat_FloatTensor:$grad);
+  let results = (outs Remat_FloatTensor:$tableGrad);
+  let assemblyFormat = [{
+    $ids `,` $grad attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Remat_CrossEntropyOp : Remat_Op<"cross_entropy", [
+    Remat_InferType, Remat_Cost, Remat_Differentiable]> {
+  let summary = "mean negative log-likelihood of targets under softmax(logits)";
+  let description = [{
+    logits [rows..., V], targets [rows...] of i32 or i64. Rows whose target is
+    `ignore_index` count neither in the sum nor in the mean; if all are ignored
+    the loss is 0. The second result is the f32 log-sum-exp of each row.
+  }];
+  let arguments = (ins Remat_FloatTensor:$logits, Remat_IntTensor:$targets,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs Remat_F32Scalar:$loss, Remat_F32Tensor:$lse);
+  let assemblyFormat = [{
+    $logits `,` $targets attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Remat_CrossEntropyBackwardOp : Remat_Op<"cross_entropy_backward", [
+    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands]> {
+  let summary = "(softmax(logits) - one_hot(targets)) * grad / counted rows, in place of the logits";
+  let arguments = (ins Remat_F32Scalar:$grad, Remat_FloatTensor:$logits,
+                       Remat_IntTensor:$targets, Remat_F32Tensor:$lse,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs Remat_FloatTensor:$logitsGrad);
+  let assemblyFormat = [{
+    $grad `,` $logits `,` $targets `,` $lse attr-dict `:`
+    functional-type(operands, results)
+  }];
+}
+
+def Remat_MseOp : Remat_Op<"mse", [Remat_Cost, Remat_InferType, Remat_Differentiable]> {
+  let summary = "mean of (x - y)^2 over all elements, in f32";
+  let arguments = (ins Remat_FloatTensor:$prediction, Remat_FloatTensor:$target);
+  let results = (outs Remat_F32Scalar:$loss);
+  let assemblyFormat = [{
+    $prediction `,` $target attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+#endif // REMAT_IR_REMATNETWORKOPS_TD

@@ -1,0 +1,100 @@
+//===- RematTrainingOps.td - optimizers and kernel groups ------*- tablegen -*-===//
+
+#ifndef REMAT_IR_REMATTRAININGOPS_TD
+#define REMAT_IR_REMATTRAININGOPS_TD
+
+include "remat/IR/RematBase.td"
+
+//===----------------------------------------------------------------------===//
+// Optimizers. Arithmetic is f32; parameters and states are updated in place.
+//===----------------------------------------------------------------------===//
+
+def Remat_SgdOp : Remat_Op<"sgd", [
+    AttrSizedOperandSegments, Remat_ElementwiseCost, Remat_RunsOnce,
+    Remat_InPlaceFromOperands]> {
+  let summary = "stochastic gradient descent";
+  let description = [{
+    g = grad * grad_scale + weight_decay * p; with momentum: b = momentum * b + g
+    (the buffer begins at zero), p - rate * b; without: p - rate * g. The second
+    result is there exactly when the buffer is.
+  }];
+  let arguments = (ins Remat_FloatTensor:$parameter, Remat_FloatTensor:$grad,
+                       Optional<Remat_F32Tensor>:$buffer, Remat_F32Scalar:$rate,
+                       Optional<Remat_F32Scalar>:$grad_scale,
+                       DefaultValuedAttr<F64Attr, "0.0">:$momentum,
+                       DefaultValuedAttr<F64Attr, "0.0">:$weight_decay);
+  let results = (outs Remat_FloatTensor:$newParameter,
+                      Optional<Remat_F32Tensor>:$newBuffer);
+  let assemblyFormat = [{
+    $parameter `,` $grad (`buffer` $buffer^)? `rate` $rate (`scale` $grad_scale^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Remat_AdamWOp : Remat_Op<"adamw", [
+    Remat_Cost, Remat_RunsOnce, Remat_InferType, Remat_InPlaceFromOperands]> {
+  let summary = "Adam with decoupled weight decay (Loshchilov and Hutter, 2019)";
+  let description = [{
+    t = step + 1, g = grad * grad_scale; m = beta1 m + (1 - beta1) g;
+    v = beta2 v + (1 - beta2) g^2; p -= rate * weight_decay * p;
+    p -= rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
+    m and v are f32 of the parameter's shape; grad has its shape and any float type.
+  }];
+  let arguments = (ins Remat_FloatTensor:$parameter, Remat_FloatTensor:$grad,
+                       Remat_F32Tensor:$moment1, Remat_F32Tensor:$moment2,
+                       Remat_F32Scalar:$rate, Remat_I64Scalar:$step,
+                       Optional<Remat_F32Scalar>:$grad_scale,
+                       DefaultValuedAttr<F64Attr, "0.9">:$beta1,
+                       DefaultValuedAttr<F64Attr, "0.999">:$beta2,
+                       DefaultValuedAttr<F64Attr, "1.0e-8">:$epsilon,
+                       DefaultValuedAttr<F64Attr, "0.01">:$weight_decay);
+  let results = (outs Remat_FloatTensor:$newParameter, Remat_F32Tensor:$newMoment1,
+                      Remat_F32Tensor:$newMoment2);
+  let assemblyFormat = [{
+    $parameter `,` $grad `moments` $moment1 `,` $moment2 `rate` $rate `step` $step
+    (`scale` $grad_scale^)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Remat_GlobalNormOp : Remat_Op<"global_norm", [Remat_ElementwiseCost]> {
+  let summary = "square root of the sum of squares of all elements of all operands, in f32";
+  let description = [{
+    With `remat.min(1, max_norm / (norm + 1e-6))` it gives the factor of gradient
+    clipping by global norm (Pascanu et al., 2013).
+  }];
+  let arguments = (ins Variadic<Remat_FloatTensor>:$operands);
+  let results = (outs Remat_F32Scalar:$norm);
+  let assemblyFormat = "$operands attr-dict `:` functional-type(operands, results)";
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel groups
+//===----------------------------------------------------------------------===//
+
+def Remat_KernelOp : Remat_Op<"kernel", [
+    IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">,
+    Remat_Cost, Remat_InPlaceFromOperands]> {
+  let summary = "operations that run as one kernel";
+  let description = [{
+    Made by `remat-fuse`. The block's arguments are the operands; its values stay
+    in registers. The yielded values are the results. All operations inside are
+    elementwise (ScalarOpInterface, dropout, random, broadcast, splat constants)
+    over one common shape, or, with a row reduction inside, over rows of it.
+  }];
+  let arguments = (ins Variadic<Remat_Tensor>:$inputs);
+  let results = (outs Variadic<Remat_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Remat_YieldOp : Remat_Op<"yield", [
+    ReturnLike, Terminator, ParentOneOf<["KernelOp"]>]> {
+  let summary = "ends a kernel group and names its results";
+  let arguments = (ins Variadic<Remat_Tensor>:$operands);
+  let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ /* an empty yield */ }]>];
+}
+
+#endif // REMAT_IR_REMATTRAININGOPS_TD

@@ -1,0 +1,33 @@
+//===- TypeUtils.h - shapes, bytes and broadcasting -------------*- C++ -*-===//
+//
+// What every layer asks of tensor types. Byte products are checked: a type
+// whose size does not fit int64_t gives nothing and is refused by the verifier
+// of the operation or function that names it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_IR_TYPEUTILS_H
+#define REMAT_IR_TYPEUTILS_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include <cstdint>
+#include <optional>
+
+namespace remat {
+
+/// Bytes of one element: i1 takes one byte, others their width.
+int64_t getElementBytes(mlir::Type ElementType);
+
+/// Number of elements, or nothing if it does not fit int64_t.
+std::optional<int64_t> getNumElements(llvm::ArrayRef<int64_t> Shape);
+
+/// Bytes of a static tensor in row-major order, or nothing on overflow.
+std::optional<int64_t> getByteSize(mlir::Type TensorType);
+
+/// NumPy's broadcast of two shapes, or nothing if they do not match.
+std::optional<llvm::SmallVector<int64_t>>
+broadcastShapes(llvm::ArrayRef<int64_t> Lhs, llvm::ArrayRef<int64_t> Rhs);
+
+} // namespace remat
+
+#endif // REMAT_IR_TYPEUTILS_H
