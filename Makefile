@@ -1,0 +1,47 @@
+# make build   install what is missing, then build the tools into build/bin
+# make demo    build, then train a small GPT on the host in half its memory
+# make test    build, then run every test (what .ci/run calls)
+# make asan    every native test under address and undefined-behaviour sanitizers
+# make static  tools that need libc only, in build-static/bin, to carry to a GPU machine
+# make format  clang-format on every source; make tidy: clang-tidy
+
+.PHONY: build demo test asan static format tidy docs clean
+.DEFAULT_GOAL := build
+
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+
+build:
+	@scripts/setup.sh build
+	@mkdir -p build && { cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; }
+	@cmake --build --preset release
+
+demo: build
+	@bash scripts/demo.sh
+
+test:
+	@scripts/setup.sh test
+	@bash scripts/test.sh
+
+asan:
+	@scripts/setup.sh test
+	@bash scripts/test.sh asan
+
+static:
+	@scripts/setup.sh test
+	@cmake --preset static >/dev/null
+	@cmake --build --preset static
+
+format:
+	@git ls-files '*.h' '*.cpp' | xargs clang-format-22 -i
+
+tidy:
+	@scripts/setup.sh test
+	@cmake --preset release >/dev/null
+	@git ls-files '*.cpp' | grep -v '^test/' | xargs -P"$$(nproc)" -n4 clang-tidy-22 -p build --quiet
+
+docs: build
+	@bash scripts/generate-docs.sh
+
+clean:
+	rm -rf build build-asan build-static

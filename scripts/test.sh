@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Builds and runs the tests: unit tests (ctest), lit, Python.
+#
+# usage: scripts/test.sh [release|asan]
+#   release   everything, in build/
+#   asan      the native tests again under sanitizers, in build-asan/
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=${1:-release}
+build=build
+[ "$preset" = release ] || build=build-$preset
+jobs=$(nproc)
+
+mkdir -p "$build"
+cmake --preset "$preset" >"$build/configure.log" 2>&1 || { cat "$build/configure.log"; exit 1; }
+cmake --build --preset "$preset"
+
+# MLIR's own containers come from a library that was built without sanitizers.
+export ASAN_OPTIONS=detect_container_overflow=0:detect_leaks=0:allocator_may_return_null=1
+export UBSAN_OPTIONS=print_stacktrace=1
+
+ctest --test-dir "$build" --output-on-failure -j "$jobs"
+.venv/bin/python /usr/lib/llvm-22/bin/lit -sv -j "$jobs" "$build/test"
+if [ "$preset" = release ]; then
+  REMAT_BIN=$PWD/build/bin .venv/bin/python -m pytest -q test/Python
+fi
