@@ -1,0 +1,54 @@
+//===- Program.h - from a planned graph to a program ------------*- C++ -*-===//
+//
+// The last step of the pipeline: writes what the runtime runs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TARGET_PROGRAM_H
+#define REMAT_TARGET_PROGRAM_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace remat {
+
+class TargetModel;
+
+/// What the compiler promises about a program; stored in it as it stands.
+struct PlanNumbers {
+  std::string Strategy;
+  int64_t BudgetBytes = -1; ///< -1: unlimited
+  int64_t UnplannedPeakBytes = 0, PredictedPeakBytes = 0;
+  int64_t SmallestFeasibleBytes = 0;
+  double PredictedOverhead = 0, PredictedMs = 0;
+  int32_t RecomputedOps = 0;
+};
+
+struct EmitOptions {
+  std::string Device = "host"; ///< "host" or "cuda"
+  std::string Arch;            ///< "sm_90", ... for "cuda"
+  bool CompileKernels = true;  ///< for "cuda": run NVRTC; false: text only
+  /// Names the kernel choice of each step; may be null.
+  const TargetModel *Model = nullptr;
+  PlanNumbers Plan;
+};
+
+/// Writes the graph `Func`, whose memory is assigned (`remat.offsets` on every
+/// op, `remat.offset` on every argument, `remat.arena_bytes`), as a program in
+/// the format of runtime/Program/Program.fbs. Emits a diagnostic and fails if
+/// memory is not assigned or a kernel does not compile.
+mlir::LogicalResult emitProgram(mlir::func::FuncOp Func,
+                                const EmitOptions &Options,
+                                std::vector<uint8_t> &Program);
+
+/// Verifies `Bytes`, which are not trusted, and prints the program as text.
+/// Returns false, with the reason in `Error`, if they are no program.
+bool printProgram(llvm::ArrayRef<uint8_t> Bytes, llvm::raw_ostream &OS,
+                  std::string &Error);
+
+} // namespace remat
+
+#endif // REMAT_TARGET_PROGRAM_H
