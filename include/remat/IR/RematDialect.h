@@ -31,7 +31,9 @@ inline constexpr llvm::StringLiteral PhaseAttrName = "remat.phase";
 inline constexpr llvm::StringLiteral OriginAttrName = "remat.origin";
 inline constexpr llvm::StringLiteral IdAttrName = "remat.id";
 inline constexpr llvm::StringLiteral OffsetsAttrName = "remat.offsets";
+inline constexpr llvm::StringLiteral OffsetAttrName = "remat.offset";
 inline constexpr llvm::StringLiteral WorkspaceAttrName = "remat.workspace";
+inline constexpr llvm::StringLiteral ChoiceAttrName = "remat.choice";
 inline constexpr llvm::StringLiteral KeepAttrName = "remat.keep";
 inline constexpr llvm::StringLiteral ArenaAttrName = "remat.arena_bytes";
 

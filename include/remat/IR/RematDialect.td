@@ -31,6 +31,8 @@ def Remat_Dialect : Dialect {
     | `remat.data` | inputs | `"tokens"` or `"targets"`: filled from a token file |
     | `remat.bound` | integer inputs | random data is drawn from [0, bound) |
     | `remat.donated` | arguments | index of the result that takes over this argument's memory |
+    | `remat.offset` | arguments | byte offset in the arena, written by assign-memory |
+    | `remat.arena_bytes` | the function | size of the arena, written by assign-memory |
 
     Attributes of operations that passes write:
 
@@ -41,6 +43,7 @@ def Remat_Dialect : Dialect {
     | `remat.id` | plan | id of an operation that some other one recomputes |
     | `remat.offsets` | assign-memory | byte offset of each result in the arena |
     | `remat.workspace` | assign-memory | byte offset and bytes of the workspace |
+    | `remat.choice` | plan | name of the kernel that runs the operation, where there are several |
     | `remat.keep` | user | `"must"`, `"never"` or `"prefer"`: whether results are kept for the backward |
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
