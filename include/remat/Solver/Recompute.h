@@ -1,0 +1,111 @@
+//===- Recompute.h - Plans that fit a budget, with proof ------------------===//
+#ifndef REMAT_SOLVER_RECOMPUTE_H
+#define REMAT_SOLVER_RECOMPUTE_H
+
+#include "remat/Solver/Problem.h"
+
+#include <atomic>
+#include <functional>
+
+namespace remat::solver {
+
+enum class Strategy : uint8_t {
+  None,    ///< the base order, nothing recomputed
+  Sqrt,    ///< segments of equal activation bytes (Chen et al., 2016)
+  Greedy,  ///< drop the value with the least time per byte until it fits
+  MinCut,  ///< one min-cut between forward and backward, as torch.compile
+  Optimal, ///< exact, small problems, needs an ILP solver at run time
+  Search,  ///< the default: seeds, local search, orders, bounds
+};
+
+std::string_view nameOf(Strategy S);
+std::optional<Strategy> strategyOf(std::string_view Name);
+
+struct Progress {
+  double Seconds = 0;
+  /// Time of the best feasible plan so far; negative while there is none.
+  double Incumbent = -1;
+  /// Proven lower bound on the time of any plan within the budget.
+  double Bound = 0;
+};
+
+struct SolveOptions {
+  Strategy Method = Strategy::Search;
+  /// Bytes for everything: residents, values, workspaces.
+  int64_t Budget = 0;
+  /// How much work `search` does: a count, not a clock. 1 is the default
+  /// effort, each step doubles the local search. 0 only looks at the seeds.
+  int32_t Effort = 1;
+  /// Seconds; 0 is no limit. With a limit the plan may depend on the machine.
+  double TimeLimit = 0;
+  uint64_t Seed = 0;
+  /// Also look for the smallest feasible budget (costs about one more solve).
+  bool FindMinBudget = false;
+  /// When it becomes true the incumbent is returned.
+  const std::atomic<bool> *Interrupt = nullptr;
+  std::function<void(const Progress &)> OnProgress;
+};
+
+/// Over which plans a bound is proven.
+enum class Space : uint8_t {
+  AnyOrder,  ///< every plan that `verify` accepts
+  BaseOrder, ///< plans whose first instances stand in the base order
+};
+
+struct Certificate {
+  double Time = 0;
+  /// Every op once, fastest choices.
+  double BaseTime = 0;
+  /// Time / BaseTime - 1.
+  double Overhead = 0;
+  int64_t Peak = 0;
+  /// Proven lower bound on the time, and where it holds.
+  double LowerBound = 0;
+  Space ProvenOver = Space::AnyOrder;
+  /// (Time - LowerBound) / BaseTime.
+  double Gap = 0;
+  /// The smallest budget for which a plan is known, and the proven least one.
+  /// `solve` at exactly `MinBudget` with the same effort and seed succeeds;
+  /// one byte below it refuses. Found only with `FindMinBudget`, else the peak.
+  int64_t MinBudget = 0;
+  int64_t MinBudgetBound = 0;
+  double Seconds = 0;
+  uint64_t Seed = 0;
+};
+
+/// Why no plan was found.
+struct Refusal {
+  std::string Message;
+  /// The op that needs most, and the values that must count there.
+  OpId At = None;
+  std::vector<ValueId> Values;
+  /// Bytes needed at `At`.
+  int64_t Needed = 0;
+  /// True when no plan at all can fit; false when none was found.
+  bool Proven = false;
+};
+
+struct SolveResult {
+  bool Feasible = false;
+  /// The best plan. When infeasible: the plan with the lowest peak found.
+  Plan Best;
+  Certificate Proof;
+  Refusal Reason;
+};
+
+/// Finds a plan within the budget. A malformed problem gives an infeasible
+/// result whose reason is the message of `check`.
+SolveResult solve(const Problem &P, const SolveOptions &Options);
+
+/// The least bytes that any plan needs: at each op its inputs, outputs and
+/// leanest workspace stand together. Proven for every order.
+struct Floor {
+  int64_t Bytes = 0;
+  OpId At = None;
+  std::vector<ValueId> Values;
+};
+Floor floorOf(const Problem &P);
+
+} // namespace remat::solver
+
+#endif // REMAT_SOLVER_RECOMPUTE_H

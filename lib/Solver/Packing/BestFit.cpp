@@ -1,0 +1,160 @@
+//===- BestFit.cpp - Offsets by best fit in several orders ----------------===//
+#include "Pack.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace remat::solver;
+
+int64_t remat::solver::alignUp(int64_t N, int64_t Alignment) {
+  return (N + Alignment - 1) / Alignment * Alignment;
+}
+
+namespace {
+
+struct Span {
+  int64_t From, To;
+};
+
+/// Buffers already placed, by where they start in time, so that those which
+/// overlap a new one are found without looking at all of them: a bucket holds
+/// every placed buffer alive in its slice of time.
+class Shelf {
+public:
+  Shelf(const std::vector<Buffer> &Buffers) : Buffers(Buffers) {
+    Low = INT64_MAX;
+    int64_t High = INT64_MIN;
+    for (const Buffer &B : Buffers) {
+      Low = std::min(Low, B.Lower);
+      High = std::max(High, B.Upper);
+    }
+    int64_t Count = std::clamp<int64_t>(int64_t(Buffers.size()) / 16, 1, 4096);
+    Width = std::max<int64_t>(1, (High - Low) / Count + 1);
+    Buckets.resize(Count);
+    Seen.assign(Buffers.size(), -1);
+  }
+
+  void add(int32_t I, int64_t Offset) {
+    for (int64_t K = bucket(Buffers[I].Lower);
+         K <= bucket(Buffers[I].Upper - 1); ++K)
+      Buckets[K].push_back({I, Offset});
+  }
+
+  /// Offset ranges taken while the buffer lives, sorted.
+  const std::vector<Span> &taken(int32_t I) {
+    Out.clear();
+    const Buffer &B = Buffers[I];
+    for (int64_t K = bucket(B.Lower); K <= bucket(B.Upper - 1); ++K)
+      for (auto [J, Offset] : Buckets[K]) {
+        const Buffer &C = Buffers[J];
+        if (Seen[J] == I || C.Lower >= B.Upper || C.Upper <= B.Lower)
+          continue;
+        Seen[J] = I;
+        Out.push_back({Offset, Offset + C.Size});
+      }
+    std::sort(Out.begin(), Out.end(),
+              [](const Span &A, const Span &B) { return A.From < B.From; });
+    return Out;
+  }
+
+private:
+  const std::vector<Buffer> &Buffers;
+  int64_t Low, Width;
+  std::vector<std::vector<std::pair<int32_t, int64_t>>> Buckets;
+  std::vector<int32_t> Seen;
+  std::vector<Span> Out;
+
+  int64_t bucket(int64_t Time) const { return (Time - Low) / Width; }
+};
+
+/// The tightest gap that holds the buffer, else the end; of equal ones the
+/// lowest.
+int64_t bestGap(const std::vector<Span> &Taken, const Buffer &B) {
+  int64_t Best = -1, BestRoom = INT64_MAX, Top = 0;
+  for (const Span &S : Taken) {
+    int64_t Start = alignUp(Top, B.Alignment);
+    int64_t Room = S.From - Top;
+    if (S.From - Start >= B.Size && Room < BestRoom) {
+      Best = Start;
+      BestRoom = Room;
+    }
+    Top = std::max(Top, S.To);
+  }
+  return Best >= 0 ? Best : alignUp(Top, B.Alignment);
+}
+
+int64_t firstGap(const std::vector<Span> &Taken, const Buffer &B) {
+  int64_t Top = 0;
+  for (const Span &S : Taken) {
+    int64_t Start = alignUp(Top, B.Alignment);
+    if (S.From - Start >= B.Size)
+      return Start;
+    Top = std::max(Top, S.To);
+  }
+  return alignUp(Top, B.Alignment);
+}
+
+} // namespace
+
+Placement remat::solver::placeInOrder(const std::vector<Buffer> &Buffers,
+                                      const std::vector<int32_t> &Order,
+                                      bool Tightest) {
+  Placement R;
+  R.Offsets.assign(Buffers.size(), 0);
+  Shelf Placed(Buffers);
+  auto put = [&](int32_t I, int64_t Offset) {
+    R.Offsets[I] = Offset;
+    R.Height = std::max(R.Height, Offset + Buffers[I].Size);
+    if (Buffers[I].Size > 0)
+      Placed.add(I, Offset);
+  };
+  for (int32_t I : Order)
+    if (Buffers[I].Fixed)
+      put(I, *Buffers[I].Fixed);
+  for (int32_t I : Order)
+    if (!Buffers[I].Fixed) {
+      const std::vector<Span> &Taken = Placed.taken(I);
+      put(I, Buffers[I].Size == 0 ? 0
+             : Tightest           ? bestGap(Taken, Buffers[I])
+                                  : firstGap(Taken, Buffers[I]));
+    }
+  return R;
+}
+
+std::vector<std::vector<int32_t>>
+remat::solver::bestFitOrders(const std::vector<Buffer> &Buffers) {
+  std::vector<int32_t> Ids(Buffers.size());
+  std::iota(Ids.begin(), Ids.end(), 0);
+  auto sorted = [&](auto Key) {
+    std::vector<int32_t> Order = Ids;
+    std::sort(Order.begin(), Order.end(), [&](int32_t A, int32_t B) {
+      auto X = Key(Buffers[A]), Y = Key(Buffers[B]);
+      return X != Y ? X > Y : A < B;
+    });
+    return Order;
+  };
+  auto length = [](const Buffer &B) { return double(B.Upper - B.Lower); };
+  return {
+      sorted([&](const Buffer &B) { return double(B.Size); }),
+      sorted([&](const Buffer &B) { return double(B.Size) * length(B); }),
+      sorted([&](const Buffer &B) { return length(B); }),
+      sorted([&](const Buffer &B) { return -double(B.Lower); }),
+      sorted([&](const Buffer &B) { return double(B.Upper); }),
+  };
+}
+
+Placement remat::solver::bestFit(const std::vector<Buffer> &Buffers,
+                                 int64_t Target) {
+  Placement Best;
+  bool First = true;
+  for (const std::vector<int32_t> &Order : bestFitOrders(Buffers))
+    for (bool Tightest : {true, false}) {
+      Placement P = placeInOrder(Buffers, Order, Tightest);
+      if (First || P.Height < Best.Height)
+        Best = std::move(P);
+      First = false;
+      if (Best.Height <= Target)
+        return Best;
+    }
+  return Best;
+}

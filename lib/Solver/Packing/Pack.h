@@ -1,0 +1,29 @@
+//===- Pack.h - Parts of the packing solver -------------------------------===//
+#ifndef REMAT_LIB_SOLVER_PACK_H
+#define REMAT_LIB_SOLVER_PACK_H
+
+#include "remat/Solver/Packing.h"
+
+namespace remat::solver {
+
+int64_t alignUp(int64_t N, int64_t Alignment);
+
+struct Placement {
+  std::vector<int64_t> Offsets;
+  int64_t Height = 0;
+};
+
+/// Places buffers one after another; fixed ones first, at their offsets.
+Placement placeInOrder(const std::vector<Buffer> &Buffers,
+                       const std::vector<int32_t> &Order, bool Tightest);
+
+/// Permutations worth trying: by size, area, length, start, end.
+std::vector<std::vector<int32_t>>
+bestFitOrders(const std::vector<Buffer> &Buffers);
+
+/// The lowest of all orders; stops at the first that is at most Target.
+Placement bestFit(const std::vector<Buffer> &Buffers, int64_t Target);
+
+} // namespace remat::solver
+
+#endif // REMAT_LIB_SOLVER_PACK_H

@@ -1,0 +1,109 @@
+//===- Baselines.cpp - None, sqrt, greedy and one min-cut -----------------===//
+#include "Cut.h"
+#include "Strategies.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace remat::solver;
+
+bool Incumbent::offer(Plan S) {
+  chooseKernels(M, S, Budget);
+  Measure X = measure(M, S);
+  bool Fits = X.Peak <= Budget;
+  bool Better = !Has || (Fits != feasible()  ? Fits
+                         : !Fits             ? X.Peak < Of.Peak
+                         : X.Time != Of.Time ? X.Time < Of.Time
+                                             : X.Peak < Of.Peak);
+  if (!Better)
+    return false;
+  Has = true;
+  Of = X;
+  Best = std::move(S);
+  return true;
+}
+
+Plan remat::solver::solveNone(const Model &M, int64_t Budget) {
+  Plan S = basePlan(M.P);
+  chooseKernels(M, S, Budget);
+  return S;
+}
+
+/// Cuts the ops up to the turn into segments of equal activation bytes and
+/// keeps only what crosses between segments (Chen et al., "Training Deep Nets
+/// with Sublinear Memory Cost", 2016). Tries every number of segments up to
+/// twice the square root.
+Plan remat::solver::solveSqrt(const Model &M, int64_t Budget) {
+  Incumbent Best(M, Budget);
+  Best.offer(basePlan(M.P));
+  std::vector<OpId> Order = baseOrder(M);
+  std::vector<int64_t> Before(M.numOps() + 1, 0);
+  for (OpId O = 0; O < M.numOps(); ++O) {
+    Before[O + 1] = Before[O];
+    for (ValueId V : M.P.Ops[O].Outputs)
+      if (M.heads(V))
+        Before[O + 1] += M.P.Values[V].Bytes;
+  }
+  int64_t Total = M.Turn == None ? 0 : Before[M.Turn + 1];
+  int Most = int(2 * std::sqrt(double(M.Turn + 1))) + 1;
+  for (int K = 1; K <= Most && Total > 0; ++K) {
+    auto Segment = [&](OpId O) {
+      return int(double(Before[O]) / double(Total) * K);
+    };
+    std::vector<bool> Dropped(M.numValues(), true);
+    for (ValueId V = 0; V < M.numValues(); ++V)
+      for (OpId R : M.Readers[V])
+        if (OpId O = M.P.Values[V].Producer;
+            O != None && R <= M.Turn && Segment(R) != Segment(O))
+          Dropped[M.Class[V]] = false;
+    Best.offer(emitDropped(M, Order, M.Turn, Dropped));
+  }
+  return Best.plan();
+}
+
+Plan remat::solver::solveMinCut(const Model &M, int64_t Budget) {
+  Incumbent Best(M, Budget);
+  Best.offer(basePlan(M.P));
+  if (M.Turn == None)
+    return Best.plan();
+  std::vector<OpId> Order = baseOrder(M);
+  MomentCut Cut(M, M.Turn, /*AnyOrder=*/false);
+  for (const MomentCut::Point &X : Cut.frontier(40, true))
+    Best.offer(emitDropped(M, Order, M.Turn, X.Dropped));
+  return Best.plan();
+}
+
+/// Drops one class after another, the least recomputation time per byte first,
+/// until the plan fits. The time of a class includes the ops that must run
+/// again because their outputs are already dropped.
+Plan remat::solver::solveGreedy(const Model &M, int64_t Budget,
+                                const Deadline &D) {
+  Incumbent Best(M, Budget);
+  Best.offer(basePlan(M.P));
+  if (M.Turn == None)
+    return Best.plan();
+  std::vector<OpId> Order = baseOrder(M);
+  std::vector<bool> Dropped(M.numValues(), false);
+  struct Candidate {
+    ValueId Class;
+    double Ratio;
+  };
+  std::vector<Candidate> All;
+  for (ValueId V = 0; V < M.numValues(); ++V) {
+    OpId O = M.P.Values[V].Producer;
+    if (M.heads(V) && O != None && O <= M.Turn && M.Again[O] &&
+        M.P.Values[V].Bytes > 0)
+      All.push_back({V, M.Time[O] / double(M.P.Values[V].Bytes)});
+  }
+  std::sort(All.begin(), All.end(), [](const Candidate &A, const Candidate &B) {
+    return A.Ratio != B.Ratio ? A.Ratio < B.Ratio : A.Class < B.Class;
+  });
+  // Plans are simulated at every 1/256 of the candidates: enough to stop close.
+  size_t Stride = std::max<size_t>(1, All.size() / 256);
+  for (size_t I = 0; I < All.size() && !Best.feasible() && !D.passed(); ++I) {
+    Dropped[All[I].Class] = true;
+    if ((I + 1) % Stride == 0 || I + 1 == All.size())
+      Best.offer(emitDropped(M, Order, M.Turn, Dropped));
+  }
+  return Best.plan();
+}

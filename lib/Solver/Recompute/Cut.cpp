@@ -1,0 +1,199 @@
+//===- Cut.cpp - The parametric min-cut at one op -------------------------===//
+#include "Cut.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace remat::solver;
+
+namespace {
+enum : int8_t { Apart, Before, After };
+}
+
+std::vector<int8_t> MomentCut::sides(OpId At, bool AnyOrder) const {
+  const Problem &P = M.P;
+  std::vector<int8_t> Side(M.numOps(), Apart);
+  if (!AnyOrder) {
+    for (OpId O = 0; O < M.numOps(); ++O)
+      Side[O] = O <= At ? Before : After;
+    return Side;
+  }
+  Side[At] = Before;
+  for (OpId O = At; O >= 0; --O)
+    if (Side[O] == Before)
+      for (ValueId V : P.Ops[O].Inputs)
+        if (P.Values[V].Producer != None)
+          Side[P.Values[V].Producer] = Before;
+  std::vector<bool> Reached(M.numValues(), false);
+  for (ValueId V : P.Ops[At].Outputs)
+    Reached[V] = true;
+  for (OpId O = At + 1; O < M.numOps(); ++O)
+    for (ValueId V : P.Ops[O].Inputs)
+      if (Reached[V]) {
+        Side[O] = After;
+        for (ValueId W : P.Ops[O].Outputs)
+          Reached[W] = true;
+        break;
+      }
+  return Side;
+}
+
+MomentCut::MomentCut(const Model &M, OpId At, bool AnyOrder) : M(M), Net(2) {
+  // The operands of the op stand there in any case.
+  Fixed = M.leastBytesAt(At);
+  // Times become integers: rounding down keeps every cut a lower bound.
+  double Total = std::max(M.BaseTime, 1e-300);
+  Scale = std::ldexp(1.0, 44) / Total;
+  build(sides(At, AnyOrder), At);
+}
+
+void MomentCut::build(const std::vector<int8_t> &Side, OpId At) {
+  const Problem &P = M.P;
+  std::vector<bool> Standing(M.numValues(), false);
+  for (ValueId V : P.Ops[At].Inputs)
+    Standing[M.Class[V]] = true;
+  for (ValueId V : P.Ops[At].Outputs)
+    Standing[M.Class[V]] = true;
+  std::vector<int32_t> ClassNode(M.numValues(), -1), OpNode(M.numOps(), -1);
+  auto made = [&](ValueId C) {
+    OpId O = P.Values[C].Producer;
+    return O != None && Side[O] == Before;
+  };
+  // Only what an op after the moment can reach going backward matters.
+  std::vector<OpId> Stack;
+  auto classNode = [&](ValueId C) {
+    if (ClassNode[C] >= 0)
+      return ClassNode[C];
+    ClassNode[C] = Net.addNode();
+    OpId O = P.Values[C].Producer;
+    if (OpNode[O] < 0) {
+      OpNode[O] = Net.addNode();
+      Stack.push_back(O);
+      Ops.push_back({O, OpNode[O]});
+      double Cost = M.Again[O] ? std::floor(M.Time[O] * Scale) : 0;
+      OpEdges.push_back(Net.addEdge(
+          OpNode[O], Sink, M.Again[O] ? int64_t(Cost) : FlowNetwork::Infinite));
+    }
+    int64_t Bytes = Standing[C] ? 0 : P.Values[C].Bytes;
+    int32_t Edge = Net.addEdge(ClassNode[C], OpNode[O], 0);
+    Items.push_back({C, ClassNode[C], OpNode[O], Edge, Bytes});
+    return ClassNode[C];
+  };
+  auto demand = [&](ValueId V) {
+    if (made(M.Class[V]))
+      Net.addEdge(Source, classNode(M.Class[V]), FlowNetwork::Infinite);
+  };
+  for (OpId O = 0; O < M.numOps(); ++O)
+    if (Side[O] == After)
+      for (ValueId V : P.Ops[O].Inputs)
+        demand(V);
+  for (ValueId V : P.Results)
+    demand(V);
+  while (!Stack.empty()) {
+    OpId O = Stack.back();
+    Stack.pop_back();
+    for (ValueId V : P.Ops[O].Inputs)
+      if (made(M.Class[V])) {
+        int32_t N = classNode(M.Class[V]);
+        Net.addEdge(OpNode[O], N, FlowNetwork::Infinite);
+      }
+  }
+}
+
+MomentCut::Point MomentCut::read(bool WantDropped) {
+  std::vector<bool> Reached = Net.sourceSide(Source);
+  Point R;
+  if (WantDropped)
+    R.Dropped.assign(M.numValues(), false);
+  for (const Item &I : Items) {
+    if (!Reached[I.Node])
+      continue;
+    if (!Reached[I.OpNode])
+      R.Kept += I.Bytes;
+    else if (WantDropped)
+      R.Dropped[I.Class] = true;
+  }
+  for (auto [O, Node] : Ops)
+    if (Reached[Node])
+      R.Time += M.Time[O];
+  return R;
+}
+
+MomentCut::Point MomentCut::cut(double Price, bool WantDropped) {
+  for (const Item &I : Items) {
+    double Cost = std::floor(Price * double(I.Bytes) * Scale);
+    Net.setCapacity(I.Edge, Cost < double(FlowNetwork::Infinite / 4096)
+                                ? int64_t(Cost)
+                                : FlowNetwork::Infinite / 4096);
+  }
+  int64_t Value = Net.maxFlow(Source, Sink);
+  Cuts.push_back({Price, double(Value) / Scale});
+  return read(WantDropped);
+}
+
+/// Fewest bytes, whatever the time; among such cuts not the cheapest.
+MomentCut::Point MomentCut::cutAll(bool WantDropped) {
+  for (size_t I = 0; I < Ops.size(); ++I)
+    if (M.Again[Ops[I].first])
+      Net.setCapacity(OpEdges[I], 0);
+  for (const Item &I : Items)
+    Net.setCapacity(I.Edge, I.Bytes);
+  Net.maxFlow(Source, Sink);
+  Point R = read(false);
+  // A price that makes bytes count above all time finds the cheapest such cut.
+  for (size_t I = 0; I < Ops.size(); ++I)
+    if (M.Again[Ops[I].first])
+      Net.setCapacity(OpEdges[I],
+                      int64_t(std::floor(M.Time[Ops[I].first] * Scale)));
+  LeastKept = R.Kept;
+  return R;
+}
+
+void MomentCut::refine(std::vector<Point> &Out, const Point &A, const Point &B,
+                       int32_t &Left, bool WantDropped) {
+  if (Left <= 0 || A.Kept <= B.Kept || B.Time <= A.Time)
+    return;
+  double Price = (B.Time - A.Time) / double(A.Kept - B.Kept);
+  --Left;
+  Point C = cut(Price, WantDropped);
+  double Line = A.Time + Price * double(A.Kept);
+  double Value = C.Time + Price * double(C.Kept);
+  if (Value >= Line - 1e-9 * (1e-30 + Line) || C.Kept >= A.Kept ||
+      C.Kept <= B.Kept)
+    return;
+  refine(Out, A, C, Left, WantDropped);
+  Out.push_back(C);
+  refine(Out, C, B, Left, WantDropped);
+}
+
+std::vector<MomentCut::Point> MomentCut::frontier(int32_t MaxCuts,
+                                                  bool WantDropped) {
+  std::vector<Point> Out;
+  Point All = cutAll(false);
+  Point None = cut(0, WantDropped);
+  // From the dearest price on, every cut has the fewest bytes.
+  double Dear =
+      (M.BaseTime + 1e-30) * 64 / double(std::max<int64_t>(None.Kept, 1));
+  Point Few = cut(Dear, WantDropped);
+  for (int Try = 0; Try < 40 && Few.Kept > All.Kept; ++Try) {
+    Dear *= 8;
+    Few = cut(Dear, WantDropped);
+  }
+  Out.push_back(None);
+  int32_t Left = MaxCuts;
+  refine(Out, None, Few, Left, WantDropped);
+  if (Few.Kept < None.Kept)
+    Out.push_back(Few);
+  return Out;
+}
+
+double MomentCut::bound(int64_t Budget) const {
+  if (Budget < leastBudget())
+    return std::numeric_limits<double>::infinity();
+  double Best = 0;
+  for (auto [Price, Value] : Cuts)
+    Best = std::max(Best, Value - Price * double(Budget - Fixed));
+  // The scaled sums above are exact, this product is rounded.
+  return std::max(0.0, Best - 1e-9 * M.BaseTime);
+}

@@ -1,0 +1,69 @@
+//===- Cut.h - The parametric min-cut at one op ---------------------------===//
+#ifndef REMAT_LIB_SOLVER_CUT_H
+#define REMAT_LIB_SOLVER_CUT_H
+
+#include "Flow.h"
+#include "Model.h"
+
+namespace remat::solver {
+
+/// What must be kept and what may be recomputed while one op runs first: ops
+/// before it have run, values read after it are kept there or rebuilt later.
+/// With lambda the price of a byte it minimises
+///   lambda * kept bytes + time of the ops that run again,
+/// as a minimum cut: a value needed later is kept or its op runs again, which
+/// needs the op's inputs. Aliases are taken to cost nothing.
+class MomentCut {
+public:
+  /// Which ops are before and after: by ancestry, which holds in every order,
+  /// or by the base order.
+  MomentCut(const Model &M, OpId At, bool AnyOrder);
+
+  /// One vertex of the lower convex hull of (kept bytes, recompute time).
+  struct Point {
+    int64_t Kept = 0;
+    double Time = 0;
+    /// Classes that are needed later and not kept.
+    std::vector<bool> Dropped;
+  };
+  /// The hull from most to fewest kept bytes, at most about MaxCuts cuts.
+  /// With a limit the hull is not complete, its cuts still give bounds.
+  std::vector<Point> frontier(int32_t MaxCuts, bool WantDropped);
+
+  /// A lower bound on the extra time of every plan within the budget, from the
+  /// prices tried by `frontier`; infinity when even dropping all is too much.
+  double bound(int64_t Budget) const;
+  /// No plan has a smaller budget.
+  int64_t leastBudget() const { return Fixed + LeastKept; }
+
+private:
+  const Model &M;
+  FlowNetwork Net;
+  int32_t Source = 0, Sink = 1;
+  double Scale = 1;
+  /// Bytes at the op whatever is kept: residents, its own operands, workspace.
+  int64_t Fixed = 0;
+  int64_t LeastKept = 0;
+  struct Item {
+    ValueId Class;
+    int32_t Node, OpNode, Edge;
+    int64_t Bytes;
+  };
+  std::vector<Item> Items;
+  std::vector<std::pair<OpId, int32_t>> Ops;
+  std::vector<int32_t> OpEdges;
+  /// Price and value of every cut made: value - price * budget is a bound.
+  std::vector<std::pair<double, double>> Cuts;
+
+  void build(const std::vector<int8_t> &Side, OpId At);
+  std::vector<int8_t> sides(OpId At, bool AnyOrder) const;
+  Point cut(double Price, bool WantDropped);
+  Point cutAll(bool WantDropped);
+  Point read(bool WantDropped);
+  void refine(std::vector<Point> &Out, const Point &A, const Point &B,
+              int32_t &Left, bool WantDropped);
+};
+
+} // namespace remat::solver
+
+#endif // REMAT_LIB_SOLVER_CUT_H

@@ -1,0 +1,134 @@
+//===- Model.cpp - Derived facts and simple plan construction -------------===//
+#include "Model.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace remat::solver;
+
+Model::Model(const Problem &P) : P(P) {
+  Turn = turnOf(P);
+  Resident = P.residentBytes();
+  BaseTime = P.baseTime();
+  Class.resize(numValues());
+  Readers.resize(numValues());
+  IsResult.assign(numValues(), false);
+  for (ValueId V : P.Results)
+    IsResult[V] = true;
+  for (ValueId V = 0; V < numValues(); ++V)
+    if (P.Values[V].Producer == None)
+      Class[V] = V;
+  for (OpId O = 0; O < numOps(); ++O) {
+    for (ValueId V : P.Ops[O].Outputs)
+      Class[V] = P.Values[V].Alias == None ? V : Class[P.Values[V].Alias];
+    for (ValueId V : P.Ops[O].Inputs)
+      if (Readers[V].empty() || Readers[V].back() != O)
+        Readers[V].push_back(O);
+    Fastest.push_back(P.fastestChoice(O));
+    Time.push_back(P.timeOf(O, Fastest.back()));
+    LeanWorkspace.push_back(P.workspaceOf(O, P.leanestChoice(O)));
+    Again.push_back(!P.runsOnce(O));
+  }
+}
+
+int64_t Model::leastBytesAt(OpId O, std::vector<ValueId> *Counted) const {
+  const Op &X = P.Ops[O];
+  std::vector<ValueId> Classes;
+  for (ValueId V : X.Inputs)
+    if (!resident(V))
+      Classes.push_back(Class[V]);
+  std::sort(Classes.begin(), Classes.end());
+  Classes.erase(std::unique(Classes.begin(), Classes.end()), Classes.end());
+  int64_t Sum = Resident + LeanWorkspace[O];
+  for (ValueId C : Classes)
+    Sum += P.Values[C].Bytes;
+  std::vector<ValueId> Taken;
+  for (ValueId V : X.Outputs) {
+    if (!heads(V))
+      continue;
+    int64_t Bytes = P.Values[V].Bytes;
+    ValueId R = P.Values[V].Reuses;
+    if (R != None &&
+        std::find(Taken.begin(), Taken.end(), Class[R]) == Taken.end()) {
+      Taken.push_back(Class[R]);
+      // In a resident value's place an output costs nothing, and such a place
+      // is passed on along a chain of reuses.
+      ValueId Start = Class[R];
+      while (!resident(Start) && P.Values[Start].Reuses != None)
+        Start = Class[P.Values[Start].Reuses];
+      Bytes -=
+          resident(Start) ? Bytes : std::min(Bytes, P.Values[Class[R]].Bytes);
+    }
+    Sum += Bytes;
+    if (Bytes)
+      Classes.push_back(V);
+  }
+  if (Counted)
+    *Counted = Classes;
+  return Sum;
+}
+
+std::vector<OpId> remat::solver::baseOrder(const Model &M) {
+  std::vector<OpId> Order(M.numOps());
+  std::iota(Order.begin(), Order.end(), 0);
+  return Order;
+}
+
+namespace {
+
+/// Emits steps, recomputing what was forgotten. The stack is explicit: chains
+/// may be as long as the problem.
+class Emitter {
+public:
+  Emitter(const Model &M) : M(M), Have(M.numValues(), false) {
+    for (ValueId V = 0; V < M.numValues(); ++V)
+      Have[V] = M.P.Values[V].Producer == None;
+  }
+
+  void run(OpId Goal) {
+    std::vector<OpId> Stack = {Goal};
+    while (!Stack.empty()) {
+      OpId O = Stack.back();
+      OpId Missing = None;
+      for (ValueId V : M.P.Ops[O].Inputs)
+        if (!Have[V]) {
+          Missing = M.P.Values[V].Producer;
+          break;
+        }
+      if (Missing != None) {
+        Stack.push_back(Missing);
+        continue;
+      }
+      Stack.pop_back();
+      S.Sequence.push_back({O, M.Fastest[O]});
+      for (ValueId V : M.P.Ops[O].Outputs)
+        Have[V] = true;
+    }
+  }
+
+  void forget(const std::vector<bool> &Dropped) {
+    for (ValueId V = 0; V < M.numValues(); ++V)
+      if (Dropped[M.Class[V]] && M.P.Values[V].Producer != None &&
+          M.Again[M.P.Values[V].Producer])
+        Have[V] = false;
+  }
+
+  Plan S;
+
+private:
+  const Model &M;
+  std::vector<bool> Have;
+};
+
+} // namespace
+
+Plan remat::solver::emitDropped(const Model &M, const std::vector<OpId> &Order,
+                                OpId Turn, const std::vector<bool> &Dropped) {
+  Emitter E(M);
+  for (OpId O : Order) {
+    E.run(O);
+    if (O == Turn)
+      E.forget(Dropped);
+  }
+  return std::move(E.S);
+}

@@ -1,0 +1,61 @@
+//===- Model.h - What every strategy asks of a problem --------------------===//
+#ifndef REMAT_LIB_SOLVER_MODEL_H
+#define REMAT_LIB_SOLVER_MODEL_H
+
+#include "remat/Solver/Recompute.h"
+
+#include <vector>
+
+namespace remat::solver {
+
+/// Facts derived once from a checked problem. A *class* is a value with bytes
+/// of its own together with all its aliases, named by that value's id.
+struct Model {
+  explicit Model(const Problem &P);
+
+  const Problem &P;
+  OpId Turn = None;
+  int64_t Resident = 0;
+  double BaseTime = 0;
+  /// Per value: its class. Resident values head classes too.
+  std::vector<ValueId> Class;
+  /// Per value: ops that read it, in the base order, each once.
+  std::vector<std::vector<OpId>> Readers;
+  std::vector<bool> IsResult;
+  /// Per op: fastest choice, its time, the leanest workspace, may it run again.
+  std::vector<int32_t> Fastest;
+  std::vector<double> Time;
+  std::vector<int64_t> LeanWorkspace;
+  std::vector<bool> Again;
+
+  int32_t numOps() const { return int32_t(P.Ops.size()); }
+  int32_t numValues() const { return int32_t(P.Values.size()); }
+  bool resident(ValueId V) const { return P.Values[Class[V]].Producer == None; }
+  bool heads(ValueId V) const { return Class[V] == V; }
+  /// Bytes that any run of the op needs: residents, its inputs and outputs,
+  /// its leanest workspace, an output in place of an input where allowed.
+  int64_t leastBytesAt(OpId O, std::vector<ValueId> *Counted = nullptr) const;
+};
+
+/// Peak and time of a plan, without the checks of `verify`: for sequences that
+/// are valid by construction.
+struct Measure {
+  int64_t Peak = 0;
+  double Time = 0;
+};
+Measure measure(const Model &M, const Plan &S);
+
+/// Runs the ops in the given order; once the op `Turn` has run, the values of
+/// the classes in `Dropped` are forgotten, and recomputed when next read.
+/// Choices are the fastest that fit the budget.
+Plan emitDropped(const Model &M, const std::vector<OpId> &Order, OpId Turn,
+                 const std::vector<bool> &Dropped);
+
+/// Gives every step the fastest choice that fits the budget, else the leanest.
+void chooseKernels(const Model &M, Plan &S, int64_t Budget);
+
+std::vector<OpId> baseOrder(const Model &M);
+
+} // namespace remat::solver
+
+#endif // REMAT_LIB_SOLVER_MODEL_H

@@ -1,0 +1,135 @@
+//===- Solve.cpp - Strategies by name, certificates, refusals -------------===//
+#include "Cut.h"
+#include "Strategies.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace remat::solver;
+
+namespace {
+struct Named {
+  Strategy S;
+  std::string_view Name;
+};
+constexpr Named Names[] = {
+    {Strategy::None, "none"},       {Strategy::Sqrt, "sqrt"},
+    {Strategy::Greedy, "greedy"},   {Strategy::MinCut, "mincut"},
+    {Strategy::Optimal, "optimal"}, {Strategy::Search, "search"}};
+} // namespace
+
+std::string_view remat::solver::nameOf(Strategy S) {
+  for (const Named &N : Names)
+    if (N.S == S)
+      return N.Name;
+  return "unknown";
+}
+
+std::optional<Strategy> remat::solver::strategyOf(std::string_view Name) {
+  for (const Named &N : Names)
+    if (N.Name == Name)
+      return N.S;
+  return std::nullopt;
+}
+
+Floor remat::solver::floorOf(const Problem &P) {
+  Floor F;
+  if (check(P))
+    return F;
+  Model M(P);
+  F.Bytes = M.Resident;
+  for (OpId O = 0; O < M.numOps(); ++O) {
+    std::vector<ValueId> Counted;
+    int64_t Bytes = M.leastBytesAt(O, &Counted);
+    if (Bytes > F.Bytes || F.At == None) {
+      F.Bytes = std::max(F.Bytes, Bytes);
+      F.At = O;
+      F.Values = std::move(Counted);
+    }
+  }
+  return F;
+}
+
+static Plan runStrategy(const Model &M, const SolveOptions &O,
+                        const Deadline &D) {
+  switch (O.Method) {
+  case Strategy::None:
+    return solveNone(M, O.Budget);
+  case Strategy::Sqrt:
+    return solveSqrt(M, O.Budget);
+  case Strategy::Greedy:
+    return solveGreedy(M, O.Budget, D);
+  case Strategy::MinCut:
+    return solveMinCut(M, O.Budget);
+  case Strategy::Optimal:
+  case Strategy::Search:
+    break;
+  }
+  Incumbent Best(M, O.Budget);
+  Best.offer(solveMinCut(M, O.Budget));
+  Best.offer(solveSqrt(M, O.Budget));
+  Best.offer(solveGreedy(M, O.Budget, D));
+  return Best.plan();
+}
+return solveNone(M, O.Budget);
+}
+
+static void refuse(const Model &M, const SolveOptions &O, SolveResult &R) {
+  Floor F = floorOf(M.P);
+  VerifyResult V = verify(M.P, R.Best, INT64_MAX);
+  R.Reason.Proven = F.Bytes > O.Budget;
+  std::string Budget = std::to_string(O.Budget);
+  if (R.Reason.Proven) {
+    R.Reason.At = F.At;
+    R.Reason.Values = F.Values;
+    R.Reason.Needed = F.Bytes;
+    std::string At = F.At == None ? "" : " at op '" + M.P.Ops[F.At].Name + "'";
+    R.Reason.Message = "no plan fits: " + std::to_string(F.Bytes) +
+                       " bytes stand together" + At + ", the budget is " +
+                       Budget;
+    return;
+  }
+  R.Reason.At = V.PeakStep == None ? None : R.Best.Sequence[V.PeakStep].Op;
+  R.Reason.Values = V.LiveAtPeak;
+  R.Reason.Needed = V.Peak;
+  std::string At =
+      R.Reason.At == None ? "" : " at op '" + M.P.Ops[R.Reason.At].Name + "'";
+  R.Reason.Message = "no plan was found: the lowest peak is " +
+                     std::to_string(V.Peak) + " bytes" + At +
+                     ", the budget is " + Budget;
+}
+
+SolveResult remat::solver::solve(const Problem &P,
+                                 const SolveOptions &Options) {
+  SolveResult R;
+  Deadline D(Options);
+  if (std::optional<std::string> Bad = check(P)) {
+    R.Reason.Message = "the problem is malformed: " + *Bad;
+    return R;
+  }
+  Model M(P);
+  R.Best = runStrategy(M, Options, D);
+  VerifyResult V = verify(P, R.Best, Options.Budget);
+  R.Feasible = V.Ok;
+  Certificate &C = R.Proof;
+  C.Time = V.Time;
+  C.Peak = V.Peak;
+  C.BaseTime = M.BaseTime;
+  C.Overhead = M.BaseTime > 0 ? C.Time / M.BaseTime - 1 : 0;
+  C.LowerBound = M.BaseTime;
+  C.MinBudget = V.Peak;
+  C.MinBudgetBound = floorOf(P).Bytes;
+  if (M.Turn != None) {
+    MomentCut Cut(M, M.Turn, /*AnyOrder=*/true);
+    Cut.frontier(40, false);
+    C.MinBudgetBound = std::max(C.MinBudgetBound, Cut.leastBudget());
+    double Extra = Cut.bound(Options.Budget);
+    C.LowerBound += std::isfinite(Extra) ? Extra : 0;
+  }
+  C.Gap = M.BaseTime > 0 ? (C.Time - C.LowerBound) / M.BaseTime : 0;
+  C.Seed = Options.Seed;
+  C.Seconds = D.seconds();
+  if (!R.Feasible)
+    refuse(M, Options, R);
+  return R;
+}
