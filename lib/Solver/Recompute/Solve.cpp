@@ -71,8 +71,6 @@ static Plan runStrategy(const Model &M, const SolveOptions &O,
   Best.offer(solveGreedy(M, O.Budget, D));
   return Best.plan();
 }
-return solveNone(M, O.Budget);
-}
 
 static void refuse(const Model &M, const SolveOptions &O, SolveResult &R) {
   Floor F = floorOf(M.P);
