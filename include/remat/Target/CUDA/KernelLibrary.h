@@ -9,13 +9,15 @@
 #define REMAT_TARGET_CUDA_KERNELLIBRARY_H
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallVector.h"
 #include <array>
 #include <cstdint>
 #include <string>
 
 namespace remat::cuda {
 
-/// What a kernel is called with, in order.
+/// What a kernel is called with, in order: tensors and the workspace as
+/// pointers, numbers as `int64` and `float`.
 struct Argument {
   enum class Kind { Operand, Result, Workspace, Int, Float };
   enum Kind Kind;
@@ -39,6 +41,15 @@ struct Launch {
 /// Text before all kernels: types, conversions, vector loads, reductions,
 /// Philox.
 std::string getPrelude();
+
+/// The prelude's name of an element type: "float", "bf16", "f16", "int",
+/// "int64" or "bool".
+llvm::StringRef getTypeName(mlir::Type ElementType);
+
+/// Bytes, a power of two up to 256, that the address of `Value` is a multiple
+/// of: 256 for a buffer, less for a view into one. Known from the views that
+/// lead to `Value` and, once memory is assigned, from its offset.
+int64_t getAlignment(mlir::Value Value);
 
 /// Whether own kernels exist for this operation (else a library runs it).
 bool hasKernels(mlir::Operation *Op);

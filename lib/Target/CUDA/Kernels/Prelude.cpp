@@ -1,0 +1,170 @@
+//===- Prelude.cpp - the text before all kernels --------------------------===//
+
+#include "remat/Target/CUDA/KernelLibrary.h"
+
+using namespace remat::cuda;
+
+// The prelude includes no header: NVRTC compiles it without an include path.
+// Conversions to and from the 16-bit types and the declaration of dynamic
+// shared memory are the only parts that only CUDA can run; a host emulation
+// that defines REMAT_EMULATION brings its own.
+static constexpr const char *Prelude = R"cuda(// Types, conversions, vector accesses, reductions and random numbers.
+
+typedef long long int64;
+typedef unsigned long long uint64;
+typedef unsigned int uint32;
+
+#ifndef REMAT_EMULATION
+#define REMAT_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
+struct bf16 { unsigned short bits; };
+struct f16 { unsigned short bits; };
+
+__device__ __forceinline__ float toFloat(bf16 x) {
+  return __uint_as_float((uint32)x.bits << 16);
+}
+__device__ __forceinline__ float toFloat(f16 x) {
+  float r;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits));
+  return r;
+}
+__device__ __forceinline__ bf16 toBF16(float x) {
+  bf16 r;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+  return r;
+}
+__device__ __forceinline__ f16 toF16(float x) {
+  f16 r;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+  return r;
+}
+#endif
+
+__device__ __forceinline__ float infinity() { return __int_as_float(0x7f800000); }
+
+__device__ __forceinline__ float toFloat(float x) { return x; }
+__device__ __forceinline__ float toFloat(int x) { return (float)x; }
+__device__ __forceinline__ float toFloat(int64 x) { return (float)x; }
+__device__ __forceinline__ float toFloat(bool x) { return x ? 1.0f : 0.0f; }
+
+// Rounds to nearest even.
+template <typename T> __device__ __forceinline__ T fromFloat(float x);
+template <> __device__ __forceinline__ float fromFloat<float>(float x) { return x; }
+template <> __device__ __forceinline__ bf16 fromFloat<bf16>(float x) { return toBF16(x); }
+template <> __device__ __forceinline__ f16 fromFloat<f16>(float x) { return toF16(x); }
+
+// The machine word of a given width: what one load or store moves.
+template <int Bytes> struct Word;
+template <> struct Word<1> { typedef unsigned char Type; };
+template <> struct Word<2> { typedef unsigned short Type; };
+template <> struct Word<4> { typedef unsigned int Type; };
+template <> struct Word<8> { typedef uint2 Type; };
+template <> struct Word<16> { typedef uint4 Type; };
+
+// N elements of type T that one access moves: N * sizeof(T) is 1, 2, 4, 8 or 16.
+template <typename T, int N> union Vec {
+  typename Word<N * sizeof(T)>::Type word;
+  T data[N];
+  __device__ __forceinline__ T &operator[](int i) { return data[i]; }
+  __device__ __forceinline__ const T &operator[](int i) const { return data[i]; }
+};
+
+// Loads or stores N elements at p, which is aligned to N * sizeof(T) bytes.
+template <int N, typename T> __device__ __forceinline__ Vec<T, N> load(const T *p) {
+  Vec<T, N> v;
+  v.word = *reinterpret_cast<const typename Word<N * sizeof(T)>::Type *>(p);
+  return v;
+}
+template <typename T, int N> __device__ __forceinline__ void store(T *p, const Vec<T, N> &v) {
+  *reinterpret_cast<typename Word<N * sizeof(T)>::Type *>(p) = v.word;
+}
+
+// The larger value; a NaN wins.
+template <typename T> __device__ __forceinline__ T maximum(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+
+// Sum and maximum over the 32 threads of a warp: every thread gets the result,
+// the same bits in each.
+template <typename T> __device__ __forceinline__ T warpSum(T x) {
+#pragma unroll
+  for (int mask = 16; mask > 0; mask >>= 1)
+    x += __shfl_xor_sync(0xffffffffu, x, mask);
+  return x;
+}
+template <typename T> __device__ __forceinline__ T warpMax(T x) {
+#pragma unroll
+  for (int mask = 16; mask > 0; mask >>= 1)
+    x = maximum(x, __shfl_xor_sync(0xffffffffu, x, mask));
+  return x;
+}
+
+// Sum and maximum over a block of Threads threads, a multiple of 32: every
+// thread gets the result. All threads of the block must call.
+template <int Threads, typename T> __device__ __forceinline__ T blockSum(T x) {
+  x = warpSum(x);
+  if (Threads == 32)
+    return x;
+  __shared__ T partial[32];
+  __syncthreads();
+  if (threadIdx.x % 32 == 0)
+    partial[threadIdx.x / 32] = x;
+  __syncthreads();
+  x = threadIdx.x % 32 < Threads / 32 ? partial[threadIdx.x % 32] : T(0);
+  return warpSum(x);
+}
+template <int Threads, typename T> __device__ __forceinline__ T blockMax(T x) {
+  x = warpMax(x);
+  if (Threads == 32)
+    return x;
+  __shared__ T partial[32];
+  __syncthreads();
+  if (threadIdx.x % 32 == 0)
+    partial[threadIdx.x / 32] = x;
+  __syncthreads();
+  x = partial[threadIdx.x % 32 < Threads / 32 ? threadIdx.x % 32 : 0];
+  return warpMax(x);
+}
+
+// Philox 4x32-10 (Salmon et al., 2011): four random words for elements
+// 4 * block .. 4 * block + 3 of the stream (seed, id, step).
+__device__ __forceinline__ uint4 philox(int64 seed, int64 id, int64 step, int64 block) {
+  uint32 k0 = (uint32)seed, k1 = (uint32)((uint64)seed >> 32);
+  uint32 x = (uint32)block;
+  uint32 y = (uint32)((uint64)block >> 32) ^ (uint32)((uint64)id >> 32);
+  uint32 z = (uint32)id, w = (uint32)step;
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    uint64 p = (uint64)0xD2511F53u * x, q = (uint64)0xCD9E8D57u * z;
+    x = (uint32)(q >> 32) ^ y ^ k0;
+    z = (uint32)(p >> 32) ^ w ^ k1;
+    y = (uint32)q;
+    w = (uint32)p;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return make_uint4(x, y, z, w);
+}
+__device__ __forceinline__ uint32 wordOf(uint4 words, int i) {
+  return i == 0 ? words.x : i == 1 ? words.y : i == 2 ? words.z : words.w;
+}
+
+// A word as a number in [0, 1).
+__device__ __forceinline__ float uniformOf(uint32 word) {
+  return (float)(word >> 8) * 5.9604644775390625e-8f;
+}
+
+// Element i of the uniform or normal stream (seed, id, step).
+__device__ __forceinline__ float randomUniform(int64 seed, int64 id, int64 step, int64 i) {
+  return uniformOf(wordOf(philox(seed, id, step, i >> 2), (int)(i & 3)));
+}
+__device__ __forceinline__ float randomNormal(int64 seed, int64 id, int64 step, int64 i) {
+  uint4 words = philox(seed, id, step, i >> 2);
+  bool second = (i & 2) != 0;
+  float u0 = uniformOf(second ? words.z : words.x);
+  float u1 = uniformOf(second ? words.w : words.y);
+  float r = sqrtf(-2.0f * logf(1.0f - u0)), angle = 6.283185307179586f * u1;
+  return (i & 1) != 0 ? r * sinf(angle) : r * cosf(angle);
+}
+)cuda";
+
+std::string remat::cuda::getPrelude() { return Prelude; }
