@@ -1,0 +1,221 @@
+//===- Emit.cpp - arguments, results and steps ----------------------------===//
+
+#include "ProgramBuilder.h"
+#include "remat/Analysis/TargetModel.h"
+
+using namespace mlir;
+using namespace remat;
+
+static constexpr uint32_t NoTensor = 0xffffffff;
+
+static program::Role convertRole(Attribute Attr) {
+  auto Role = dyn_cast_or_null<RoleAttr>(Attr);
+  if (!Role)
+    return program::Role::Temporary;
+  switch (Role.getValue()) {
+  case Role::parameter:
+    return program::Role::Parameter;
+  case Role::input:
+    return program::Role::Input;
+  case Role::state:
+    return program::Role::State;
+  case Role::seed:
+    return program::Role::Seed;
+  case Role::step:
+    return program::Role::Step;
+  case Role::learning_rate:
+    return program::Role::LearningRate;
+  case Role::loss:
+    return program::Role::Loss;
+  case Role::output:
+    return program::Role::Output;
+  case Role::gradient:
+    return program::Role::Gradient;
+  }
+  return program::Role::Temporary;
+}
+
+static std::string textOf(Attribute Attr) {
+  auto String = dyn_cast_or_null<StringAttr>(Attr);
+  return String ? String.str() : std::string();
+}
+
+static int64_t numberOf(Attribute Attr, int64_t Default) {
+  auto Integer = dyn_cast_or_null<IntegerAttr>(Attr);
+  return Integer ? Integer.getInt() : Default;
+}
+
+void ProgramBuilder::addArguments() {
+  for (BlockArgument Argument : Func.getArguments()) {
+    auto Get = [&](StringRef Name) {
+      return Func.getArgAttr(Argument.getArgNumber(), Name);
+    };
+    auto Out = std::make_unique<program::ArgumentT>();
+    Out->tensor = getTensor(Argument);
+    Out->name = Program.tensors[Out->tensor]->name;
+    Out->role = convertRole(Get(RoleAttrName));
+    Out->donated_result = numberOf(Get(DonatedAttrName), -1);
+    if (auto Init = dyn_cast_or_null<InitAttr>(Get(InitAttrName))) {
+      Out->init_kind = stringifyEnum(Init.getKind()).str();
+      Out->init_value = Init.getValue();
+    }
+    Out->data = textOf(Get(DataAttrName));
+    Out->bound = numberOf(Get(BoundAttrName), 0);
+    Program.arguments.push_back(std::move(Out));
+  }
+}
+
+void ProgramBuilder::addResults() {
+  Operation *Return = Func.getBody().front().getTerminator();
+  for (OpOperand &Operand : Return->getOpOperands()) {
+    unsigned Number = Operand.getOperandNumber();
+    auto Out = std::make_unique<program::ResultT>();
+    Out->tensor = getTensor(Operand.get());
+    Out->role = convertRole(Func.getResultAttr(Number, RoleAttrName));
+    Out->name = textOf(Func.getResultAttr(Number, NameAttrName));
+    if (Out->name.empty())
+      Out->name = "result." + std::to_string(Number);
+    // The user's name says more than the op's.
+    if (isa<OpResult>(Operand.get()))
+      Program.tensors[Out->tensor]->name = Out->name;
+    Program.results.push_back(std::move(Out));
+  }
+}
+
+void ProgramBuilder::addBody(KernelOp Kernel, program::StepT &Step) {
+  Block &Body = Kernel.getBody().front();
+  llvm::DenseMap<Value, uint32_t> Numbers;
+  for (BlockArgument Argument : Body.getArguments())
+    Numbers[Argument] = Argument.getArgNumber();
+  for (Operation &Op : Body.without_terminator()) {
+    auto Out = std::make_unique<program::BodyOpT>();
+    Out->name = Op.getName().stripDialect().str();
+    for (Value Operand : getProgramOperands(&Op))
+      Out->operands.push_back(Operand ? Numbers.at(Operand) : NoTensor);
+    Out->attributes = convertAttributes(&Op);
+    auto Type = cast<RankedTensorType>(Op.getResult(0).getType());
+    Out->dtype = convertElementType(Type);
+    Out->shape = Type.getShape().vec();
+    for (Value Result : Op.getResults()) {
+      uint32_t Number = Numbers.size();
+      Numbers[Result] = Number;
+    }
+    Step.body.push_back(std::move(Out));
+  }
+  for (Value Yielded : Body.getTerminator()->getOperands())
+    Step.yields.push_back(Numbers.at(Yielded));
+}
+
+/// The way that memory assignment chose for `Op`; without a note of it, the
+/// model's first one that has the assigned workspace.
+static std::string getChoice(Operation *Op, const TargetModel *Model,
+                             int64_t Workspace) {
+  if (auto Choice = Op->getAttrOfType<StringAttr>(ChoiceAttrName))
+    return Choice.str();
+  if (!Model)
+    return "";
+  SmallVector<KernelChoice> Choices = Model->getChoices(Op);
+  for (KernelChoice &Choice : Choices)
+    if (Choice.Workspace == Workspace)
+      return Choice.Name;
+  return Choices.empty() ? "" : Choices.front().Name;
+}
+
+LogicalResult ProgramBuilder::addStep(Operation &Op) {
+  auto Step = std::make_unique<program::StepT>();
+  Step->op = Op.getName().stripDialect().str();
+  for (Value Operand : getProgramOperands(&Op))
+    Step->operands.push_back(Operand ? getTensor(Operand) : NoTensor);
+  for (Value Result : Op.getResults())
+    Step->results.push_back(getTensor(Result));
+  Step->attributes = convertAttributes(&Op);
+  if (auto Kernel = dyn_cast<KernelOp>(Op))
+    addBody(Kernel, *Step);
+
+  if (auto Workspace = Op.getAttrOfType<DenseI64ArrayAttr>(WorkspaceAttrName)) {
+    auto Arena = static_cast<int64_t>(Program.arena_bytes);
+    if (Workspace.size() != 2 || Workspace[0] < 0 || Workspace[1] < 0 ||
+        Workspace[1] > Arena || Workspace[0] > Arena - Workspace[1])
+      return Op.emitOpError("has a workspace outside the arena of ")
+             << Arena << " bytes";
+    Step->workspace_offset = Workspace[0];
+    Step->workspace_bytes = Workspace[1];
+  }
+  Step->choice = getChoice(&Op, Options.Model, Step->workspace_bytes);
+  Step->location = describeLocation(Op.getLoc());
+  Step->phase = textOf(Op.getAttr(PhaseAttrName));
+  if (auto Cost = dyn_cast<CostOpInterface>(Op))
+    Step->flops = Cost.getFlops();
+  Program.steps.push_back(std::move(Step));
+  return success();
+}
+
+LogicalResult ProgramBuilder::addSteps() {
+  for (Operation *Op : StepOps)
+    if (failed(addStep(*Op)))
+      return failure();
+  setOrigins();
+  return success();
+}
+
+void ProgramBuilder::setOrigins() {
+  // A fused group stands for every op inside it.
+  llvm::DenseMap<Attribute, int32_t> StepOfId;
+  for (auto [Number, Op] : llvm::enumerate(StepOps))
+    Op->walk([&](Operation *Inner) {
+      if (Attribute Id = Inner->getAttr(IdAttrName))
+        StepOfId.try_emplace(Id, Number);
+    });
+  for (auto [Number, Op] : llvm::enumerate(StepOps)) {
+    auto It = StepOfId.find(Op->getAttr(OriginAttrName));
+    if (Op->hasAttr(OriginAttrName) && It != StepOfId.end())
+      Program.steps[Number]->recomputes = It->second;
+  }
+}
+
+void ProgramBuilder::setPlan() {
+  const PlanNumbers &From = Options.Plan;
+  auto Plan = std::make_unique<program::PlanT>();
+  Plan->strategy = From.Strategy;
+  Plan->budget_bytes = From.BudgetBytes;
+  Plan->unplanned_peak_bytes = From.UnplannedPeakBytes;
+  Plan->predicted_peak_bytes = From.PredictedPeakBytes;
+  Plan->smallest_feasible_bytes = From.SmallestFeasibleBytes;
+  Plan->predicted_overhead = From.PredictedOverhead;
+  Plan->predicted_ms = From.PredictedMs;
+  Plan->recomputed_ops = From.RecomputedOps;
+  Program.plan = std::move(Plan);
+}
+
+LogicalResult ProgramBuilder::build() {
+  if (!Func.getBody().hasOneBlock())
+    return Func.emitOpError("must have one block to be a program");
+  Program.device = Options.Device;
+  Program.arch = Options.Device == "cuda" ? Options.Arch : "";
+  if (failed(numberSteps()) || failed(addTensors()))
+    return failure();
+  setLifetimes();
+  setMemoryClasses();
+  addArguments();
+  addResults();
+  if (failed(addConstants()) || failed(addSteps()))
+    return failure();
+  setPlan();
+  return success();
+}
+
+LogicalResult remat::emitProgram(func::FuncOp Func, const EmitOptions &Options,
+                                 std::vector<uint8_t> &Program) {
+  if (Options.Device != "host")
+    return Func.emitError("no programs for device '")
+           << Options.Device << "'; 'host' is known";
+  ProgramBuilder Builder(Func, Options);
+  if (failed(Builder.build()))
+    return failure();
+  flatbuffers::FlatBufferBuilder Buffer;
+  program::FinishProgramBuffer(
+      Buffer, program::Program::Pack(Buffer, &Builder.getProgram()));
+  Program.assign(Buffer.GetBufferPointer(),
+                 Buffer.GetBufferPointer() + Buffer.GetSize());
+  return success();
+}

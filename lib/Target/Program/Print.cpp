@@ -1,0 +1,286 @@
+//===- Print.cpp - a program as text --------------------------------------===//
+//
+// For people and tests. The bytes are not trusted: they are verified first, and
+// numbers that name a tensor are printed as they are, whether it exists or not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Target/Program.h"
+#include "remat/program/Program_generated.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+using namespace remat;
+namespace fb = flatbuffers;
+
+namespace {
+
+/// Prints one verified program. Every vector and string may be missing.
+class Printer {
+public:
+  explicit Printer(llvm::raw_ostream &OS) : OS(OS) {}
+  void print(const program::Program &Program);
+
+private:
+  template <typename T> using Offsets = fb::Vector<fb::Offset<T>>;
+
+  void quote(const fb::String *Text) {
+    OS << '"';
+    if (Text)
+      llvm::printEscapedString({Text->c_str(), Text->size()}, OS);
+    OS << '"';
+  }
+  template <typename Vector>
+  void list(const Vector *Numbers, llvm::StringRef Between = ", ") {
+    llvm::StringRef Separator;
+    if (Numbers)
+      for (auto Number : *Numbers) {
+        OS << Separator << Number;
+        Separator = Between;
+      }
+  }
+  /// Operands by number; `_` is a missing optional one.
+  void values(const fb::Vector<uint32_t> *Numbers) {
+    llvm::StringRef Separator;
+    if (Numbers)
+      for (uint32_t Number : *Numbers) {
+        OS << Separator;
+        if (Number == 0xffffffff)
+          OS << '_';
+        else
+          OS << '%' << Number;
+        Separator = ", ";
+      }
+  }
+  void type(program::DType Type, const fb::Vector<int64_t> *Shape) {
+    OS << llvm::StringRef(program::EnumNameDType(Type)).lower() << '[';
+    list(Shape, "x");
+    OS << ']';
+  }
+  void attributes(const Offsets<program::Attribute> *Attributes);
+  void tensor(unsigned Number, const program::Tensor &Tensor);
+  void argument(const program::Argument &Argument);
+  void step(unsigned Number, const program::Step &Step);
+  void body(const program::Step &Step);
+  void launch(const program::Launch &Launch);
+  void plan(const program::Plan &Plan);
+
+  llvm::raw_ostream &OS;
+};
+
+void Printer::attributes(const Offsets<program::Attribute> *Attributes) {
+  if (!Attributes || Attributes->size() == 0)
+    return;
+  OS << " {";
+  llvm::StringRef Separator;
+  for (const program::Attribute *Attribute : *Attributes) {
+    OS << Separator << Attribute->name()->str() << " =";
+    Separator = ", ";
+    if (Attribute->ints() && Attribute->ints()->size()) {
+      OS << " [";
+      list(Attribute->ints());
+      OS << ']';
+    }
+    if (Attribute->floats())
+      for (double Float : *Attribute->floats())
+        OS << ' ' << llvm::format("%.17g", Float);
+    if (Attribute->text() && Attribute->text()->size()) {
+      OS << ' ';
+      quote(Attribute->text());
+    }
+  }
+  OS << '}';
+}
+
+void Printer::tensor(unsigned Number, const program::Tensor &Tensor) {
+  OS << "tensor %" << Number << ' ';
+  type(Tensor.dtype(), Tensor.shape());
+  OS << " at " << Tensor.offset() << ' '
+     << program::EnumNameMemoryClass(Tensor.memory_class()) << " steps "
+     << Tensor.first_step() << " to " << Tensor.last_step() << ' ';
+  quote(Tensor.name());
+  OS << '\n';
+}
+
+void Printer::argument(const program::Argument &Argument) {
+  OS << "argument ";
+  quote(Argument.name());
+  OS << ' ' << program::EnumNameRole(Argument.role()) << " %"
+     << Argument.tensor();
+  if (Argument.donated_result() >= 0)
+    OS << " donated to result " << Argument.donated_result();
+  if (Argument.init_kind() && Argument.init_kind()->size()) {
+    OS << " init ";
+    quote(Argument.init_kind());
+    OS << ' ' << llvm::format("%.17g", Argument.init_value());
+  }
+  if (Argument.data() && Argument.data()->size()) {
+    OS << " data ";
+    quote(Argument.data());
+  }
+  if (Argument.bound())
+    OS << " bound " << Argument.bound();
+  OS << '\n';
+}
+
+void Printer::body(const program::Step &Step) {
+  unsigned Number = Step.operands() ? Step.operands()->size() : 0;
+  OS << "  body\n";
+  for (const program::BodyOp *Op : *Step.body()) {
+    OS << "    %" << Number++ << " = ";
+    quote(Op->name());
+    OS << ' ';
+    values(Op->operands());
+    attributes(Op->attributes());
+    OS << " : ";
+    type(Op->dtype(), Op->shape());
+    OS << '\n';
+  }
+  OS << "  yields ";
+  values(Step.yields());
+  OS << '\n';
+}
+
+void Printer::launch(const program::Launch &Launch) {
+  OS << "  launch kernel " << Launch.kernel() << " grid (";
+  list(Launch.grid());
+  OS << ") block (";
+  list(Launch.block());
+  OS << ") shared " << Launch.shared_bytes() << " arguments (";
+  llvm::StringRef Separator;
+  if (Launch.arguments())
+    for (const program::KernelArgument *Argument : *Launch.arguments()) {
+      OS << Separator;
+      Separator = ", ";
+      switch (Argument->kind()) {
+      case program::ArgumentKind::Tensor:
+        OS << '%' << Argument->index();
+        break;
+      case program::ArgumentKind::Workspace:
+        OS << "workspace + " << Argument->int_value();
+        break;
+      case program::ArgumentKind::Int:
+        OS << Argument->int_value();
+        break;
+      case program::ArgumentKind::Float:
+        OS << llvm::format("%.17g", Argument->float_value());
+        break;
+      default:
+        OS << "unknown kind " << static_cast<int>(Argument->kind());
+      }
+    }
+  OS << ")\n";
+}
+
+void Printer::step(unsigned Number, const program::Step &Step) {
+  OS << "step " << Number << ": ";
+  values(Step.results());
+  OS << " = ";
+  quote(Step.op());
+  OS << ' ';
+  values(Step.operands());
+  attributes(Step.attributes());
+  if (Step.phase() && Step.phase()->size()) {
+    OS << " phase ";
+    quote(Step.phase());
+  }
+  if (Step.choice() && Step.choice()->size()) {
+    OS << " choice ";
+    quote(Step.choice());
+  }
+  if (Step.workspace_bytes())
+    OS << " workspace " << Step.workspace_bytes() << " at "
+       << Step.workspace_offset();
+  if (Step.recomputes() >= 0)
+    OS << " recomputes step " << Step.recomputes();
+  OS << " flops " << llvm::format("%.17g", Step.flops());
+  if (Step.location() && Step.location()->size()) {
+    OS << " from ";
+    quote(Step.location());
+  }
+  OS << '\n';
+  if (Step.body() && Step.body()->size())
+    body(Step);
+  if (Step.launches())
+    for (const program::Launch *Launch : *Step.launches())
+      launch(*Launch);
+}
+
+void Printer::plan(const program::Plan &Plan) {
+  OS << "plan ";
+  quote(Plan.strategy());
+  OS << " budget " << Plan.budget_bytes() << " unplanned "
+     << Plan.unplanned_peak_bytes() << " predicted "
+     << Plan.predicted_peak_bytes() << " smallest feasible "
+     << Plan.smallest_feasible_bytes() << " overhead "
+     << llvm::format("%.17g", Plan.predicted_overhead()) << " ms "
+     << llvm::format("%.17g", Plan.predicted_ms()) << " recomputed "
+     << Plan.recomputed_ops() << '\n';
+}
+
+void Printer::print(const program::Program &Program) {
+  OS << "program version " << Program.version() << " device ";
+  quote(Program.device());
+  OS << " arch ";
+  quote(Program.arch());
+  OS << " arena " << Program.arena_bytes() << '\n';
+  if (Program.plan())
+    plan(*Program.plan());
+  unsigned Number = 0;
+  if (Program.tensors())
+    for (const program::Tensor *Tensor : *Program.tensors())
+      tensor(Number++, *Tensor);
+  if (Program.arguments())
+    for (const program::Argument *Argument : *Program.arguments())
+      argument(*Argument);
+  if (Program.results())
+    for (const program::Result *Result : *Program.results()) {
+      OS << "result ";
+      quote(Result->name());
+      OS << ' ' << program::EnumNameRole(Result->role()) << " %"
+         << Result->tensor() << '\n';
+    }
+  if (Program.constants())
+    for (const program::Constant *Constant : *Program.constants())
+      OS << "constant %" << Constant->tensor() << " of "
+         << (Constant->data() ? Constant->data()->size() : 0) << " bytes\n";
+  Number = 0;
+  if (Program.steps())
+    for (const program::Step *Step : *Program.steps())
+      step(Number++, *Step);
+  Number = 0;
+  if (Program.kernels())
+    for (const program::Kernel *Kernel : *Program.kernels()) {
+      OS << "kernel " << Number++ << ' ';
+      quote(Kernel->name());
+      OS << '\n';
+    }
+  OS << "cuda source of "
+     << (Program.cuda_source() ? Program.cuda_source()->size() : 0)
+     << " bytes, cubin of " << (Program.cubin() ? Program.cubin()->size() : 0)
+     << " bytes\n";
+}
+
+} // namespace
+
+bool remat::printProgram(llvm::ArrayRef<uint8_t> Bytes, llvm::raw_ostream &OS,
+                         std::string &Error) {
+  // The smallest buffer holds the root offset and the identifier.
+  if (Bytes.size() < 2 * sizeof(uint32_t)) {
+    Error = "no program: " + std::to_string(Bytes.size()) + " bytes";
+    return false;
+  }
+  if (!program::ProgramBufferHasIdentifier(Bytes.data())) {
+    Error = "no program: the identifier is not 'RMAT'";
+    return false;
+  }
+  // Depth and table limits bound what a hostile file costs.
+  fb::Verifier Verifier(Bytes.data(), Bytes.size(), /*max_depth=*/16,
+                        /*max_tables=*/10'000'000);
+  if (!program::VerifyProgramBuffer(Verifier)) {
+    Error = "no program: the bytes are malformed or truncated";
+    return false;
+  }
+  Printer(OS).print(*program::GetProgram(Bytes.data()));
+  return true;
+}

@@ -1,0 +1,80 @@
+//===- ProgramBuilder.h - what emission knows while it runs -----*- C++ -*-===//
+//
+// Private to lib/Target/Program. A program is built as the format's own object
+// tree and packed once at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TARGET_PROGRAM_PROGRAMBUILDER_H
+#define REMAT_LIB_TARGET_PROGRAM_PROGRAMBUILDER_H
+
+#include "remat/IR/RematOps.h"
+#include "remat/Target/Program.h"
+#include "remat/program/Program_generated.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace remat {
+
+/// The attributes of `Op` as a program names them, sorted by name: everything
+/// that the op's definition lists, defaults included, except false booleans.
+std::vector<std::unique_ptr<program::AttributeT>>
+convertAttributes(mlir::Operation *Op);
+
+/// The element type of a tensor in the program's terms.
+program::DType convertElementType(mlir::Type Type);
+
+/// "file:line:col" of the first such location within `Loc`, else a name within
+/// it, else "".
+std::string describeLocation(mlir::Location Loc);
+
+/// One operand position of an op as a program lists it: an optional operand
+/// that is not there is a null value.
+llvm::SmallVector<mlir::Value> getProgramOperands(mlir::Operation *Op);
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(mlir::func::FuncOp Func, const EmitOptions &Options)
+      : Func(Func), Options(Options) {}
+
+  /// Builds the whole program; emits a diagnostic on failure.
+  mlir::LogicalResult build();
+  program::ProgramT &getProgram() { return Program; }
+
+private:
+  // Tensors.cpp
+  mlir::LogicalResult numberSteps();
+  mlir::LogicalResult addTensors();
+  mlir::LogicalResult addTensor(mlir::Value Value, int64_t Offset,
+                                llvm::StringRef Name);
+  void setLifetimes();
+  void setMemoryClasses();
+  mlir::LogicalResult addConstants();
+
+  // Emit.cpp
+  void addArguments();
+  void addResults();
+  mlir::LogicalResult addSteps();
+  mlir::LogicalResult addStep(mlir::Operation &Op);
+  void addBody(KernelOp Kernel, program::StepT &Step);
+  void setOrigins();
+  void setPlan();
+
+  /// The value whose bytes `Value` is a view of; itself if it is none.
+  mlir::Value getRoot(mlir::Value Value) const;
+  uint32_t getTensor(mlir::Value Value) const { return Tensors.at(Value); }
+  /// Whether `Op` needs no step: a view at its operand's bytes, or a constant
+  /// that is loaded once.
+  bool isFree(mlir::Operation &Op) const;
+
+  mlir::func::FuncOp Func;
+  const EmitOptions &Options;
+  program::ProgramT Program;
+  llvm::DenseMap<mlir::Value, uint32_t> Tensors;
+  /// Step number of each op that has one.
+  llvm::DenseMap<mlir::Operation *, int32_t> Steps;
+  std::vector<mlir::Operation *> StepOps;
+};
+
+} // namespace remat
+
+#endif // REMAT_LIB_TARGET_PROGRAM_PROGRAMBUILDER_H
