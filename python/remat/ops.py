@@ -1,0 +1,499 @@
+"""The operations of the dialect as functions on `Value`s.
+
+Each function checks its operands, infers the result's type and raises ValueError, naming both
+shapes or element types, when they do not fit. The semantics are those of the dialect's reference.
+A Python number is accepted where a function says "value or number".
+"""
+
+from __future__ import annotations
+
+from typing import Optional, Sequence, Tuple, Union
+
+from . import text
+from .graph import Graph, Value
+from .types import (
+    TensorType,
+    broadcast_shapes,
+    matmul_shape,
+    normalize_dims,
+)
+
+Number = Union[int, float, bool]
+Operand = Union[Value, Number]
+
+PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
+REDUCTIONS = ("sum", "mean", "max")
+
+
+def _float(value: Value, what: str) -> Value:
+    if not value.type.is_float:
+        raise ValueError(f"{what} needs a float tensor, got {value.type}")
+    return value
+
+
+def _same_dtype(lhs: Value, rhs: Value, what: str) -> str:
+    if lhs.dtype != rhs.dtype:
+        raise ValueError(f"{what}: element types of {lhs.type} and {rhs.type} differ")
+    return lhs.dtype
+
+
+# Unary -----------------------------------------------------------------------------------------
+
+
+def _unary(mnemonic: str, x: Value, attributes=None) -> Value:
+    _float(x, mnemonic)
+    return x.graph.add(mnemonic, "{0}", (x,), (x.type,), attributes, "result")[0]
+
+
+def neg(x: Value) -> Value:
+    """-x."""
+    return _unary("neg", x)
+
+
+def abs(x: Value) -> Value:
+    """|x|."""
+    return _unary("abs", x)
+
+
+def exp(x: Value) -> Value:
+    """e to the x."""
+    return _unary("exp", x)
+
+
+def log(x: Value) -> Value:
+    """Natural logarithm."""
+    return _unary("log", x)
+
+
+def sqrt(x: Value) -> Value:
+    """Square root."""
+    return _unary("sqrt", x)
+
+
+def rsqrt(x: Value) -> Value:
+    """1 / square root."""
+    return _unary("rsqrt", x)
+
+
+def reciprocal(x: Value) -> Value:
+    """1 / x."""
+    return _unary("reciprocal", x)
+
+
+def sin(x: Value) -> Value:
+    """Sine of x in radians."""
+    return _unary("sin", x)
+
+
+def cos(x: Value) -> Value:
+    """Cosine of x in radians."""
+    return _unary("cos", x)
+
+
+def tanh(x: Value) -> Value:
+    """Hyperbolic tangent."""
+    return _unary("tanh", x)
+
+
+def erf(x: Value) -> Value:
+    """Error function."""
+    return _unary("erf", x)
+
+
+def sigmoid(x: Value) -> Value:
+    """1 / (1 + exp(-x))."""
+    return _unary("sigmoid", x)
+
+
+def silu(x: Value) -> Value:
+    """x * sigmoid(x)."""
+    return _unary("silu", x)
+
+
+def relu(x: Value) -> Value:
+    """max(x, 0)."""
+    return _unary("relu", x)
+
+
+def gelu(x: Value, kind: str = "erf") -> Value:
+    """Gaussian error linear unit, exact ("erf") or its "tanh" approximation."""
+    if kind not in ("erf", "tanh"):
+        raise ValueError(f'gelu kind {kind!r} is neither "erf" nor "tanh"')
+    return _unary("gelu", x, {"kind": text.Enum("gelu_kind", kind)} if kind != "erf" else None)
+
+
+# Binary ----------------------------------------------------------------------------------------
+
+
+def _pair(lhs: Operand, rhs: Operand, what: str) -> Tuple[Value, Value]:
+    """Two values of one element type; a number takes that of the other side."""
+    if isinstance(lhs, Value) and not isinstance(rhs, Value):
+        rhs = lhs.graph.splat(rhs, lhs.dtype)
+    elif isinstance(rhs, Value) and not isinstance(lhs, Value):
+        lhs = rhs.graph.splat(lhs, rhs.dtype)
+    elif not isinstance(lhs, Value):
+        raise ValueError(f"{what} of two numbers: one side must be a value of the graph")
+    _same_dtype(lhs, rhs, what)
+    return lhs, rhs
+
+
+def _binary(mnemonic: str, lhs: Operand, rhs: Operand) -> Value:
+    lhs, rhs = _pair(lhs, rhs, mnemonic)
+    if lhs.dtype == "i1":
+        raise ValueError(f"{mnemonic} needs numbers, got {lhs.type} and {rhs.type}")
+    result = lhs.type.with_shape(broadcast_shapes(lhs.shape, rhs.shape))
+    return lhs.graph.add(mnemonic, "{0}, {1}", (lhs, rhs), (result,))[0]
+
+
+def add(lhs: Operand, rhs: Operand) -> Value:
+    """x + y, broadcasting; values or numbers."""
+    return _binary("add", lhs, rhs)
+
+
+def sub(lhs: Operand, rhs: Operand) -> Value:
+    """x - y, broadcasting; values or numbers."""
+    return _binary("sub", lhs, rhs)
+
+
+def mul(lhs: Operand, rhs: Operand) -> Value:
+    """x * y, broadcasting; values or numbers."""
+    return _binary("mul", lhs, rhs)
+
+
+def div(lhs: Operand, rhs: Operand) -> Value:
+    """x / y, broadcasting; integers round toward zero, division by zero gives 0."""
+    return _binary("div", lhs, rhs)
+
+
+def max(lhs: Operand, rhs: Operand) -> Value:
+    """The larger of x and y; equal ones share the gradient."""
+    return _binary("max", lhs, rhs)
+
+
+def min(lhs: Operand, rhs: Operand) -> Value:
+    """The smaller of x and y; equal ones share the gradient."""
+    return _binary("min", lhs, rhs)
+
+
+def pow(lhs: Operand, rhs: Operand) -> Value:
+    """x to the y, broadcasting; floats only."""
+    lhs, rhs = _pair(lhs, rhs, "pow")
+    _float(lhs, "pow")
+    return _binary("pow", lhs, rhs)
+
+
+# Compare, select, cast -------------------------------------------------------------------------
+
+
+def compare(predicate: str, lhs: Operand, rhs: Operand) -> Value:
+    """eq, ne, lt, le, gt or ge of two values or numbers, broadcasting; gives i1."""
+    if predicate not in PREDICATES:
+        raise ValueError(f"predicate {predicate!r} is none of {', '.join(PREDICATES)}")
+    lhs, rhs = _pair(lhs, rhs, "compare")
+    if lhs.dtype == "i1":
+        raise ValueError(f"compare needs numbers, got {lhs.type} and {rhs.type}")
+    result = TensorType(broadcast_shapes(lhs.shape, rhs.shape), "i1")
+    return lhs.graph.add("compare", f"<{predicate}> {{0}}, {{1}}", (lhs, rhs), (result,))[0]
+
+
+def select(condition: Value, true_value: Operand, false_value: Operand) -> Value:
+    """`true_value` where the i1 `condition` holds, else `false_value`, broadcasting."""
+    if condition.dtype != "i1":
+        raise ValueError(f"select needs an i1 condition, got {condition.type}")
+    a, b = _pair(true_value, false_value, "select")
+    shape = broadcast_shapes(condition.shape, broadcast_shapes(a.shape, b.shape))
+    result = a.type.with_shape(shape)
+    return a.graph.add("select", "{0}, {1}, {2}", (condition, a, b), (result,))[0]
+
+
+def cast(x: Value, dtype: str) -> Value:
+    """Conversion to another element type of the same shape."""
+    return x.graph.add("cast", "{0}", (x,), (x.type.with_dtype(dtype),), None, "to")[0]
+
+
+# Constants and random numbers ------------------------------------------------------------------
+
+
+def constant(graph: Graph, data, shape: Sequence[int] = (), dtype: str = "f32") -> Value:
+    """A number for every element, or nested lists of exactly the given shape."""
+    if not isinstance(data, (list, tuple)):
+        return graph.splat(data, dtype, shape)
+    type = TensorType(tuple(shape), dtype)
+    head = f"dense<{text.dense(data, type)}> : {type}"
+    return graph.add("constant", head, (), (type,), None, "none")[0]
+
+
+def random(graph: Graph, distribution: str, shape: Sequence[int], dtype: str = "f32") -> Value:
+    """New numbers each step: "uniform" in [0, 1) or "normal" with mean 0 and variance 1."""
+    if distribution not in ("uniform", "normal"):
+        raise ValueError(f'distribution {distribution!r} is neither "uniform" nor "normal"')
+    type = TensorType(tuple(shape), dtype)
+    if not type.is_float:
+        raise ValueError(f"random needs a float element type, got {dtype}")
+    attributes = {"id": graph.new_random_id()}
+    head = f"<{distribution}> {{0}}, {{1}}"
+    operands = (graph.seed, graph.step)
+    return graph.add("random", head, operands, (type,), attributes, "result")[0]
+
+
+def _probability(p: float, what: str) -> float:
+    if not 0.0 <= p < 1.0:
+        raise ValueError(f"{what} probability {p} is not in [0, 1)")
+    return float(p)
+
+
+def dropout(x: Value, p: float) -> Value:
+    """Zeroes elements with probability p, scales the others by 1 / (1 - p); p = 0 gives x."""
+    if _probability(p, "dropout") == 0.0:
+        return x
+    _float(x, "dropout")
+    attributes = {"p": float(p), "id": x.graph.new_random_id()}
+    operands = (x, x.graph.seed, x.graph.step)
+    return x.graph.add("dropout", "{0}, {1}, {2}", operands, (x.type,), attributes, "result")[0]
+
+
+# Shapes and reductions -------------------------------------------------------------------------
+
+
+def reshape(x: Value, shape: Sequence[int]) -> Value:
+    """The same elements in row-major order; one size may be -1 and is inferred."""
+    sizes = list(shape)
+    if sizes.count(-1) == 1:
+        rest = 1
+        for size in sizes:
+            rest *= size if size != -1 else 1
+        if rest <= 0 or x.type.elements % rest:
+            raise ValueError(f"reshape: shapes {x.shape} and {tuple(shape)} do not match")
+        sizes[sizes.index(-1)] = x.type.elements // rest
+    result = x.type.with_shape(sizes)
+    if result.elements != x.type.elements:
+        raise ValueError(
+            f"reshape: {x.shape} has {x.type.elements} elements, "
+            f"{result.shape} has {result.elements}"
+        )
+    return x.graph.add("reshape", "{0}", (x,), (result,), None, "to")[0]
+
+
+def transpose(x: Value, permutation: Sequence[int]) -> Value:
+    """Result dimension i is operand dimension permutation[i]."""
+    permutation = list(permutation)
+    if sorted(permutation) != list(range(x.type.rank)):
+        raise ValueError(f"{permutation} does not permute the dimensions of shape {x.shape}")
+    result = x.type.with_shape(x.shape[i] for i in permutation)
+    return x.graph.add("transpose", f"{{0}}, {permutation}", (x,), (result,))[0]
+
+
+def slice(x: Value, offsets: Sequence[int], sizes: Sequence[int]) -> Value:
+    """The box of `sizes` elements that begins at `offsets`."""
+    offsets, sizes = list(offsets), list(sizes)
+    fits = len(offsets) == len(sizes) == x.type.rank and all(
+        offset >= 0 and size > 0 and offset + size <= extent
+        for offset, size, extent in zip(offsets, sizes, x.shape)
+    )
+    if not fits:
+        raise ValueError(f"slice at {offsets} of sizes {sizes} is outside shape {x.shape}")
+    result = x.type.with_shape(sizes)
+    return x.graph.add("slice", f"{{0}}, {offsets} {sizes}", (x,), (result,))[0]
+
+
+def pad(x: Value, low: Sequence[int], high: Sequence[int]) -> Value:
+    """`low` zeros before and `high` zeros behind, for each dimension."""
+    low, high = list(low), list(high)
+    if not len(low) == len(high) == x.type.rank or any(n < 0 for n in low + high):
+        raise ValueError(f"pad by {low} and {high} does not fit shape {x.shape}")
+    result = x.type.with_shape(a + n + b for a, n, b in zip(low, x.shape, high))
+    return x.graph.add("pad", f"{{0}}, {low} {high}", (x,), (result,))[0]
+
+
+def concat(values: Sequence[Value], dim: int) -> Value:
+    """Joins tensors that agree in every size but `dim`'s."""
+    if not values:
+        raise ValueError("concat needs at least one value")
+    first = values[0]
+    (dim,) = normalize_dims((dim,), first.type.rank, "concat")
+    total = 0
+    for value in values:
+        _same_dtype(first, value, "concat")
+        if value.type.rank != first.type.rank or any(
+            a != b for i, (a, b) in enumerate(zip(first.shape, value.shape)) if i != dim
+        ):
+            raise ValueError(f"concat along {dim}: shapes {first.shape} and {value.shape} differ")
+        total += value.shape[dim]
+    result = first.type.with_shape(first.shape[:dim] + (total,) + first.shape[dim + 1 :])
+    return first.graph.add("concat", "{all}", tuple(values), (result,), {"dim": dim})[0]
+
+
+def broadcast(x: Value, shape: Sequence[int]) -> Value:
+    """Repeats elements to a larger shape, by NumPy's rule."""
+    result = x.type.with_shape(shape)
+    if broadcast_shapes(x.shape, result.shape) != result.shape:
+        raise ValueError(f"shape {x.shape} does not broadcast to {result.shape}")
+    return x.graph.add("broadcast", "{0}", (x,), (result,), None, "to")[0]
+
+
+def reduce(
+    kind: str, x: Value, dims: Optional[Sequence[int]] = None, keep_dims: bool = False
+) -> Value:
+    """The sum, mean or max over `dims` (all by default)."""
+    if kind not in REDUCTIONS:
+        raise ValueError(f"reduction {kind!r} is none of {', '.join(REDUCTIONS)}")
+    if x.dtype == "i1":
+        raise ValueError(f"reduce needs numbers, got {x.type}")
+    rank = x.type.rank
+    reduced = normalize_dims(range(rank) if dims is None else dims, rank, "reduce")
+    sizes = [1 if i in reduced else n for i, n in enumerate(x.shape)]
+    if not keep_dims:
+        sizes = [n for i, n in enumerate(x.shape) if i not in reduced]
+    attributes = {"keep_dims": text.Unit()} if keep_dims else None
+    head = f"<{kind}> {{0}}, {list(reduced)}"
+    return x.graph.add("reduce", head, (x,), (x.type.with_shape(sizes),), attributes)[0]
+
+
+# Layers and losses -----------------------------------------------------------------------------
+
+
+def matmul(
+    lhs: Value,
+    rhs: Value,
+    bias: Optional[Value] = None,
+    transpose_lhs: bool = False,
+    transpose_rhs: bool = False,
+    dtype: Optional[str] = None,
+) -> Value:
+    """[batch..., M, K] x [batch..., K, N] (+ bias [N]) -> [batch..., M, N].
+
+    A transposed side is given with its last two sizes exchanged; one side may have no batch.
+    `dtype` is the result's element type: the operands' (default) or f32.
+    """
+    _float(lhs, "matmul")
+    _same_dtype(lhs, rhs, "matmul")
+    shape = matmul_shape(lhs.shape, rhs.shape, transpose_lhs, transpose_rhs)
+    operands, head = [lhs, rhs], "{0}, {1}"
+    if bias is not None:
+        _same_dtype(lhs, bias, "matmul bias")
+        if bias.shape != shape[-1:]:
+            raise ValueError(f"matmul: bias of shape {bias.shape}, result of shape {shape}")
+        operands.append(bias)
+        head += " bias {2}"
+    attributes = {}
+    if transpose_lhs:
+        attributes["transpose_lhs"] = text.Unit()
+    if transpose_rhs:
+        attributes["transpose_rhs"] = text.Unit()
+    if dtype not in (None, lhs.dtype, "f32"):
+        raise ValueError(f"matmul of {lhs.dtype} gives {lhs.dtype} or f32, not {dtype}")
+    result = TensorType(shape, dtype or lhs.dtype)
+    return lhs.graph.add("matmul", head, operands, (result,), attributes)[0]
+
+
+def softmax(x: Value) -> Value:
+    """exp(x - max) / sum over the last dimension."""
+    if x.type.rank == 0:
+        raise ValueError(f"softmax needs a dimension, got {x.type}")
+    return _unary("softmax", x)
+
+
+def layer_norm(
+    x: Value, scale: Value, bias: Value, epsilon: float = 1e-5
+) -> Tuple[Value, Value, Value]:
+    """Normalises the last dimension of [rows..., C]; scale and bias are [C].
+
+    Returns the result and, f32 [rows...], mean and 1 / standard deviation.
+    """
+    _float(x, "layer_norm")
+    for value in (scale, bias):
+        if x.type.rank == 0 or value.shape != x.shape[-1:]:
+            raise ValueError(f"layer_norm: operand {x.shape}, scale or bias {value.shape}")
+    statistics = TensorType(x.shape[:-1], "f32")
+    return x.graph.add(
+        "layer_norm", "{0}, {1}, {2}", (x, scale, bias), (x.type, statistics, statistics),
+        {"epsilon": float(epsilon)},
+    )
+
+
+def attention(
+    *qkv: Value,
+    mask: Optional[Value] = None,
+    causal: bool = False,
+    scale: Optional[float] = None,
+    dropout_p: float = 0.0,
+) -> Tuple[Value, Value]:
+    """Scaled dot-product attention of packed [B, T, 3, H, D], or q [B, T, H, D], k, v [B, S, H, D].
+
+    `mask` broadcasts to [B, H, T, S]: i1 (true where a key is seen) or float (added). Returns the
+    result [B, T, H, D] and the f32 log-sum-exp of the scores [B, H, T].
+    """
+    batch, queries, keys, heads, width = _attention_sizes(qkv)
+    graph, operands = qkv[0].graph, list(qkv)
+    head = ", ".join(f"{{{i}}}" for i in range(len(qkv)))
+    if mask is not None:
+        scores = (batch, heads, queries, keys)
+        if broadcast_shapes(mask.shape, scores) != scores:
+            raise ValueError(f"attention: mask {mask.shape} does not broadcast to {scores}")
+        head += f" mask {{{len(operands)}}}"
+        operands.append(mask)
+    attributes = {}
+    if causal:
+        attributes["causal"] = text.Unit()
+    if scale is not None:
+        attributes["scale"] = float(scale)
+    if _probability(dropout_p, "attention dropout") > 0.0:
+        head += f" random {{{len(operands)}}}, {{{len(operands) + 1}}}"
+        operands += [graph.seed, graph.step]
+        attributes["dropout_p"] = float(dropout_p)
+        attributes["id"] = graph.new_random_id()
+    results = (
+        TensorType((batch, queries, heads, width), qkv[0].dtype),
+        TensorType((batch, heads, queries), "f32"),
+    )
+    return graph.add("attention", head, operands, results, attributes)
+
+
+def _attention_sizes(qkv: Sequence[Value]) -> Tuple[int, int, int, int, int]:
+    """(B, T, S, H, D) of attention's operands."""
+    shapes = [value.shape for value in qkv]
+    for value in qkv:
+        _float(value, "attention")
+        _same_dtype(qkv[0], value, "attention")
+    if len(shapes) == 1 and len(shapes[0]) == 5 and shapes[0][2] == 3:
+        batch, tokens, _, heads, width = shapes[0]
+        return batch, tokens, tokens, heads, width
+    if len(shapes) == 3 and all(len(shape) == 4 for shape in shapes):
+        query, key, value = shapes
+        if key == value and (query[0], query[2:]) == (key[0], key[2:]):
+            return query[0], query[1], key[1], query[2], query[3]
+    raise ValueError(
+        f"attention needs [B, T, 3, H, D] or [B, T, H, D] and twice [B, S, H, D], got {shapes}"
+    )
+
+
+def embedding(ids: Value, table: Value) -> Value:
+    """Rows of a table: ids [rows...] into [V, C] give [rows..., C]."""
+    _float(table, "embedding")
+    if not ids.type.is_integer or table.type.rank != 2:
+        raise ValueError(f"embedding needs integer ids and a [V, C] table: {ids.type}, {table.type}")
+    result = table.type.with_shape(ids.shape + table.shape[1:])
+    return table.graph.add("embedding", "{0}, {1}", (ids, table), (result,))[0]
+
+
+def cross_entropy(logits: Value, targets: Value, ignore_index: int = -100) -> Value:
+    """Mean negative log-likelihood: logits [rows..., V], integer targets [rows...]; a scalar.
+
+    Rows whose target is `ignore_index` count neither in the sum nor in the mean.
+    """
+    _float(logits, "cross_entropy")
+    if logits.type.rank == 0 or targets.shape != logits.shape[:-1] or not targets.type.is_integer:
+        raise ValueError(f"cross_entropy: logits {logits.type} and targets {targets.type}")
+    results = (TensorType((), "f32"), TensorType(targets.shape, "f32"))
+    attributes = {"ignore_index": int(ignore_index)} if ignore_index != -100 else None
+    operands = (logits, targets)
+    return logits.graph.add("cross_entropy", "{0}, {1}", operands, results, attributes)[0]
+
+
+def mse(prediction: Value, target: Value) -> Value:
+    """Mean of (x - y)^2 over all elements, in f32; both of one type."""
+    _float(prediction, "mse")
+    if prediction.type != target.type:
+        raise ValueError(f"mse: types {prediction.type} and {target.type} differ")
+    results = (TensorType((), "f32"),)
+    return prediction.graph.add("mse", "{0}, {1}", (prediction, target), results)[0]

@@ -1,0 +1,20 @@
+"""Paths of the tools and the packages under test."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "examples"), str(Path(__file__).resolve().parent)]
+
+
+def tool_path(name: str) -> Path:
+    """A tool of the build: in $REMAT_BIN, else in build/bin."""
+    return Path(os.environ.get("REMAT_BIN", ROOT / "build" / "bin")) / name
+
+
+@pytest.fixture(scope="session")
+def remat_opt() -> Path:
+    return tool_path("remat-opt")
