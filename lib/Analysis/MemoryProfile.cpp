@@ -1,0 +1,166 @@
+//===- MemoryProfile.cpp - bytes at each operation ------------------------===//
+
+#include "remat/Analysis/MemoryProfile.h"
+#include "remat/Analysis/Cost.h"
+#include "remat/IR/RematOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace remat;
+
+StringRef remat::getMemoryClassName(MemoryClass Class) {
+  static constexpr std::array<StringLiteral, NumMemoryClasses> Names = {
+      "parameters",  "gradients",   "optimizer_state",
+      "activations", "temporaries", "workspaces",
+      "inputs",      "outputs",     "constants"};
+  return Names[static_cast<unsigned>(Class)];
+}
+
+static MemoryClass getArgumentClass(BlockArgument Argument) {
+  auto Func = cast<func::FuncOp>(Argument.getOwner()->getParentOp());
+  auto Attr =
+      Func.getArgAttrOfType<RoleAttr>(Argument.getArgNumber(), RoleAttrName);
+  switch (Attr ? Attr.getValue() : Role::input) {
+  case Role::parameter:
+    return MemoryClass::Parameters;
+  case Role::state:
+    return MemoryClass::OptimizerState;
+  default:
+    return MemoryClass::Inputs;
+  }
+}
+
+/// The class of a value that the function returns as result number `Index`.
+static MemoryClass getResultClass(func::FuncOp Func, unsigned Index) {
+  for (BlockArgument Argument : Func.getArguments())
+    if (getDonatedResult(Argument) == Index)
+      return getArgumentClass(Argument);
+  auto Attr = Func.getResultAttrOfType<RoleAttr>(Index, RoleAttrName);
+  return Attr && Attr.getValue() == Role::gradient ? MemoryClass::Gradients
+                                                   : MemoryClass::Outputs;
+}
+
+/// Visits every operand that reads the bytes of `V`, also through views, until
+/// the callback returns true; says whether it did.
+static bool anyUse(Value V, llvm::function_ref<bool(OpOperand &)> Visit) {
+  for (OpOperand &Use : V.getUses()) {
+    Operation *User = Use.getOwner();
+    bool Found = isView(User) ? anyUse(User->getResult(0), Visit) : Visit(Use);
+    if (Found)
+      return true;
+  }
+  return false;
+}
+
+static bool isGradientUse(OpOperand &Use) {
+  if (auto Sgd = dyn_cast<SgdOp>(Use.getOwner()))
+    return Use.get() == Sgd.getGrad();
+  if (auto AdamW = dyn_cast<AdamWOp>(Use.getOwner()))
+    return Use.get() == AdamW.getGrad();
+  return false;
+}
+
+MemoryClass remat::getMemoryClass(Value V) {
+  V = getStorage(V).Root;
+  if (auto Argument = dyn_cast<BlockArgument>(V))
+    return getArgumentClass(Argument);
+  Operation *Op = V.getDefiningOp();
+  if (isResidentConstant(Op))
+    return MemoryClass::Constants;
+  std::optional<MemoryClass> Class;
+  anyUse(V, [&](OpOperand &Use) {
+    if (!isa<func::ReturnOp>(Use.getOwner()))
+      return false;
+    Class = getResultClass(Op->getParentOfType<func::FuncOp>(),
+                           Use.getOperandNumber());
+    return true;
+  });
+  if (Class)
+    return *Class;
+  if (anyUse(V, isGradientUse))
+    return MemoryClass::Gradients;
+  bool InForward = !Op->hasAttr(PhaseAttrName);
+  if (InForward && anyUse(V, [](OpOperand &Use) {
+        return Use.getOwner()->hasAttr(PhaseAttrName);
+      }))
+    return MemoryClass::Activations;
+  return MemoryClass::Temporaries;
+}
+
+std::string remat::getValueName(Value V) {
+  if (auto Argument = dyn_cast<BlockArgument>(V)) {
+    auto Func = cast<func::FuncOp>(Argument.getOwner()->getParentOp());
+    if (auto Name = Func.getArgAttrOfType<StringAttr>(Argument.getArgNumber(),
+                                                      NameAttrName))
+      return Name.str();
+    return "argument #" + std::to_string(Argument.getArgNumber());
+  }
+  auto Result = cast<OpResult>(V);
+  return (Result.getOwner()->getName().stripDialect() + "#" +
+          std::to_string(Result.getResultNumber()))
+      .str();
+}
+
+std::string remat::getLocationText(Location Loc) {
+  std::string Text;
+  Loc->walk([&](Location Inner) {
+    if (auto Place = dyn_cast<FileLineColLoc>(Inner)) {
+      Text = (Place.getFilename().getValue() + ":" +
+              std::to_string(Place.getLine()) + ":" +
+              std::to_string(Place.getColumn()))
+                 .str();
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  if (Text.empty())
+    llvm::raw_string_ostream(Text) << Loc;
+  return Text;
+}
+
+MemoryProfile::MemoryProfile(const BufferLiveness &Liveness,
+                             const TargetModel &Model)
+    : Liveness(Liveness) {
+  Bytes = Liveness.getLiveBytes();
+  for (auto [Position, Op] : llvm::enumerate(Liveness.getOperations())) {
+    int64_t Exact = getChoice(Model, Op).Workspace;
+    ExactWorkspaces.push_back(Exact);
+    Workspaces.push_back(Exact > 0 ? alignBytes(Exact).value_or(Exact) : 0);
+    if (llvm::AddOverflow(Bytes[Position], Workspaces.back(), Bytes[Position]))
+      Bytes[Position] = std::numeric_limits<int64_t>::max();
+  }
+  PeakPosition = llvm::max_element(Bytes) - Bytes.begin();
+}
+
+/// The value that owns `B` at a position: the last one made until then.
+Value MemoryProfile::getOccupant(const Buffer &B, int64_t Position) const {
+  Value Occupant = B.Values.front();
+  for (Value V : llvm::drop_begin(B.Values))
+    if (Liveness.getPosition(V.getDefiningOp()) <= Position)
+      Occupant = V;
+  return Occupant;
+}
+
+SmallVector<Value> MemoryProfile::getLiveValues(int64_t Position) const {
+  SmallVector<std::pair<int64_t, unsigned>> Live; // (-bytes, number)
+  ArrayRef<Buffer> Buffers = Liveness.getBuffers();
+  for (auto [Number, B] : llvm::enumerate(Buffers))
+    if (B.isLiveAt(Position))
+      Live.push_back({-B.Bytes, Number});
+  llvm::sort(Live);
+  return llvm::map_to_vector(Live, [&](const auto &Entry) {
+    return getOccupant(Buffers[Entry.second], Position);
+  });
+}
+
+std::array<int64_t, NumMemoryClasses>
+MemoryProfile::getClasses(int64_t Position) const {
+  std::array<int64_t, NumMemoryClasses> Classes = {};
+  for (Value V : getLiveValues(Position))
+    Classes[static_cast<unsigned>(getMemoryClass(V))] +=
+        getByteSize(V.getType()).value_or(0);
+  if (Position < static_cast<int64_t>(ExactWorkspaces.size()))
+    Classes[static_cast<unsigned>(MemoryClass::Workspaces)] +=
+        ExactWorkspaces[Position];
+  return Classes;
+}
