@@ -1,0 +1,116 @@
+//===- Device.h - what a device can do --------------------------*- C++ -*-===//
+//
+// The interface between the runtime and a device. To add a device: implement
+// Device and Executable in a folder beside host/, and register a factory in
+// lib/Device.cpp. Device libraries are loaded when the factory runs, so that a
+// binary starts on a machine without them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_DEVICE_H
+#define REMAT_RUNTIME_DEVICE_H
+
+#include "remat/runtime/Pool.h"
+#include "remat/runtime/Program.h"
+#include "remat/runtime/Result.h"
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remat::runtime {
+
+struct DeviceOptions {
+  unsigned Threads = 0; ///< host: worker threads; 0: one a processor
+  int Ordinal = 0;      ///< cuda: which GPU
+  /// cuda: choose only kernels whose values are the same at every run.
+  bool Deterministic = true;
+};
+
+struct MemoryInfo {
+  uint64_t TotalBytes = 0, FreeBytes = 0;
+  /// What the device itself holds outside any pool (context, library handles).
+  uint64_t ContextBytes = 0;
+};
+
+struct RunOptions {
+  /// Fill bytes with 0xff (a NaN in every float type) as soon as they hold
+  /// nothing: before the first step Program::UnusedAtStart, after each step its
+  /// Freed ranges.
+  bool Poison = false;
+};
+
+/// A program made ready on one device. It is used by one thread at a time.
+class Executable {
+public:
+  virtual ~Executable() = default;
+
+  /// Runs all steps once over the arena at `Arena` (device memory of
+  /// Program::ArenaBytes bytes, aligned to 512, not owned; the same address at
+  /// every call makes it cheaper). May return before the work is done; an
+  /// error of the work is then given by Device::synchronize. Host errors are
+  /// returned here. After an error the arguments that are not donated are
+  /// unchanged.
+  virtual Status run(void *Arena, const RunOptions &Options) = 0;
+
+  /// Milliseconds of each step of the last run, in order; empty if it was not
+  /// measured. Ask for it with setProfiling(true).
+  virtual std::vector<double> getStepMilliseconds() const { return {}; }
+  virtual void setProfiling(bool) {}
+};
+
+/// One device. Not thread-safe: one thread at a time.
+class Device : public UpstreamAllocator {
+public:
+  /// "host" or "cuda": what Program::Device says.
+  virtual std::string_view getName() const = 0;
+  /// "" or "sm_90".
+  virtual std::string_view getArch() const = 0;
+  /// In words, e.g. the processor's name.
+  virtual std::string getDescription() const = 0;
+
+  // allocate, deallocate: see UpstreamAllocator.
+
+  /// Copies `Bytes` bytes from host memory `Source` to device memory
+  /// `Destination`. Neither is owned; `Source` may be reused on return. Ordered
+  /// behind the work that was started before.
+  virtual Status copyIn(void *Destination, const void *Source,
+                        uint64_t Bytes) = 0;
+  /// Copies device memory `Source` to host memory `Destination`, which holds
+  /// the bytes on return.
+  virtual Status copyOut(void *Destination, const void *Source,
+                         uint64_t Bytes) = 0;
+  /// Sets each of `Bytes` bytes of device memory to `Value`.
+  virtual Status fill(void *Destination, uint8_t Value, uint64_t Bytes) = 0;
+
+  /// Makes `P` ready to run here: loads kernels, chooses algorithms, allocates
+  /// what lies outside the arena. Keeps `P`. Unavailable if it was compiled for
+  /// another device or architecture, or if a library is missing.
+  virtual Result<std::unique_ptr<Executable>>
+  prepare(std::shared_ptr<const Program> P) = 0;
+
+  /// Waits for all work; gives its first error since the last call.
+  virtual Status synchronize() = 0;
+
+  virtual Result<MemoryInfo> getMemoryInfo() = 0;
+};
+
+/// Makes the device of that name: "host", or "cuda" where this build has it.
+/// Unavailable, with what was looked for, when it cannot run here.
+Result<std::unique_ptr<Device>> createDevice(std::string_view Name,
+                                             const DeviceOptions &Options = {});
+
+/// Names of all devices that this build knows, present or not.
+std::vector<std::string> getDeviceNames();
+
+using DeviceFactory =
+    std::function<Result<std::unique_ptr<Device>>(const DeviceOptions &)>;
+
+/// Adds a device, or replaces the one of that name. Call before createDevice.
+void registerDevice(std::string Name, DeviceFactory Factory);
+
+} // namespace remat::runtime
+
+#endif // REMAT_RUNTIME_DEVICE_H

@@ -1,0 +1,222 @@
+//===- Program.h - a verified program ---------------------------*- C++ -*-===//
+//
+// The runtime's own form of the program format (runtime/Program/Program.fbs).
+// A Program exists only if every check has passed:
+//  - the bytes are well formed and of this version;
+//  - every index is in range; every tensor, view and workspace lies inside the
+//    arena (64-bit arithmetic, no overflow);
+//  - every op is known, with the right operands, results, attributes, element
+//    types and shapes, so that no kernel can reach outside its operands;
+//  - a result shares bytes with an operand only where the op works in place,
+//    and then exactly; the results of a step share none with each other;
+//  - whatever a step reads was written, and nothing overwrote it in between;
+//  - constants, and arguments that are not donated, are intact at the end
+//    (inputs: or are marked to be given anew for each step).
+// So devices need not check a Program again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_PROGRAM_H
+#define REMAT_RUNTIME_PROGRAM_H
+
+#include "remat/runtime/Pool.h"
+#include "remat/runtime/Result.h"
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remat::runtime {
+
+enum class DType : uint8_t { F32, BF16, F16, I32, I64, I1 };
+
+/// Bytes of one element; an i1 takes a byte that is 0 or 1.
+uint64_t getByteWidth(DType Type);
+/// "f32", "bf16", ...
+std::string_view getName(DType Type);
+inline bool isFloat(DType Type) { return Type <= DType::F16; }
+inline bool isInteger(DType Type) {
+  return Type == DType::I32 || Type == DType::I64;
+}
+
+enum class Role : uint8_t {
+  Parameter,
+  Input,
+  State,
+  Seed,
+  Step,
+  LearningRate,
+  Loss,
+  Output,
+  Gradient,
+  Temporary
+};
+
+/// The operand number of an optional operand that is not there.
+inline constexpr uint32_t NoTensor = 0xffffffff;
+
+/// A contiguous row-major run of the arena. Dimensions are at least 1.
+struct Tensor {
+  DType Type = DType::F32;
+  std::vector<int64_t> Shape;
+  uint64_t Offset = 0; ///< from the arena's begin; a multiple of 256 unless it
+                       ///< is a view, then of the element's bytes
+  uint64_t Bytes = 0;  ///< elements * byte width
+  int64_t NumElements = 0;
+  MemoryClass Class = MemoryClass::Temporaries;
+  std::string Name;
+  /// The step that wrote these bytes (of the base, for a view) and the last one
+  /// that needs them, found by the verifier, not taken from the file. -1 and
+  /// number of steps: before the first, and to the end.
+  int64_t FirstStep = -1, LastStep = -1;
+  bool IsView = false;
+};
+
+struct Attribute {
+  std::string Name;
+  std::vector<int64_t> Ints;
+  std::vector<double> Floats;
+  std::string Text;
+};
+
+/// Attributes by name. A missing one gives the default.
+class AttributeList {
+public:
+  AttributeList() = default;
+  explicit AttributeList(std::vector<Attribute> List) : List(std::move(List)) {}
+
+  const Attribute *find(std::string_view Name) const;
+  bool getFlag(std::string_view Name) const; ///< ints = [nonzero]
+  int64_t getInt(std::string_view Name, int64_t Default) const;
+  double getFloat(std::string_view Name, double Default) const;
+  std::string_view getText(std::string_view Name) const; ///< "" if missing
+  std::span<const int64_t> getInts(std::string_view Name) const;
+  const std::vector<Attribute> &getList() const { return List; }
+
+private:
+  std::vector<Attribute> List;
+};
+
+/// An op inside a fused kernel; see Program.fbs for value numbers.
+struct BodyOp {
+  std::string Name;
+  std::vector<uint32_t> Operands;
+  AttributeList Attributes;
+  DType Type = DType::F32;
+  std::vector<int64_t> Shape;
+};
+
+struct KernelArgument {
+  enum class Kind : uint8_t { Tensor, Workspace, Int, Float };
+  Kind Kind = Kind::Tensor;
+  uint32_t Index = 0;
+  int64_t Int = 0;
+  double Float = 0;
+};
+
+/// One launch of a compiled kernel (CUDA).
+struct Launch {
+  uint32_t Kernel = 0;
+  std::array<uint32_t, 3> Grid = {1, 1, 1}, Block = {1, 1, 1};
+  uint32_t SharedBytes = 0;
+  std::vector<KernelArgument> Arguments;
+};
+
+/// A run of bytes of the arena.
+struct ByteRange {
+  uint64_t Offset = 0, Bytes = 0;
+};
+
+struct Step {
+  std::string Op;
+  std::vector<uint32_t> Operands; ///< tensor numbers or NoTensor
+  std::vector<uint32_t> Results;
+  AttributeList Attributes;
+  std::vector<BodyOp> Body;
+  std::vector<uint32_t> Yields;
+  ByteRange Workspace;
+  std::string Choice, Location, Phase;
+  std::vector<Launch> Launches;
+  int32_t Recomputes = -1;
+  double Flops = 0;
+  /// Bytes that hold nothing any more once this step is done: what a device
+  /// poisons when it is asked to.
+  std::vector<ByteRange> Freed;
+};
+
+struct Argument {
+  std::string Name;
+  Role Role = Role::Input;
+  uint32_t Tensor = 0;
+  int32_t DonatedResult = -1; ///< this result replaces it at each step
+  std::string InitKind;       ///< "constant", "normal", "uniform" or ""
+  double InitValue = 0;
+  std::string Data; ///< "tokens", "targets" or ""
+  int64_t Bound = 0;
+  /// Its bytes still hold it after a step. False only for inputs, which are
+  /// then written before each step.
+  bool Survives = true;
+};
+
+struct ProgramResult {
+  std::string Name;
+  Role Role = Role::Output;
+  uint32_t Tensor = 0;
+};
+
+struct Constant {
+  uint32_t Tensor = 0;
+  std::vector<uint8_t> Data;
+};
+
+/// The compiler's promises, as written in the file.
+struct PlanSummary {
+  std::string Strategy;
+  int64_t BudgetBytes = -1; ///< -1: unlimited
+  int64_t UnplannedPeakBytes = 0, PredictedPeakBytes = 0;
+  int64_t SmallestFeasibleBytes = 0;
+  double PredictedOverhead = 0, PredictedMs = 0;
+  int32_t RecomputedOps = 0;
+};
+
+struct Program {
+  std::string Device, Arch;
+  uint64_t ArenaBytes = 0;
+  std::vector<Tensor> Tensors;
+  std::vector<Argument> Arguments;
+  std::vector<ProgramResult> Results;
+  std::vector<Constant> Constants;
+  std::vector<Step> Steps;
+  std::vector<std::string> Kernels; ///< entry names
+  std::string CudaSource;
+  std::vector<uint8_t> Cubin;
+  PlanSummary Plan;
+  /// Bytes that hold nothing before the first step.
+  std::vector<ByteRange> UnusedAtStart;
+
+  /// Reads and verifies untrusted bytes; they are not kept. InvalidProgram
+  /// names the step, the tensor and both numbers.
+  static Result<std::shared_ptr<const Program>>
+  load(std::span<const uint8_t> Bytes);
+
+  /// Indices by name, or nothing.
+  std::optional<uint32_t> findArgument(std::string_view Name) const;
+  std::optional<uint32_t> findResult(std::string_view Name) const;
+
+  /// Bytes by class while the step with the most live bytes runs, and that
+  /// step. The sum of live bytes is at most ArenaBytes; the rest is slack.
+  struct PeakProfile {
+    int64_t Step = -1;
+    uint64_t LiveBytes = 0;
+    std::array<uint64_t, NumMemoryClasses> BytesByClass = {};
+  };
+  PeakProfile getPeakProfile() const;
+};
+
+} // namespace remat::runtime
+
+#endif // REMAT_RUNTIME_PROGRAM_H

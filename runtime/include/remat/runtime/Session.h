@@ -1,0 +1,117 @@
+//===- Session.h - a program with its memory --------------------*- C++ -*-===//
+//
+// A session holds one program's arena on one device and runs its steps:
+//
+//   auto Device = createDevice("host");
+//   auto Session = Session::create(Bytes, **Device);
+//   (*Session)->initialise(/*Seed=*/1);
+//   (*Session)->writeArgument("x", Data, sizeof Data);
+//   (*Session)->runStep();
+//   float Loss;
+//   (*Session)->readResult("loss", &Loss, sizeof Loss);
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_SESSION_H
+#define REMAT_RUNTIME_SESSION_H
+
+#include "remat/runtime/Device.h"
+#include "remat/runtime/Pool.h"
+#include "remat/runtime/Program.h"
+#include "remat/runtime/Result.h"
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace remat::runtime {
+
+struct SessionOptions {
+  PoolOptions Pool;    ///< of the session's own pool
+  bool Poison = false; ///< see RunOptions
+};
+
+struct SessionStatistics {
+  /// The pool's `requested` peak: the arena.
+  uint64_t MeasuredPeakBytes = 0;
+  /// The pool's `allocated` and `reserved` peaks.
+  uint64_t AllocatedPeakBytes = 0, ReservedPeakBytes = 0;
+  uint64_t Steps = 0;
+  double LastStepMs = 0;   ///< from start to the end of the device's work
+  double MedianStepMs = 0; ///< of all steps but the first, if there are more
+};
+
+class Session {
+public:
+  /// Loads and verifies `Program` (untrusted; not kept), makes it ready on
+  /// `Device` (not owned, outlives the session) and allocates its arena.
+  /// OutOfMemory names the op at the program's peak and the bytes; nothing is
+  /// left allocated and `create` can be called again.
+  static Result<std::unique_ptr<Session>>
+  create(std::span<const uint8_t> Program, Device &Device,
+         const SessionOptions &Options = {});
+  /// The same for a program that is loaded already.
+  static Result<std::unique_ptr<Session>>
+  create(std::shared_ptr<const Program> Program, Device &Device,
+         const SessionOptions &Options = {});
+  ~Session();
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+
+  const Program &getProgram() const { return *TheProgram; }
+
+  /// Writes every argument but the inputs: parameters and states by their init
+  /// (normal: mean 0, deviation init_value; uniform: [-init_value, init_value);
+  /// zeros without one), drawn from Philox with `Seed` and an id made of the
+  /// argument's name, so that they depend on neither order nor program; the
+  /// seed argument is `Seed`, the step argument 0, a learning rate its init.
+  Status initialise(uint64_t Seed);
+
+  /// Fills each input with random numbers that depend on `Seed`, `Draw` and its
+  /// name only: floats are normal, integers uniform in [0, bound) (bound 0 is
+  /// taken as 2), i1 fair.
+  Status fillInputs(uint64_t Seed, uint64_t Draw);
+
+  /// Writes or reads a whole tensor by name; `Bytes` must be its size. `Data`
+  /// is host memory and stays the caller's.
+  Status writeArgument(std::string_view Name, const void *Data, uint64_t Bytes);
+  Status readArgument(std::string_view Name, void *Data, uint64_t Bytes);
+  Status readResult(std::string_view Name, void *Data, uint64_t Bytes);
+
+  /// Runs one step and waits for it. InvalidArgument while an argument was
+  /// never written, or an input that a step overwrites was not written since.
+  /// After an error of a kernel the step can be run again once its cause is
+  /// gone, unless donated arguments were already updated.
+  Status runStep();
+
+  SessionStatistics getStatistics() const;
+  const Pool &getPool() const { return *ThePool; }
+  Executable &getExecutable() { return *TheExecutable; }
+
+  /// SHA-256 (lower-case hexadecimal) over all parameters' bytes in the order
+  /// of the arguments.
+  Result<std::string> computeParametersDigest();
+
+private:
+  Session(std::shared_ptr<const Program> Program, Device &Device,
+          const SessionOptions &Options);
+  Status allocateArena();
+  Status loadConstants();
+  char *getAddress(uint32_t Tensor) const;
+
+  std::shared_ptr<const Program> TheProgram;
+  Device &TheDevice;
+  SessionOptions Options;
+  std::unique_ptr<Pool> ThePool;
+  std::unique_ptr<Executable> TheExecutable;
+  void *Arena = nullptr;
+  std::vector<bool> Written; ///< by argument
+  bool HasRun = false;       ///< results hold values
+  std::vector<double> StepMs;
+};
+
+} // namespace remat::runtime
+
+#endif // REMAT_RUNTIME_SESSION_H
