@@ -38,8 +38,23 @@ def Remat_I64Scalar : Remat_Scalar<I64, "a tensor<i64>", "$_builder.getI64Type()
 // Operations
 //===----------------------------------------------------------------------===//
 
+/// All tensors that the operation reads and makes have at least one element and
+/// a byte size that fits int64_t; checked before the operation's own verifier.
+def Remat_SizedTensors : NativeOpTrait<"SizedTensors"> {
+  let cppNamespace = "::remat";
+}
+
 class Remat_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Remat_Dialect, mnemonic, !listconcat([Pure], traits)>;
+    : Op<Remat_Dialect, mnemonic,
+         !listconcat([Pure, Remat_SizedTensors], traits)>;
+
+/// The result's type follows from NumPy's broadcast of all operands, which have
+/// one element type.
+def Remat_BroadcastResultTrait : NativeOpTrait<"BroadcastResult"> {
+  let cppNamespace = "::remat";
+}
+def Remat_BroadcastResult
+    : TraitList<[InferTypeOpInterface, Remat_BroadcastResultTrait]>;
 
 /// The adjoint is built in lib/IR/Adjoints.
 def Remat_Differentiable
@@ -50,7 +65,7 @@ def Remat_InPlaceFromOperands
 def Remat_ElementwiseCost : DeclareOpInterfaceMethods<Remat_CostOpInterface>;
 def Remat_Cost : DeclareOpInterfaceMethods<Remat_CostOpInterface, ["getFlops"]>;
 def Remat_View : DeclareOpInterfaceMethods<Remat_ViewOpInterface>;
-def Remat_InferType : DeclareOpInterfaceMethods<InferTypeOpInterface>;
+defvar Remat_InferType = InferTypeOpAdaptor;
 
 /// An elementwise operation given by one C expression; see ScalarOpInterface.
 class Remat_ScalarOp<string mnemonic, string expression, list<Trait> traits = []>
@@ -73,7 +88,7 @@ class Remat_UnaryOp<string mnemonic, string expression, list<Trait> traits = []>
 /// Operands of one element type; shapes broadcast as NumPy's do.
 class Remat_BinaryOp<string mnemonic, string expression, list<Trait> traits = []>
     : Remat_ScalarOp<mnemonic, expression, !listconcat(
-        [Remat_InferType, Remat_Differentiable], traits)> {
+        [Remat_BroadcastResult, Remat_Differentiable], traits)> {
   let arguments = (ins Remat_NumberTensor:$lhs, Remat_NumberTensor:$rhs);
   let results = (outs Remat_NumberTensor:$result);
   let assemblyFormat =

@@ -91,8 +91,15 @@ def Remat_InitAttr : AttrDef<Remat_Dialect, "Init"> {
     `constant`: every element is `value`; `normal`: mean 0, standard deviation
     `value`; `uniform`: in [-value, value).
   }];
-  let parameters = (ins EnumParameter<Remat_InitKind>:$kind, "double":$value);
-  let assemblyFormat = "`<` $kind `,` $value `>`";
+  let parameters = (ins EnumParameter<Remat_InitKind>:$kind,
+                        APFloatParameter<"a finite number">:$number);
+  let builders = [AttrBuilder<(ins "::remat::InitKind":$kind, "double":$value), [{
+    return $_get($_ctxt, kind, ::llvm::APFloat(value));
+  }]>];
+  let assemblyFormat = "`<` $kind `,` custom<Double>($number) `>`";
+  let extraClassDeclaration = [{
+    double getValue() const { return getNumber().convertToDouble(); }
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -95,7 +95,7 @@ def Remat_MinOp : Remat_BinaryOp<"min", "a < b || a != a ? a : b"> {
   let description = [{ Where x and y are equal, each gets half of the gradient. }];
 }
 def Remat_PowOp : Remat_Op<"pow", [
-    Remat_InferType, Remat_ElementwiseCost, Remat_InPlace, Remat_Differentiable,
+    Remat_BroadcastResult, Remat_ElementwiseCost, Remat_InPlace, Remat_Differentiable,
     Remat_ScalarOpInterface]> {
   let summary = "x to the y";
   let arguments = (ins Remat_FloatTensor:$lhs, Remat_FloatTensor:$rhs);

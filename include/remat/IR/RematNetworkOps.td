@@ -12,9 +12,9 @@ def Remat_MatmulOp : Remat_Op<"matmul", [
     With no transposes, lhs is [batch..., M, K], rhs [batch..., K, N], the result
     [batch..., M, N]; `transpose_lhs` takes lhs as [batch..., K, M],
     `transpose_rhs` takes rhs as [batch..., N, K]. Batch dimensions are equal, or
-    one side has none and serves every batch. `bias` is [N] and added to each
-    row. Products are summed in f32 and rounded once to the result's element
-    type, which is the operands' or f32.
+    one side has none and serves every batch. `bias` is [N], of the operands'
+    element type, and added to each row. Products are summed in f32 and rounded
+    once to the result's element type, which is the operands' or f32.
   }];
   let arguments = (ins Remat_FloatTensor:$lhs, Remat_FloatTensor:$rhs,
                        Optional<Remat_FloatTensor>:$bias,
@@ -50,7 +50,7 @@ def Remat_LayerNormOp : Remat_Op<"layer_norm", [
   let description = [{
     y = (x - mean) * rstd * scale + bias with rstd = 1 / sqrt(variance + epsilon),
     biased variance, in f32 (Ba et al., 2016). x is [rows..., C], scale and bias
-    [C]; mean and rstd are f32 [rows...]. The backward reads x, scale, mean, rstd.
+    [C] of one type; mean and rstd are f32 [rows...]. The backward reads x, scale, mean, rstd.
   }];
   let arguments = (ins Remat_FloatTensor:$operand, Remat_FloatTensor:$scale,
                        Remat_FloatTensor:$bias,
@@ -60,6 +60,7 @@ def Remat_LayerNormOp : Remat_Op<"layer_norm", [
   let assemblyFormat = [{
     $operand `,` $scale `,` $bias attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def Remat_LayerNormBackwardOp : Remat_Op<"layer_norm_backward", [
@@ -67,7 +68,8 @@ def Remat_LayerNormBackwardOp : Remat_Op<"layer_norm_backward", [
   let summary = "gradients of layer_norm: of operand, scale and bias";
   let description = [{
     The gradient of the operand has the operand's type, those of scale and bias
-    the type of scale.
+    the type of scale. The first result may overwrite `grad` or the operand: the
+    sums over rows must have read both by then.
   }];
   let arguments = (ins Remat_FloatTensor:$grad, Remat_FloatTensor:$operand,
                        Remat_FloatTensor:$scale, Remat_F32Tensor:$mean,
@@ -128,7 +130,7 @@ def Remat_AttentionBackwardOp : Remat_Op<"attention_backward", [
 }
 
 def Remat_EmbeddingOp : Remat_Op<"embedding", [
-    Remat_InferType, Remat_ElementwiseCost, Remat_Differentiable]> {
+    Remat_InferType, Remat_Cost, Remat_Differentiable]> {
   let summary = "rows of a table";
   let description = [{
     ids [rows...] into table [V, C] gives [rows..., C]. An id outside [0, V) is an
@@ -141,7 +143,7 @@ def Remat_EmbeddingOp : Remat_Op<"embedding", [
   }];
 }
 
-def Remat_EmbeddingBackwardOp : Remat_Op<"embedding_backward", [Remat_ElementwiseCost]> {
+def Remat_EmbeddingBackwardOp : Remat_Op<"embedding_backward", [Remat_Cost]> {
   let summary = "sums gradient rows into the table rows that they came from";
   let description = [{
     The sum for each row runs in f32 in the order of the ids: it is the same at
@@ -184,7 +186,8 @@ def Remat_CrossEntropyBackwardOp : Remat_Op<"cross_entropy_backward", [
   }];
 }
 
-def Remat_MseOp : Remat_Op<"mse", [Remat_Cost, Remat_InferType, Remat_Differentiable]> {
+def Remat_MseOp : Remat_Op<"mse", [
+    SameTypeOperands, DeclareOpInterfaceMethods<InferTypeOpInterface>, Remat_Cost, Remat_Differentiable]> {
   let summary = "mean of (x - y)^2 over all elements, in f32";
   let arguments = (ins Remat_FloatTensor:$prediction, Remat_FloatTensor:$target);
   let results = (outs Remat_F32Scalar:$loss);

@@ -55,9 +55,10 @@ def Remat_AdamWOp : Remat_Op<"adamw", [
     $parameter `,` $grad `moments` $moment1 `,` $moment2 `rate` $rate `step` $step
     (`scale` $grad_scale^)? attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
-def Remat_GlobalNormOp : Remat_Op<"global_norm", [Remat_ElementwiseCost]> {
+def Remat_GlobalNormOp : Remat_Op<"global_norm", [Remat_Cost]> {
   let summary = "square root of the sum of squares of all elements of all operands, in f32";
   let description = [{
     With `remat.min(1, max_norm / (norm + 1e-6))` it gives the factor of gradient
@@ -81,6 +82,15 @@ def Remat_KernelOp : Remat_Op<"kernel", [
     in registers. The yielded values are the results. All operations inside are
     elementwise (ScalarOpInterface, dropout, random, broadcast, splat constants)
     over one common shape, or, with a row reduction inside, over rows of it.
+
+    ```mlir
+    %r = remat.kernel(%a = %x : tensor<4x8xf32>, %b = %y : tensor<8xf32>)
+        -> tensor<4x8xf32> {
+      %0 = remat.add %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+      %1 = remat.relu %0 : tensor<4x8xf32>
+      remat.yield %1 : tensor<4x8xf32>
+    }
+    ```
   }];
   let arguments = (ins Variadic<Remat_Tensor>:$inputs);
   let results = (outs Variadic<Remat_Tensor>:$results);

@@ -10,6 +10,7 @@
 #define REMAT_IR_TYPEUTILS_H
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Diagnostics.h"
 #include <cstdint>
 #include <optional>
 
@@ -27,6 +28,17 @@ std::optional<int64_t> getByteSize(mlir::Type TensorType);
 /// NumPy's broadcast of two shapes, or nothing if they do not match.
 std::optional<llvm::SmallVector<int64_t>>
 broadcastShapes(llvm::ArrayRef<int64_t> Lhs, llvm::ArrayRef<int64_t> Rhs);
+
+/// The largest rank of a tensor.
+inline constexpr int64_t MaxRank = 16;
+
+/// Checks what every value of a graph must satisfy beyond its element type: no
+/// dimension of size zero, at most MaxRank dimensions, no encoding, and a byte
+/// size that fits int64_t. Explains itself through `EmitError`. Types that are
+/// no static tensors pass: their operation refuses them.
+llvm::LogicalResult
+verifySizedTensor(mlir::Type Type,
+                  llvm::function_ref<mlir::InFlightDiagnostic()> EmitError);
 
 } // namespace remat
 

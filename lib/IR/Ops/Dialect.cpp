@@ -1,0 +1,125 @@
+//===- Dialect.cpp - registration and shared op behaviour -------*- C++ -*-===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "remat/IR/RematOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace remat;
+
+/// A floating-point or integer literal; infinities have no literal.
+static ParseResult parseDouble(AsmParser &Parser, FailureOr<APFloat> &Value) {
+  double Number = 0.0;
+  SMLoc Loc = Parser.getCurrentLocation();
+  if (Parser.parseFloat(Number))
+    return failure();
+  if (!std::isfinite(Number))
+    return Parser.emitError(Loc, "expected a finite number");
+  Value = APFloat(Number);
+  return success();
+}
+
+static void printDouble(AsmPrinter &Printer, const APFloat &Value) {
+  Printer << Value;
+}
+
+#include "remat/IR/RematDialect.cpp.inc"
+#include "remat/IR/RematEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "remat/IR/RematAttrs.cpp.inc"
+#include "remat/IR/RematInterfaces.cpp.inc"
+#define GET_OP_CLASSES
+#include "remat/IR/RematOps.cpp.inc"
+
+void RematDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "remat/IR/RematOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "remat/IR/RematAttrs.cpp.inc"
+      >();
+}
+
+Operation *RematDialect::materializeConstant(OpBuilder &Builder,
+                                             Attribute Value, Type Type,
+                                             Location Loc) {
+  auto Elements = dyn_cast<DenseElementsAttr>(Value);
+  if (!Elements || Elements.getType() != Type)
+    return nullptr;
+  return ConstantOp::create(Builder, Loc, Elements);
+}
+
+//===----------------------------------------------------------------------===//
+// Behaviour that operations share through traits and interface defaults
+//===----------------------------------------------------------------------===//
+
+double remat::detail::countElementwiseFlops(Operation *Op) {
+  int64_t Largest = 0;
+  auto Count = [&](Type Type) {
+    if (auto Tensor = dyn_cast<RankedTensorType>(Type))
+      Largest =
+          std::max(Largest, getNumElements(Tensor.getShape()).value_or(0));
+  };
+  llvm::for_each(Op->getOperandTypes(), Count);
+  llvm::for_each(Op->getResultTypes(), Count);
+  return static_cast<double>(Largest);
+}
+
+SmallVector<unsigned> remat::detail::sameShapeOperands(Operation *Op,
+                                                       unsigned Result) {
+  SmallVector<unsigned> Reusable;
+  auto Type = cast<RankedTensorType>(Op->getResult(Result).getType());
+  for (auto [Index, Operand] : llvm::enumerate(Op->getOperandTypes())) {
+    auto OperandType = cast<RankedTensorType>(Operand);
+    if (OperandType.getShape() == Type.getShape() &&
+        getElementBytes(OperandType.getElementType()) ==
+            getElementBytes(Type.getElementType()))
+      Reusable.push_back(Index);
+  }
+  return Reusable;
+}
+
+LogicalResult remat::detail::verifySizedTensors(Operation *Op) {
+  for (auto [Index, Type] : llvm::enumerate(Op->getOperandTypes()))
+    if (failed(verifySizedTensor(Type, [&, Index = Index] {
+          return Op->emitOpError() << "operand #" << Index << ": ";
+        })))
+      return failure();
+  for (auto [Index, Type] : llvm::enumerate(Op->getResultTypes()))
+    if (failed(verifySizedTensor(Type, [&, Index = Index] {
+          return Op->emitOpError() << "result #" << Index << ": ";
+        })))
+      return failure();
+  return success();
+}
+
+LogicalResult remat::detail::inferBroadcastType(std::optional<Location> Loc,
+                                                ValueRange Operands,
+                                                SmallVectorImpl<Type> &Types) {
+  RankedTensorType Result;
+  for (Type Type : Operands.getTypes()) {
+    auto Tensor = dyn_cast<RankedTensorType>(Type);
+    if (!Tensor)
+      return emitOptionalError(Loc, "operand type ", Type,
+                               " is no ranked tensor");
+    if (!Result) {
+      Result = Tensor;
+      continue;
+    }
+    if (Tensor.getElementType() != Result.getElementType())
+      return emitOptionalError(
+          Loc, "operands have element types ", Result.getElementType(), " and ",
+          Tensor.getElementType(), "; convert one of them with remat.cast");
+    auto Shape = broadcastShapes(Result.getShape(), Tensor.getShape());
+    if (!Shape)
+      return emitOptionalError(Loc, "operand shapes ", Result, " and ", Tensor,
+                               " do not broadcast");
+    Result = Result.clone(*Shape);
+  }
+  Types.push_back(Result);
+  return success();
+}

@@ -1,0 +1,127 @@
+//===- Kernel.cpp - kernel groups -------------------------------*- C++ -*-===//
+
+#include "OpUtils.h"
+#include "remat/IR/RematOps.h"
+
+using namespace mlir;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// Assembly
+//
+//   remat.kernel(%a = %x : type, ...) -> (types) attributes {...} { body }
+//===----------------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &Parser, OperationState &Result) {
+  SmallVector<OpAsmParser::Argument> Arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> Operands;
+  SmallVector<Type> Types;
+  auto ParseInput = [&]() -> ParseResult {
+    Type Type;
+    if (Parser.parseArgument(Arguments.emplace_back()) || Parser.parseEqual() ||
+        Parser.parseOperand(Operands.emplace_back()) ||
+        Parser.parseColonType(Type))
+      return failure();
+    Arguments.back().type = Type;
+    Types.push_back(Type);
+    return success();
+  };
+  SMLoc Loc = Parser.getCurrentLocation();
+  if (Parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
+                                     ParseInput) ||
+      Parser.resolveOperands(Operands, Types, Loc, Result.operands) ||
+      Parser.parseOptionalArrowTypeList(Result.types) ||
+      Parser.parseOptionalAttrDictWithKeyword(Result.attributes) ||
+      Parser.parseRegion(*Result.addRegion(), Arguments))
+    return failure();
+  ensureTerminator(*Result.regions.front(), Parser.getBuilder(),
+                   Result.location);
+  return success();
+}
+
+void KernelOp::print(OpAsmPrinter &Printer) {
+  Block &Body = getBody().front();
+  Printer << "(";
+  llvm::interleaveComma(
+      llvm::zip_equal(Body.getArguments(), getInputs()), Printer, [&](auto It) {
+        auto [Argument, Input] = It;
+        Printer << Argument << " = " << Input << " : " << Input.getType();
+      });
+  Printer << ")";
+  Printer.printOptionalArrowTypeList(getResultTypes());
+  Printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  Printer << ' ';
+  Printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/getNumResults() != 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Verifier
+//===----------------------------------------------------------------------===//
+
+/// Whether a kernel can compute `Op` element by element, or, of the row
+/// operations, by rows.
+static LogicalResult verifyMember(KernelOp Kernel, Operation &Op) {
+  if (isa<ScalarOpInterface, DropoutOp, RandomOp, BroadcastOp, SoftmaxOp,
+          SoftmaxBackwardOp, YieldOp>(Op))
+    return success();
+  if (auto Constant = dyn_cast<ConstantOp>(Op)) {
+    auto Value = dyn_cast<SplatElementsAttr>(Constant.getValue());
+    if (Value)
+      return success();
+    return Op.emitOpError("must be a splat to be part of a kernel");
+  }
+  if (auto Reduce = dyn_cast<ReduceOp>(Op)) {
+    int64_t Rank = Reduce.getOperand().getType().getRank();
+    if (Reduce.getDims() == ArrayRef<int64_t>{Rank - 1})
+      return success();
+    return Op.emitOpError("must reduce the last dimension to be part of a "
+                          "kernel");
+  }
+  InFlightDiagnostic Diagnostic = Op.emitOpError("cannot be part of a kernel");
+  Diagnostic.attachNote(Kernel.getLoc()) << "the kernel is here";
+  return Diagnostic;
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  Block &Body = getBody().front();
+  if (Body.getArgumentTypes() != getInputs().getTypes())
+    return emitOpError("the block's arguments must have the operands' types");
+  for (Operation &Op : Body)
+    if (failed(verifyMember(*this, Op)))
+      return failure();
+  auto Yield = cast<YieldOp>(Body.getTerminator());
+  if (Yield.getOperandTypes() != getResultTypes())
+    return Yield.emitOpError("the yielded values must have the types of the "
+                             "kernel's results");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Interfaces
+//===----------------------------------------------------------------------===//
+
+double KernelOp::getFlops() {
+  double Flops = 0.0;
+  for (Operation &Op : getBody().front())
+    if (auto Cost = dyn_cast<CostOpInterface>(Op))
+      Flops += Cost.getFlops();
+  return Flops;
+}
+
+SmallVector<unsigned> KernelOp::getReusableOperands(unsigned Result) {
+  // Each element of an operand of the kernel's full shape is read by the thread
+  // that writes the same element of a result. That holds neither for smaller
+  // operands, which several threads read, nor beside a row operation, which
+  // may read a row again after part of it is written.
+  int64_t Full = 0;
+  for (Operation &Op : getBody().front()) {
+    if (isa<ReduceOp, SoftmaxOp, SoftmaxBackwardOp>(Op))
+      return {};
+    for (Value Value : Op.getResults())
+      Full = std::max(Full, getTensorType(Value).getNumElements());
+  }
+  if (getTensorType(getResult(Result)).getNumElements() != Full)
+    return {};
+  return remat::detail::sameShapeOperands(*this, Result);
+}

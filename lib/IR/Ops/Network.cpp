@@ -1,0 +1,250 @@
+//===- Network.cpp - layers and losses --------------------------*- C++ -*-===//
+
+#include "OpUtils.h"
+#include "remat/IR/RematOps.h"
+
+using namespace mlir;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// matmul
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Sizes of a matrix product as its operands give them.
+struct MatmulSizes {
+  ArrayRef<int64_t> LhsBatch, RhsBatch;
+  int64_t M, LhsK, RhsK, N;
+};
+} // namespace
+
+static MatmulSizes getSizes(MatmulOp Op) {
+  ArrayRef<int64_t> Lhs = Op.getLhs().getType().getShape();
+  ArrayRef<int64_t> Rhs = Op.getRhs().getType().getShape();
+  MatmulSizes Sizes = {Lhs.drop_back(2),    Rhs.drop_back(2),
+                       Lhs[Lhs.size() - 2], Lhs.back(),
+                       Rhs[Rhs.size() - 2], Rhs.back()};
+  if (Op.getTransposeLhs())
+    std::swap(Sizes.M, Sizes.LhsK);
+  if (Op.getTransposeRhs())
+    std::swap(Sizes.RhsK, Sizes.N);
+  return Sizes;
+}
+
+LogicalResult MatmulOp::verify() {
+  RankedTensorType Lhs = getLhs().getType(), Rhs = getRhs().getType();
+  RankedTensorType Result = getResult().getType();
+  if (Lhs.getRank() < 2 || Rhs.getRank() < 2)
+    return emitOpError() << "operands " << Lhs << " and " << Rhs
+                         << " must have at least 2 dimensions";
+  if (Lhs.getElementType() != Rhs.getElementType())
+    return emitOpError() << "operands have element types "
+                         << Lhs.getElementType() << " and "
+                         << Rhs.getElementType()
+                         << "; convert one of them with remat.cast";
+  if (Result.getElementType() != Lhs.getElementType() &&
+      !Result.getElementType().isF32())
+    return emitOpError() << "result element type " << Result.getElementType()
+                         << " is neither the operands' " << Lhs.getElementType()
+                         << " nor f32";
+
+  MatmulSizes Sizes = getSizes(*this);
+  if (Sizes.LhsK != Sizes.RhsK)
+    return emitOpError() << "sums over " << Sizes.LhsK
+                         << " elements of the left operand, but " << Sizes.RhsK
+                         << " of the right one";
+  if (!Sizes.LhsBatch.empty() && !Sizes.RhsBatch.empty() &&
+      Sizes.LhsBatch != Sizes.RhsBatch)
+    return emitOpError() << "batch dimensions of " << Lhs << " and " << Rhs
+                         << " differ";
+
+  SmallVector<int64_t> Expected(Sizes.LhsBatch.empty() ? Sizes.RhsBatch
+                                                       : Sizes.LhsBatch);
+  Expected.append({Sizes.M, Sizes.N});
+  if (Result.getShape() != ArrayRef(Expected))
+    return emitOpError() << "result is " << Result << ", but the operands give "
+                         << Result.clone(Expected);
+  if (Value Bias = getBias()) {
+    auto BiasType = RankedTensorType::get({Sizes.N}, Lhs.getElementType());
+    if (Bias.getType() != BiasType)
+      return emitOpError() << "bias is " << Bias.getType() << ", not "
+                           << BiasType;
+  }
+  return success();
+}
+
+double MatmulOp::getFlops() {
+  return 2.0 * countElements(getResult()) *
+         static_cast<double>(getSizes(*this).LhsK);
+}
+
+//===----------------------------------------------------------------------===//
+// softmax, layer_norm
+//===----------------------------------------------------------------------===//
+
+LogicalResult SoftmaxOp::verify() {
+  if (getOperand().getType().getRank() == 0)
+    return emitOpError("operand has no dimension to normalise");
+  return success();
+}
+
+// Flops of row operations count their passes over the elements.
+double SoftmaxOp::getFlops() { return 5.0 * countElements(getResult()); }
+double SoftmaxBackwardOp::getFlops() {
+  return 4.0 * countElements(getResult());
+}
+double LayerNormOp::getFlops() { return 8.0 * countElements(getOperand()); }
+double LayerNormBackwardOp::getFlops() {
+  return 14.0 * countElements(getOperand());
+}
+
+LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *Context,
+                                            std::optional<Location> Loc,
+                                            Adaptor Operands,
+                                            SmallVectorImpl<Type> &Types) {
+  RankedTensorType Type = getTensorType(Operands.getOperand());
+  RankedTensorType Scale = getTensorType(Operands.getScale());
+  if (Type.getRank() == 0)
+    return emitOptionalError(Loc, "operand has no dimension to normalise");
+  if (Scale != Operands.getBias().getType() || Scale.getRank() != 1 ||
+      Scale.getDimSize(0) != Type.getShape().back())
+    return emitOptionalError(
+        Loc, "scale ", Scale, " and bias ", Operands.getBias().getType(),
+        " must be of one type with the ", Type.getShape().back(),
+        " elements of the operand's last dimension");
+  auto Statistics = RankedTensorType::get(Type.getShape().drop_back(),
+                                          Float32Type::get(Context));
+  Types.append({Type, Statistics, Statistics});
+  return success();
+}
+
+LogicalResult LayerNormOp::verify() {
+  if (getEpsilon().isNegative())
+    return emitOpError("epsilon is negative");
+  return verifyFinite(*this, "epsilon", getEpsilon());
+}
+
+SmallVector<unsigned> LayerNormOp::getReusableOperands(unsigned Result) {
+  return Result == 0 ? SmallVector<unsigned>{0} : SmallVector<unsigned>{};
+}
+
+LogicalResult LayerNormBackwardOp::inferReturnTypes(
+    MLIRContext *Context, std::optional<Location> Loc, Adaptor Operands,
+    SmallVectorImpl<Type> &Types) {
+  RankedTensorType Type = getTensorType(Operands.getOperand());
+  RankedTensorType Scale = getTensorType(Operands.getScale());
+  if (Type.getRank() == 0 || Operands.getGrad().getType() != Type)
+    return emitOptionalError(Loc, "grad ", Operands.getGrad().getType(),
+                             " and operand ", Type,
+                             " must be of one type with a last dimension");
+  if (Scale.getRank() != 1 || Scale.getDimSize(0) != Type.getShape().back())
+    return emitOptionalError(Loc, "scale ", Scale, " must have the ",
+                             Type.getShape().back(),
+                             " elements of the operand's last dimension");
+  auto Statistics = RankedTensorType::get(Type.getShape().drop_back(),
+                                          Float32Type::get(Context));
+  if (Operands.getMean().getType() != Statistics ||
+      Operands.getRstd().getType() != Statistics)
+    return emitOptionalError(Loc, "mean ", Operands.getMean().getType(),
+                             " and rstd ", Operands.getRstd().getType(),
+                             " must be ", Statistics);
+  Types.append({Type, Scale, Scale});
+  return success();
+}
+
+SmallVector<unsigned>
+LayerNormBackwardOp::getReusableOperands(unsigned Result) {
+  // grad or operand, one type; only the first result has it.
+  return Result == 0 ? SmallVector<unsigned>{0, 1} : SmallVector<unsigned>{};
+}
+
+//===----------------------------------------------------------------------===//
+// embedding
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location> Loc,
+                                            Adaptor Operands,
+                                            SmallVectorImpl<Type> &Types) {
+  RankedTensorType Table = getTensorType(Operands.getTable());
+  if (Table.getRank() != 2)
+    return emitOptionalError(
+        Loc, "table ", Table,
+        " must have 2 dimensions: rows and their elements");
+  SmallVector<int64_t> Shape(getTensorType(Operands.getIds()).getShape());
+  Shape.push_back(Table.getDimSize(1));
+  Types.push_back(Table.clone(Shape));
+  return success();
+}
+
+double EmbeddingOp::getFlops() { return 0.0; }
+double EmbeddingBackwardOp::getFlops() { return countElements(getGrad()); }
+
+LogicalResult EmbeddingBackwardOp::verify() {
+  RankedTensorType Table = getTableGrad().getType();
+  if (Table.getRank() != 2)
+    return emitOpError() << "result " << Table << " must have 2 dimensions";
+  SmallVector<int64_t> Shape(getIds().getType().getShape());
+  Shape.push_back(Table.getDimSize(1));
+  if (getGrad().getType() != Table.clone(Shape))
+    return emitOpError() << "grad is " << getGrad().getType()
+                         << ", but ids and result give " << Table.clone(Shape);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// losses
+//===----------------------------------------------------------------------===//
+
+/// Checks targets against logits; gives the type of the rows' log-sum-exp.
+static FailureOr<RankedTensorType> checkTargets(std::optional<Location> Loc,
+                                                RankedTensorType Logits,
+                                                RankedTensorType Targets) {
+  if (Logits.getRank() == 0)
+    return emitOptionalError(Loc, "logits have no dimension of classes");
+  if (Targets.getShape() != Logits.getShape().drop_back())
+    return emitOptionalError(Loc, "targets ", Targets,
+                             " must have the shape of the rows of logits ",
+                             Logits);
+  return RankedTensorType::get(Targets.getShape(),
+                               Float32Type::get(Logits.getContext()));
+}
+
+LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *Context,
+                                               std::optional<Location> Loc,
+                                               Adaptor Operands,
+                                               SmallVectorImpl<Type> &Types) {
+  FailureOr<RankedTensorType> Lse =
+      checkTargets(Loc, getTensorType(Operands.getLogits()),
+                   getTensorType(Operands.getTargets()));
+  if (failed(Lse))
+    return failure();
+  Types.append({RankedTensorType::get({}, Float32Type::get(Context)), *Lse});
+  return success();
+}
+
+LogicalResult CrossEntropyBackwardOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> Loc, Adaptor Operands,
+    SmallVectorImpl<Type> &Types) {
+  RankedTensorType Logits = getTensorType(Operands.getLogits());
+  FailureOr<RankedTensorType> Lse =
+      checkTargets(Loc, Logits, getTensorType(Operands.getTargets()));
+  if (failed(Lse))
+    return failure();
+  if (Operands.getLse().getType() != *Lse)
+    return emitOptionalError(Loc, "lse is ", Operands.getLse().getType(),
+                             ", not ", *Lse);
+  Types.push_back(Logits);
+  return success();
+}
+
+double CrossEntropyOp::getFlops() { return 4.0 * countElements(getLogits()); }
+double CrossEntropyBackwardOp::getFlops() {
+  return 4.0 * countElements(getLogits());
+}
+
+SmallVector<unsigned> CrossEntropyBackwardOp::getReusableOperands(unsigned) {
+  return {1}; // the logits
+}
+
+double MseOp::getFlops() { return 3.0 * countElements(getPrediction()); }

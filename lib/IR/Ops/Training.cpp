@@ -1,0 +1,92 @@
+//===- Training.cpp - optimizers --------------------------------*- C++ -*-===//
+
+#include "OpUtils.h"
+#include "remat/IR/RematOps.h"
+
+using namespace mlir;
+using namespace remat;
+
+/// Checks that `Value` is a tensor of the parameter's shape.
+static LogicalResult verifyShape(Operation *Op, StringRef Name, Value Value,
+                                 RankedTensorType Parameter) {
+  if (getTensorType(Value).getShape() == Parameter.getShape())
+    return success();
+  return Op->emitOpError() << Name << " " << Value.getType()
+                           << " must have the shape of the parameter "
+                           << Parameter;
+}
+
+//===----------------------------------------------------------------------===//
+// sgd
+//===----------------------------------------------------------------------===//
+
+LogicalResult SgdOp::verify() {
+  RankedTensorType Type = getParameter().getType();
+  if (getNewParameter().getType() != Type)
+    return emitOpError() << "new parameter " << getNewParameter().getType()
+                         << " must have the parameter's type " << Type;
+  if (!getBuffer() != !getNewBuffer())
+    return emitOpError("the second result must be there exactly when the "
+                       "buffer is");
+  if (!getBuffer() && !getMomentum().isZero())
+    return emitOpError("momentum needs a buffer");
+  if (failed(verifyShape(*this, "grad", getGrad(), Type)) ||
+      (getBuffer() &&
+       (failed(verifyShape(*this, "buffer", getBuffer(), Type)) ||
+        failed(verifyShape(*this, "new buffer", getNewBuffer(), Type)))))
+    return failure();
+  return failure(failed(verifyFinite(*this, "momentum", getMomentum())) ||
+                 failed(verifyFinite(*this, "weight_decay", getWeightDecay())));
+}
+
+SmallVector<unsigned> SgdOp::getReusableOperands(unsigned Result) {
+  // The new buffer over the buffer, the new parameter over the parameter.
+  return {Result == 0 ? 0u : 2u};
+}
+
+//===----------------------------------------------------------------------===//
+// adamw
+//===----------------------------------------------------------------------===//
+
+LogicalResult AdamWOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                        Adaptor Operands,
+                                        SmallVectorImpl<Type> &Types) {
+  Types.append({Operands.getParameter().getType(),
+                Operands.getMoment1().getType(),
+                Operands.getMoment2().getType()});
+  return success();
+}
+
+LogicalResult AdamWOp::verify() {
+  RankedTensorType Type = getParameter().getType();
+  if (failed(verifyShape(*this, "grad", getGrad(), Type)) ||
+      failed(verifyShape(*this, "first moment", getMoment1(), Type)) ||
+      failed(verifyShape(*this, "second moment", getMoment2(), Type)))
+    return failure();
+  for (auto [Name, Beta] :
+       {std::pair("beta1", getBeta1()), std::pair("beta2", getBeta2())}) {
+    double Value = Beta.convertToDouble();
+    // At 1 the bias correction divides by zero.
+    if (!(Value >= 0.0 && Value < 1.0))
+      return emitOpError() << Name << " is " << Value
+                           << "; it must be in [0, 1)";
+  }
+  return failure(failed(verifyFinite(*this, "epsilon", getEpsilon())) ||
+                 failed(verifyFinite(*this, "weight_decay", getWeightDecay())));
+}
+
+SmallVector<unsigned> AdamWOp::getReusableOperands(unsigned Result) {
+  // parameter, first moment, second moment
+  constexpr unsigned Operands[] = {0, 2, 3};
+  return {Operands[Result]};
+}
+
+// Two moving averages, their corrections, a root, a quotient and the decay.
+double AdamWOp::getFlops() { return 15.0 * countElements(getParameter()); }
+
+double GlobalNormOp::getFlops() {
+  double Flops = 0.0;
+  for (Value Operand : getOperands())
+    Flops += 2.0 * countElements(Operand);
+  return Flops;
+}
