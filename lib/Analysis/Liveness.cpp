@@ -48,6 +48,18 @@ std::optional<unsigned> remat::getDonatedResult(BlockArgument Argument) {
   return static_cast<unsigned>(Attr.getInt());
 }
 
+DenseMap<Value, BlockArgument> remat::getOverwrites(func::FuncOp Func) {
+  DenseMap<Value, BlockArgument> Overwrites;
+  Operation *Return = Func.getBody().front().getTerminator();
+  for (BlockArgument Argument : Func.getArguments())
+    if (std::optional<unsigned> Donated = getDonatedResult(Argument)) {
+      Value Returned = Return->getOperand(*Donated);
+      if (Returned != Argument)
+        Overwrites[getStorage(Returned).Root] = Argument;
+    }
+  return Overwrites;
+}
+
 bool remat::mayOverwrite(OpResult Result, Value Root) {
   Operation *Op = Result.getOwner();
   SmallVector<unsigned> Reusable;
@@ -80,15 +92,10 @@ FailureOr<BufferLiveness> BufferLiveness::compute(func::FuncOp Func) {
   for (Value Operand : Body.getTerminator()->getOperands())
     L.LastReads[getStorage(Operand).Root] = End;
 
-  for (BlockArgument Argument : Body.getArguments()) {
+  L.Overwrites = getOverwrites(Func);
+  for (BlockArgument Argument : Body.getArguments())
     if (failed(L.addBuffer(Argument, -1, End)))
       return failure();
-    if (std::optional<unsigned> Donated = getDonatedResult(Argument)) {
-      Value Returned = Body.getTerminator()->getOperand(*Donated);
-      if (Returned != Argument)
-        L.Pinned[getStorage(Returned).Root] = Argument;
-    }
-  }
   for (auto [Position, Op] : llvm::enumerate(L.Ops))
     if (failed(L.addOperation(Op, Position)))
       return failure();
@@ -110,7 +117,7 @@ LogicalResult BufferLiveness::addOperation(Operation *Op, int64_t Position) {
 
 LogicalResult BufferLiveness::addResult(OpResult Result, int64_t Position) {
   int64_t End = std::max(Position, getLastRead(Result));
-  if (BlockArgument Argument = Pinned.lookup(Result)) {
+  if (BlockArgument Argument = Overwrites.lookup(Result)) {
     if (getLastRead(Argument) > Position || !mayOverwrite(Result, Argument) ||
         getByteSize(Result.getType()) != getByteSize(Argument.getType()))
       return Result.getOwner()->emitOpError("result #")

@@ -41,6 +41,12 @@ Storage getStorage(mlir::Value V);
 /// donated.
 std::optional<unsigned> getDonatedResult(mlir::BlockArgument Argument);
 
+/// For each value that is written over a donated argument's memory, that
+/// argument. An argument that is donated to the result that returns it is not
+/// listed.
+llvm::DenseMap<mlir::Value, mlir::BlockArgument>
+getOverwrites(mlir::func::FuncOp Func);
+
 /// Memory that one value, or several in turn, occupy.
 struct Buffer {
   int64_t Bytes = 0; ///< aligned
@@ -93,8 +99,7 @@ private:
   llvm::SmallVector<Buffer> Buffers;
   llvm::DenseMap<mlir::Value, unsigned> BufferOf;
   llvm::DenseMap<mlir::Value, int64_t> LastReads;
-  /// The argument whose memory a value must be written to.
-  llvm::DenseMap<mlir::Value, mlir::BlockArgument> Pinned;
+  llvm::DenseMap<mlir::Value, mlir::BlockArgument> Overwrites;
   llvm::SmallVector<int64_t> LiveBytes;
 };
 

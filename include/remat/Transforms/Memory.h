@@ -1,0 +1,55 @@
+//===- Memory.h - offsets in one arena --------------------------*- C++ -*-===//
+//
+// Memory assignment and its check as functions, for the pipeline's budget loop;
+// the passes of the same names call them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TRANSFORMS_MEMORY_H
+#define REMAT_TRANSFORMS_MEMORY_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "remat/Analysis/TargetModel.h"
+#include <cstdint>
+#include <optional>
+
+namespace remat {
+
+/// Inserts copies so that every donated argument can be overwritten by its
+/// result in some order, which `sortOverwrites` then makes, and no other result
+/// shows bytes that are overwritten. Afterwards it holds: the result of a
+/// donated argument is that argument or the result of an operation that may
+/// write over it, and all other readers of the argument can stand before that
+/// operation.
+mlir::LogicalResult legalizeResults(mlir::func::FuncOp Func);
+
+/// Moves operations down, and no more than needed, so that each one that
+/// overwrites a donated argument stands behind all other readers of it. Fails
+/// if there is no such order.
+mlir::LogicalResult sortOverwrites(mlir::func::FuncOp Func);
+
+/// What memory assignment found.
+struct Assignment {
+  int64_t ArenaBytes = 0;
+  int64_t LoadBytes = 0; ///< most bytes alive at once: no arena is smaller
+};
+
+/// Gives every value and workspace an offset in the arena (`remat.offsets`,
+/// `remat.offset`, `remat.workspace`, `remat.choice`, `remat.arena_bytes`), for
+/// the block order as it is. Offsets are made by best fit in several orders;
+/// where those miss `Target` (without it: the load), by a search of at most
+/// `NodeLimit` nodes.
+mlir::FailureOr<Assignment> assignMemory(mlir::func::FuncOp Func,
+                                         const TargetModel &Model,
+                                         int64_t NodeLimit,
+                                         std::optional<int64_t> Target);
+
+/// Checks assigned memory by running the offsets: every read finds the bytes of
+/// the value that it names, results and resident values are there at the end,
+/// and the arena ends where the last of them does. Shares nothing with
+/// `assignMemory` but the meaning of views and in-place operands.
+mlir::LogicalResult verifyMemory(mlir::func::FuncOp Func);
+
+} // namespace remat
+
+#endif // REMAT_TRANSFORMS_MEMORY_H

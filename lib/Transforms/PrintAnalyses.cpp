@@ -1,0 +1,101 @@
+//===- PrintAnalyses.cpp - what the analyses say --------------------------===//
+
+#include "remat/Analysis/Cost.h"
+#include "remat/Analysis/MemoryProfile.h"
+#include "remat/IR/RematOps.h"
+#include "remat/Transforms/Passes.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace remat {
+#define GEN_PASS_DEF_PRINTLIVENESS
+#define GEN_PASS_DEF_PRINTMEMORYPROFILE
+#define GEN_PASS_DEF_PRINTCOST
+#include "remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+/// The model that a pass's options ask for; a diagnostic where there is none.
+static std::unique_ptr<TargetModel> getModel(func::FuncOp Func,
+                                             StringRef Device, StringRef Arch) {
+  auto Model = TargetModel::create(Device, Arch, "auto");
+  if (!Model)
+    Func.emitError("unknown device '") << Device << "': use host or cuda";
+  return Model;
+}
+
+namespace {
+
+struct PrintLivenessPass : remat::impl::PrintLivenessBase<PrintLivenessPass> {
+  void runOnOperation() override {
+    FailureOr<BufferLiveness> Liveness =
+        BufferLiveness::compute(getOperation());
+    if (failed(Liveness))
+      return signalPassFailure();
+    llvm::raw_ostream &OS = llvm::outs();
+    OS << "liveness of @" << getOperation().getName() << ": "
+       << Liveness->getOperations().size() << " operations\n";
+    for (const Buffer &B : Liveness->getBuffers()) {
+      OS << "  [" << B.Begin << ", " << B.End << "] " << B.Bytes << " bytes: ";
+      llvm::interleave(
+          B.Values, OS, [&](Value V) { OS << getValueName(V); }, " -> ");
+      OS << "\n";
+    }
+  }
+};
+
+struct PrintMemoryProfilePass
+    : remat::impl::PrintMemoryProfileBase<PrintMemoryProfilePass> {
+  using PrintMemoryProfileBase::PrintMemoryProfileBase;
+
+  void runOnOperation() override {
+    auto Model = getModel(getOperation(), Device, Arch);
+    FailureOr<BufferLiveness> Liveness = failure();
+    if (Model)
+      Liveness = BufferLiveness::compute(getOperation());
+    if (failed(Liveness))
+      return signalPassFailure();
+    MemoryProfile Profile(*Liveness, *Model);
+    int64_t Peak = Profile.getPeakPosition();
+    llvm::raw_ostream &OS = llvm::outs();
+    OS << "memory of @" << getOperation().getName() << ": peak "
+       << Profile.getPeak() << " bytes at " << Peak << "\n";
+    for (auto [Position, Op] : llvm::enumerate(Liveness->getOperations()))
+      OS << "  " << Position << ": " << Op->getName().stripDialect() << " "
+         << Profile.getBytes()[Position] << "\n";
+    OS << "  end: " << Profile.getBytes().back() << "\n";
+    OS << "  alive at the peak:\n";
+    for (Value V : Profile.getLiveValues(Peak))
+      OS << "    " << getValueName(V) << " "
+         << Liveness->getBuffers()[Liveness->getBuffer(V)].Bytes << " "
+         << getMemoryClassName(getMemoryClass(V)) << "\n";
+  }
+};
+
+struct PrintCostPass : remat::impl::PrintCostBase<PrintCostPass> {
+  using PrintCostBase::PrintCostBase;
+
+  void runOnOperation() override {
+    auto Model = getModel(getOperation(), Device, Arch);
+    if (!Model)
+      return signalPassFailure();
+    llvm::raw_ostream &OS = llvm::outs();
+    OS << "cost of @" << getOperation().getName() << " on "
+       << Model->getDevice() << "\n";
+    for (Operation &Op :
+         getOperation().getBody().front().without_terminator()) {
+      OpCost Cost = getCost(&Op);
+      OS << "  " << Op.getName().stripDialect() << ": "
+         << llvm::format("%.0f flops, %.0f bytes", Cost.Flops, Cost.Bytes);
+      for (const KernelChoice &Choice : Model->getChoices(&Op))
+        OS << llvm::format(", %.3f us", Choice.Microseconds) << " "
+           << (Choice.Name.empty() ? "default" : Choice.Name) << " workspace "
+           << Choice.Workspace;
+      OS << "\n";
+    }
+  }
+};
+
+} // namespace
