@@ -10,6 +10,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "remat/CompileOptions.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,44 +18,6 @@
 #include <vector>
 
 namespace remat {
-
-/// A memory budget as a user writes it.
-struct Budget {
-  enum class Kind { Unlimited, Bytes, PercentOfUnplanned };
-  enum Kind Kind = Kind::Unlimited;
-  int64_t Bytes = 0;
-  double Percent = 100.0;
-
-  /// Parses "unlimited", "123", "4GiB", "512MiB", "16KiB", "2GB", "50%".
-  /// Returns nothing if the text is none of these or does not fit int64_t.
-  static std::optional<Budget> parse(llvm::StringRef Text);
-};
-
-struct OptimizerOptions {
-  std::string Kind = "adamw"; ///< "adamw", "sgd" or "none"
-  double LearningRate = 1e-3;
-  double Beta1 = 0.9, Beta2 = 0.999, Epsilon = 1e-8;
-  double WeightDecay = 0.01;
-  double Momentum = 0.0;
-  double ClipNorm = 0.0; ///< 0: no clipping
-};
-
-struct CompileOptions {
-  std::string Device = "host";    ///< "host" or "cuda"
-  std::string Arch = "sm_90";     ///< for "cuda"
-  std::string Attention = "auto"; ///< "auto", "cudnn" or "own", for "cuda"
-  std::string Strategy = "search";
-  struct Budget Budget;
-  OptimizerOptions Optimizer;
-  std::string Autocast; ///< "", "bf16" or "f16"
-  int64_t MicroBatches = 1;
-  int64_t PlannerEffort = 1; ///< a count, not a clock
-  uint64_t PlannerSeed = 0;
-  bool Fuse = true;
-  bool OffsetsExact = true;   ///< exact packing when best-fit misses the load
-  std::string ProfilePath;    ///< measured op times, JSON; "": roofline
-  bool CompileKernels = true; ///< run NVRTC; false: source text only
-};
 
 /// Why a budget was refused: what DESIGN.md asks a refusal to name.
 struct Refusal {

@@ -1,0 +1,66 @@
+/*===- remat-c/Compiler.h - from graph text to a program ---------*- C -*-===*\
+|*                                                                            *|
+|* Compiles a graph under options and gives the program's bytes and a report. *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef REMAT_C_COMPILER_H
+#define REMAT_C_COMPILER_H
+
+#include "remat-c/Status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Options of a compilation. Available since 0.1. */
+typedef struct RematOptions_ *RematOptions;
+
+/** A compiled program with its report. Available since 0.1. */
+typedef struct RematProgram_ *RematProgram;
+
+/** The defaults of remat-run. Available since 0.1. */
+REMAT_CAPI_EXPORTED RematOptions rematOptionsCreate(void);
+
+/** Frees options; null is allowed. Available since 0.1. */
+REMAT_CAPI_EXPORTED void rematOptionsDestroy(RematOptions options);
+
+/**
+ * Sets one option by the name and text that remat-run takes, without dashes:
+ * ("budget", "4GiB"), ("device", "host"), ("optimizer", "sgd"). An unknown name
+ * or a bad value is an error and changes nothing. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematOptionsSet(RematOptions options,
+                                                const char *name,
+                                                const char *value);
+
+/**
+ * Compiles `length` bytes of graph text. On success and on a refused budget
+ * (REMAT_REFUSED) stores in `program` an object to destroy; a refused one has a
+ * report and no bytes. On any other error stores null; the message holds the
+ * diagnostics with their locations. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematCompile(const char *graph, size_t length,
+                                             RematOptions options,
+                                             RematProgram *program);
+
+/** Frees a program; null is allowed. Sessions made of it stay valid. Since 0.1.
+ */
+REMAT_CAPI_EXPORTED void rematProgramDestroy(RematProgram program);
+
+/**
+ * The report as one JSON object with remat-run's keys (those that a compilation
+ * knows). Lives as long as the program. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED const char *rematProgramGetReport(RematProgram program);
+
+/** The program's bytes, to be stored or sent; not owned. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED const uint8_t *rematProgramGetBytes(RematProgram program,
+                                                        size_t *length);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* REMAT_C_COMPILER_H */

@@ -1,0 +1,229 @@
+//===- CompileOptions.cpp - names and ranges of options -------------------===//
+//
+// Every number is parsed and checked here: what is not a number of the option's
+// range is an error, and nothing wraps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/CompileOptions.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <limits>
+
+using namespace llvm;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// Budget
+//===----------------------------------------------------------------------===//
+
+std::optional<Budget> Budget::parse(StringRef Text) {
+  struct Budget Result;
+  if (Text == "unlimited")
+    return Result;
+  StringRef Number = Text;
+  if (Number.consume_back("%")) {
+    Result.Kind = Kind::PercentOfUnplanned;
+    if (Number.empty() || !isDigit(Number.front()) ||
+        Number.getAsDouble(Result.Percent) || !std::isfinite(Result.Percent) ||
+        Result.Percent <= 0)
+      return std::nullopt;
+    return Result;
+  }
+
+  struct Unit {
+    StringLiteral Suffix;
+    int64_t Bytes;
+  };
+  static constexpr Unit Units[] = {{"KiB", int64_t(1) << 10},
+                                   {"MiB", int64_t(1) << 20},
+                                   {"GiB", int64_t(1) << 30},
+                                   {"TiB", int64_t(1) << 40},
+                                   {"KB", 1000},
+                                   {"MB", 1000000},
+                                   {"GB", 1000000000},
+                                   {"TB", 1000000000000},
+                                   {"B", 1}};
+  Result.Kind = Kind::Bytes;
+  int64_t Scale = 1;
+  for (const Unit &U : Units)
+    if (Number.consume_back(U.Suffix)) {
+      Scale = U.Bytes;
+      break;
+    }
+  if (Number.empty() || !isDigit(Number.front()))
+    return std::nullopt;
+  int64_t Whole;
+  if (!Number.getAsInteger(10, Whole)) {
+    if (Whole > std::numeric_limits<int64_t>::max() / Scale)
+      return std::nullopt;
+    Result.Bytes = Whole * Scale;
+    return Result;
+  }
+  // "1.5GiB": a fraction needs a unit, and is rounded down to whole bytes.
+  double Fraction;
+  if (Scale == 1 || Number.getAsDouble(Fraction) ||
+      !(Fraction * double(Scale) < 9.2e18))
+    return std::nullopt;
+  Result.Bytes = int64_t(std::floor(Fraction * double(Scale)));
+  return Result;
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+ArrayRef<CompileOption> remat::getCompileOptions() {
+  static const CompileOption Table[] = {
+      {"device", "host|cuda", "where the program runs (default host)", false},
+      {"budget", "BYTES|4GiB|50%|unlimited",
+       "memory that the program may own (default unlimited)", false},
+      {"strategy", "none|sqrt|mincut|search",
+       "how recomputation is chosen (default search)", false},
+      {"effort", "N", "amount of search, 0 to 20 (default 1)", false},
+      {"planner-seed", "N", "seed of the search (default 0)", false},
+      {"autocast", "bf16|f16", "computes in this type, parameters stay f32",
+       false},
+      {"accumulate", "N", "micro-batches a step (default 1)", false},
+      {"fuse", "true|false", "groups operations into kernels (default true)",
+       false},
+      {"arch", "sm_NN", "CUDA architecture (default sm_90)", false},
+      {"attention", "auto|cudnn|own",
+       "attention kernels on CUDA (default auto)", false},
+      {"optimizer", "adamw|sgd|none",
+       "none: gradients are results (default adamw)", true},
+      {"learning-rate", "X", "learning rate (default 0.001)", true},
+      {"beta1", "X", "AdamW: decay of the mean (default 0.9)", true},
+      {"beta2", "X", "AdamW: decay of the mean square (default 0.999)", true},
+      {"epsilon", "X", "AdamW: added to the root (default 1e-8)", true},
+      {"weight-decay", "X", "weight decay (default 0.01)", true},
+      {"momentum", "X", "SGD: momentum (default 0)", true},
+      {"clip-norm", "X",
+       "largest global norm of the gradients; 0: any (default 0)", true},
+  };
+  return Table;
+}
+
+//===----------------------------------------------------------------------===//
+// Parsing
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+using Failure = std::optional<std::string>;
+
+Failure expected(StringRef What, StringRef Text) {
+  return formatv("expected {0}, got '{1}'", What, Text).str();
+}
+
+Failure setChoice(std::string &Target, StringRef Text,
+                  ArrayRef<StringRef> Words) {
+  if (!is_contained(Words, Text))
+    return expected("one of " + join(Words, ", "), Text);
+  Target = Text.str();
+  return std::nullopt;
+}
+
+template <typename T>
+Failure setInteger(T &Target, StringRef Text, T Min, T Max) {
+  T Value;
+  if (Text.getAsInteger(10, Value) || Value < Min || Value > Max)
+    return expected(formatv("an integer from {0} to {1}", Min, Max).str(),
+                    Text);
+  Target = Value;
+  return std::nullopt;
+}
+
+/// A finite number of [0, Below), without 0 if `Positive`.
+Failure setReal(double &Target, StringRef Text, bool Positive = false,
+                double Below = std::numeric_limits<double>::infinity()) {
+  double Value;
+  if (Text.empty() || Text.getAsDouble(Value) || !std::isfinite(Value) ||
+      Value < 0 || Value >= Below || (Positive && Value == 0)) {
+    std::string Range = Positive ? "a positive number" : "a number from 0";
+    if (std::isfinite(Below))
+      Range += formatv(" below {0}", Below).str();
+    return expected(Range, Text);
+  }
+  Target = Value;
+  return std::nullopt;
+}
+
+Failure setBool(bool &Target, StringRef Text) {
+  if (Text != "true" && Text != "false")
+    return expected("true or false", Text);
+  Target = Text == "true";
+  return std::nullopt;
+}
+
+Failure setBudget(struct Budget &Target, StringRef Text) {
+  std::optional<struct Budget> Parsed = Budget::parse(Text);
+  if (!Parsed)
+    return expected("bytes such as 4GiB, 512MiB or 1000000, a percentage of "
+                    "the unplanned peak such as 50%, or unlimited",
+                    Text);
+  Target = *Parsed;
+  return std::nullopt;
+}
+
+Failure setArch(std::string &Target, StringRef Text) {
+  StringRef Digits = Text;
+  if (!Digits.consume_front("sm_") || Digits.size() < 2 || Digits.size() > 4 ||
+      !all_of(Digits, isDigit))
+    return expected("a CUDA architecture such as sm_90", Text);
+  Target = Text.str();
+  return std::nullopt;
+}
+
+/// The options of the optimizer; nothing if `Name` is none of them.
+std::optional<Failure> setOptimizerOption(OptimizerOptions &O, StringRef Name,
+                                          StringRef Text) {
+  if (Name == "optimizer")
+    return setChoice(O.Kind, Text, {"adamw", "sgd", "none"});
+  if (Name == "learning-rate")
+    return setReal(O.LearningRate, Text);
+  if (Name == "beta1")
+    return setReal(O.Beta1, Text, false, 1.0);
+  if (Name == "beta2")
+    return setReal(O.Beta2, Text, false, 1.0);
+  if (Name == "epsilon")
+    return setReal(O.Epsilon, Text, true);
+  if (Name == "weight-decay")
+    return setReal(O.WeightDecay, Text);
+  if (Name == "momentum")
+    return setReal(O.Momentum, Text);
+  if (Name == "clip-norm")
+    return setReal(O.ClipNorm, Text);
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<std::string>
+remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
+  if (std::optional<Failure> Done = setOptimizerOption(O.Optimizer, Name, Text))
+    return *Done;
+  if (Name == "device")
+    return setChoice(O.Device, Text, {"host", "cuda"});
+  if (Name == "budget")
+    return setBudget(O.Budget, Text);
+  if (Name == "strategy")
+    return setChoice(O.Strategy, Text, {"none", "sqrt", "mincut", "search"});
+  if (Name == "effort")
+    return setInteger<int64_t>(O.PlannerEffort, Text, 0, 20);
+  if (Name == "planner-seed")
+    return setInteger<uint64_t>(O.PlannerSeed, Text, 0, UINT64_MAX);
+  if (Name == "autocast")
+    return setChoice(O.Autocast, Text, {"bf16", "f16"});
+  if (Name == "accumulate")
+    return setInteger<int64_t>(O.MicroBatches, Text, 1, 4096);
+  if (Name == "fuse")
+    return setBool(O.Fuse, Text);
+  if (Name == "arch")
+    return setArch(O.Arch, Text);
+  if (Name == "attention")
+    return setChoice(O.Attention, Text, {"auto", "cudnn", "own"});
+  return formatv("unknown option '{0}'", Name).str();
+}
