@@ -27,7 +27,12 @@ Model::Model(const Problem &P) : P(P) {
     Fastest.push_back(P.fastestChoice(O));
     Time.push_back(P.timeOf(O, Fastest.back()));
     LeanWorkspace.push_back(P.workspaceOf(O, P.leanestChoice(O)));
-    Again.push_back(!P.runsOnce(O));
+    Again.push_back(!P.runsOnce(O) && !P.Ops[O].Outputs.empty());
+    Reluctant.push_back(false);
+    for (ValueId V : P.Ops[O].Outputs) {
+      Reluctant[O] = Reluctant[O] || P.Values[V].Policy == Keep::Prefer;
+      AnyNever |= P.Values[V].Policy == Keep::Never;
+    }
   }
 }
 

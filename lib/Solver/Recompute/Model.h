@@ -27,6 +27,9 @@ struct Model {
   std::vector<double> Time;
   std::vector<int64_t> LeanWorkspace;
   std::vector<bool> Again;
+  /// Per op: an output has `Keep::Prefer`.
+  std::vector<bool> Reluctant;
+  bool AnyNever = false;
 
   int32_t numOps() const { return int32_t(P.Ops.size()); }
   int32_t numValues() const { return int32_t(P.Values.size()); }

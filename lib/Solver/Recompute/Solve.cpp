@@ -65,11 +65,7 @@ static Plan runStrategy(const Model &M, const SolveOptions &O,
   case Strategy::Search:
     break;
   }
-  Incumbent Best(M, O.Budget);
-  Best.offer(solveMinCut(M, O.Budget));
-  Best.offer(solveSqrt(M, O.Budget));
-  Best.offer(solveGreedy(M, O.Budget, D));
-  return Best.plan();
+  return solveSearch(M, O, D);
 }
 
 static void refuse(const Model &M, const SolveOptions &O, SolveResult &R) {

@@ -35,6 +35,7 @@ Plan solveNone(const Model &M, int64_t Budget);
 Plan solveSqrt(const Model &M, int64_t Budget);
 Plan solveGreedy(const Model &M, int64_t Budget, const Deadline &D);
 Plan solveMinCut(const Model &M, int64_t Budget);
+Plan solveSearch(const Model &M, const SolveOptions &O, const Deadline &D);
 
 /// Keeps the better of two plans: feasible before infeasible, then less time,
 /// then a lower peak; of infeasible ones the lower peak.

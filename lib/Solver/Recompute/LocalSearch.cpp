@@ -1,0 +1,216 @@
+//===- LocalSearch.cpp - Ruin and recreate on a schedule ------------------===//
+#include "LocalSearch.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace remat::solver;
+
+Random::Random(uint64_t Seed) : State(Seed * 0x9E3779B97F4A7C15u + 0x1234567) {
+  for (int I = 0; I < 8; ++I)
+    next();
+}
+
+uint64_t Random::next() {
+  State ^= State >> 12;
+  State ^= State << 25;
+  State ^= State >> 27;
+  return State * 0x2545F4914F6CDD1Du;
+}
+
+LocalSearch::LocalSearch(Schedule &S, uint64_t Seed, const Deadline &D)
+    : S(S), M(S.model()), T(S.timeline()), D(D), Rng(Seed),
+      RemovedAt(M.numOps(), -1) {
+  Price = M.BaseTime / double(std::max<int64_t>(T.peak(), 1));
+  std::vector<int32_t> Nodes = T.nodes();
+  Stamp.assign(Nodes.size(), 0);
+  for (int32_t N : Nodes)
+    if (TurnNode < 0 && M.AnyNever && S.node(N).Op == M.Turn)
+      TurnNode = N;
+}
+
+bool LocalSearch::neverBroken() {
+  if (!M.AnyNever)
+    return false;
+  for (ValueId V = 0; V < M.numValues(); ++V)
+    if (M.P.Values[V].Policy == Keep::Never)
+      for (int32_t I : S.instancesOf(V))
+        if (const auto &R = S.instance(I).Reads;
+            !R.empty() && mustRecompute(I, V, R.back()))
+          return true;
+  return false;
+}
+
+/// Removes a recomputation if the schedule then still fits.
+bool LocalSearch::tryRemove(int32_t N) {
+  if (!S.node(N).Alive || !S.removable(N) || N == TurnNode)
+    return false;
+  size_t Mark = Log.size();
+  double Over = T.overflow();
+  removeCascade(N);
+  if (T.overflow() <= Over && !neverBroken())
+    return true;
+  rollback(Mark);
+  return false;
+}
+
+void LocalSearch::restore() {
+  std::vector<std::pair<double, int32_t>> Order;
+  for (int32_t N : S.extras())
+    Order.push_back({-M.P.timeOf(S.node(N).Op, S.node(N).Choice), N});
+  std::sort(Order.begin(), Order.end());
+  for (auto [Time, N] : Order) {
+    if (D.passed())
+      break;
+    tryRemove(N);
+  }
+  Log.clear();
+}
+
+int32_t LocalSearch::randomNode() {
+  // Ids are dense but for the few that are free.
+  return int32_t(Rng.below(uint32_t(T.size())));
+}
+
+/// Takes something away from the plan or moves something; the limit may be
+/// exceeded afterwards. Returns false when there was nothing to do.
+bool LocalSearch::ruin() {
+  double Pick = Rng.unit();
+  const auto &Extras = S.extras();
+  if (Pick < 0.65 && !Extras.empty()) {
+    int32_t N = Extras[Rng.below(uint32_t(Extras.size()))];
+    if (!S.removable(N) || N == TurnNode)
+      return false;
+    // Neighbours in the sequence belong to the same chain or place.
+    int More = Rng.chance(0.5) ? 0 : 1 + int(Rng.below(3));
+    std::vector<int32_t> Ruined = {N};
+    int32_t Next = N;
+    for (int Steps = 0; More > 0 && Steps < 40; ++Steps) {
+      Next = T.next(Next);
+      if (Next < 0)
+        break;
+      if (S.node(Next).Extra && Next != TurnNode && Rng.chance(0.6)) {
+        Ruined.push_back(Next);
+        --More;
+      }
+    }
+    for (int32_t X : Ruined)
+      if (S.node(X).Alive && S.removable(X))
+        removeCascade(X);
+    return true;
+  }
+  if (Pick < 0.80 || Extras.empty()) {
+    // An op earlier or later, near or far.
+    int32_t N = randomNode();
+    int32_t Next = N;
+    if (!S.node(N).Alive || N == S.startNode() || N == S.endNode())
+      return false;
+    int Steps = 1 << Rng.below(7);
+    Steps = 1 + int(Rng.below(uint32_t(Steps)));
+    bool Later = Rng.chance(0.5);
+    for (int I = 0; I < Steps + (Later ? 1 : 0); ++I) {
+      int32_t To = Later ? T.next(Next) : T.prev(Next);
+      if (To < 0)
+        break;
+      Next = To;
+    }
+    if (N == TurnNode || !S.canMove(N, Next))
+      return false;
+    move(N, Next);
+    return true;
+  }
+  // A drop that the limit does not ask for, to make others needless.
+  int32_t N = randomNode();
+  if (!S.node(N).Alive || S.node(N).Op == None || S.node(N).Reads.empty())
+    return false;
+  int32_t I = S.node(N).Reads[Rng.below(uint32_t(S.node(N).Reads.size()))];
+  int32_t Storage = S.instance(I).Storage;
+  const auto &X = S.instance(Storage);
+  OpId O = M.P.Values[X.Value].Producer;
+  if (O == None || !M.Again[O] || X.Own <= 0)
+    return false;
+  int32_t At = T.prev(N);
+  if (At < 0 || S.nodeReads(At, Storage) || X.Node == At)
+    return false;
+  size_t Mark = Log.size();
+  if (drop(Storage, At))
+    return true;
+  rollback(Mark);
+  return false;
+}
+
+/// Takes out a few recomputations that are not needed any more.
+void LocalSearch::tidy() {
+  const auto &Extras = S.extras();
+  int Tries = 4;
+  for (int I = 0; I < Tries && !Extras.empty(); ++I)
+    tryRemove(Extras[Rng.below(uint32_t(Extras.size()))]);
+}
+
+void LocalSearch::improve(int64_t Iterations, Plan &Best, double &BestCost) {
+  double Extra = std::max(0.0, S.cost() - M.BaseTime);
+  double Typical = S.extras().empty()
+                       ? M.BaseTime / (1 + M.numOps())
+                       : Extra / double(1 + S.extras().size() / 2);
+  double Start = 0.5 * Typical;
+  double Current = S.cost();
+  for (int64_t I = 0; I < Iterations && !D.passed(); ++I) {
+    ++Iteration;
+    Log.clear();
+    double Area = T.area();
+    double Heat = Start * std::pow(1 - double(I) / double(Iterations), 2.0);
+    if (!ruin())
+      continue;
+    bool Ok = T.overflow() <= 0 || repair(8);
+    if (Ok)
+      tidy();
+    double Cost = S.cost();
+    bool Accept = Ok && !neverBroken();
+    if (Accept && Cost == Current)
+      Accept = T.area() <= Area || Rng.chance(0.1);
+    else if (Accept && Cost > Current)
+      Accept = Heat > 0 && Rng.unit() < std::exp((Current - Cost) / Heat);
+    if (!Accept) {
+      rollback(0);
+      continue;
+    }
+    Current = Cost;
+    if (Cost < BestCost - 1e-9 * M.BaseTime) {
+      BestCost = Cost;
+      Best = S.plan();
+    }
+  }
+  Log.clear();
+}
+
+void LocalSearch::squeeze(int64_t Target, int Effort, Plan &Best,
+                          int64_t &BestPeak) {
+  BestPeak = T.peak();
+  Best = S.plan();
+  double Step = 0.03;
+  while (BestPeak > Target && Step > 0.0004 && !D.passed()) {
+    int64_t Limit = std::max(
+        Target,
+        BestPeak - std::max<int64_t>(1, int64_t(double(BestPeak) * Step)));
+    S.setLimit(Limit);
+    ++Iteration;
+    Log.clear();
+    bool Ok = repair(40 + int(S.extras().size()));
+    for (int Try = 0; !Ok && Try < 8 * Effort && !D.passed(); ++Try) {
+      ++Iteration;
+      size_t Mark = Log.size();
+      double Over = T.overflow();
+      ruin();
+      Ok = repair(12);
+      if (!Ok && T.overflow() > Over)
+        rollback(Mark);
+    }
+    if (Ok) {
+      BestPeak = T.peak();
+      Best = S.plan();
+    } else {
+      rollback(0);
+      Step /= 2;
+    }
+  }
+}

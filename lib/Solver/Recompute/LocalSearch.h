@@ -1,0 +1,99 @@
+//===- LocalSearch.h - Repair, restore, ruin and recreate -----------------===//
+#ifndef REMAT_LIB_SOLVER_LOCALSEARCH_H
+#define REMAT_LIB_SOLVER_LOCALSEARCH_H
+
+#include "Schedule.h"
+#include "Strategies.h"
+
+namespace remat::solver {
+
+/// A small generator of its own (xorshift64*): the same on every machine.
+class Random {
+public:
+  explicit Random(uint64_t Seed);
+  uint64_t next();
+  uint32_t below(uint32_t N) { return uint32_t((next() >> 32) * N >> 32); }
+  /// In [0, 1).
+  double unit() { return double(next() >> 11) * 0x1p-53; }
+  bool chance(double P) { return unit() < P; }
+
+private:
+  uint64_t State;
+};
+
+/// Improves a schedule in place. Every change goes through a log, so that a
+/// failed attempt can be taken back exactly.
+class LocalSearch {
+public:
+  LocalSearch(Schedule &S, uint64_t Seed, const Deadline &D);
+
+  /// Drops values across the places that are over the limit, those with the
+  /// least time per byte first, until nothing is over or nothing helps.
+  bool repair(int MaxSteps);
+  /// Removes recomputations that the limit does not need, dearest first.
+  void restore();
+  /// Ruins and repairs parts at random; keeps the cheapest feasible plan seen.
+  /// Needs a feasible schedule.
+  void improve(int64_t Iterations, Plan &Best, double &BestCost);
+  /// Lowers the limit step by step as far as it gets, at most to Target. Keeps
+  /// the plan with the lowest peak.
+  void squeeze(int64_t Target, int Effort, Plan &Best, int64_t &BestPeak);
+
+  /// Time that one byte less is worth; sets what is worth extending.
+  double Price = 0;
+
+private:
+  struct Change {
+    enum Kind : uint8_t { Inserted, Removed, Moved, Chose } What;
+    int32_t Node;
+    OpId Op;
+    int32_t Choice;
+    int32_t Next;
+  };
+  struct Candidate {
+    int32_t Storage = -1;
+    int32_t Choice = -1;
+    double Score = 0;
+  };
+  Schedule &S;
+  const Model &M;
+  const Timeline &T;
+  const Deadline &D;
+  Random Rng;
+  std::vector<Change> Log;
+  /// Nodes inserted by the current drop are as good as alive.
+  std::vector<uint32_t> Stamp;
+  uint32_t Now = 0;
+  int Inserted = 0;
+  std::vector<Candidate> Found;
+  /// Per op: iteration in which it was removed; repair is slow to bring it
+  /// back.
+  std::vector<int64_t> RemovedAt;
+  int64_t Iteration = 0;
+  int32_t TurnNode = -1;
+
+  int32_t insert(OpId O, int32_t Choice, int32_t Next);
+  void remove(int32_t N);
+  void removeCascade(int32_t N);
+  void move(int32_t N, int32_t Next);
+  void choose(int32_t N, int32_t Choice);
+  void rollback(size_t Mark);
+
+  bool drop(int32_t Storage, int32_t At);
+  bool recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At, int Depth);
+  bool mustRecompute(int32_t I, ValueId V, int32_t Next) const;
+  bool extendIsBetter(int32_t I, int32_t Next, int32_t At);
+  double chainTime(ValueId V, int32_t Next, int Depth) const;
+  void candidatesAt(int32_t N, double Noise);
+  bool apply(const Candidate &C, int32_t At);
+  bool repairStep(double Noise);
+  bool tryRemove(int32_t N);
+  bool ruin();
+  void tidy();
+  int32_t randomNode();
+  bool neverBroken();
+};
+
+} // namespace remat::solver
+
+#endif // REMAT_LIB_SOLVER_LOCALSEARCH_H

@@ -1,0 +1,269 @@
+//===- Repair.cpp - Dropping values where the schedule is over ------------===//
+#include "LocalSearch.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace remat::solver;
+
+int32_t LocalSearch::insert(OpId O, int32_t Choice, int32_t Next) {
+  int32_t N = S.insert(O, Choice, Next);
+  if (size_t(N) >= Stamp.size())
+    Stamp.resize(N + 1, 0);
+  Stamp[N] = Now;
+  Log.push_back({Change::Inserted, N, O, Choice, Next});
+  return N;
+}
+
+void LocalSearch::remove(int32_t N) {
+  const Schedule::Node &X = S.node(N);
+  Log.push_back({Change::Removed, N, X.Op, X.Choice, T.next(N)});
+  S.remove(N);
+}
+
+/// Removes a node and what was computed for it alone.
+void LocalSearch::removeCascade(int32_t N) {
+  std::vector<int32_t> Stack = {N};
+  while (!Stack.empty()) {
+    N = Stack.back();
+    Stack.pop_back();
+    if (!S.node(N).Alive || !S.removable(N))
+      continue;
+    std::vector<int32_t> Makers;
+    for (int32_t I : S.node(N).Reads)
+      Makers.push_back(S.instance(I).Node);
+    RemovedAt[S.node(N).Op] = Iteration;
+    remove(N);
+    for (int32_t P : Makers)
+      if (S.node(P).Extra && S.unread(P))
+        Stack.push_back(P);
+  }
+}
+
+void LocalSearch::move(int32_t N, int32_t Next) {
+  Log.push_back({Change::Moved, N, None, 0, T.next(N)});
+  S.move(N, Next);
+}
+
+void LocalSearch::choose(int32_t N, int32_t Choice) {
+  Log.push_back({Change::Chose, N, None, S.node(N).Choice, -1});
+  S.setChoice(N, Choice);
+}
+
+void LocalSearch::rollback(size_t Mark) {
+  while (Log.size() > Mark) {
+    Change C = Log.back();
+    Log.pop_back();
+    switch (C.What) {
+    case Change::Inserted:
+      S.remove(C.Node);
+      break;
+    case Change::Removed:
+      S.insert(C.Op, C.Choice, C.Next);
+      break;
+    case Change::Moved:
+      S.move(C.Node, C.Next);
+      break;
+    case Change::Chose:
+      S.setChoice(C.Node, C.Choice);
+      break;
+    }
+  }
+}
+
+/// An instance made before the turn may not be read after it when its value
+/// must never be kept.
+bool LocalSearch::mustRecompute(int32_t I, ValueId V, int32_t Next) const {
+  if (!M.AnyNever || M.P.Values[V].Policy != Keep::Never || TurnNode < 0)
+    return false;
+  return T.before(S.instance(I).Node, TurnNode) && T.before(TurnNode, Next);
+}
+
+/// Rough time to have a value again before `Next`.
+double LocalSearch::chainTime(ValueId V, int32_t Next, int Depth) const {
+  OpId O = M.P.Values[V].Producer;
+  double Sum = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
+  if (Depth == 0)
+    return Sum;
+  for (ValueId U : M.P.Ops[O].Inputs) {
+    if (M.resident(U) || !M.Again[M.P.Values[U].Producer])
+      continue;
+    int32_t I = S.newestBefore(U, Next);
+    if (I >= 0 && T.before(S.instance(S.instance(I).Storage).End, Next))
+      Sum += chainTime(U, Next, Depth - 1);
+  }
+  return Sum;
+}
+
+/// The instance is dead before `Next`: is holding it until then better than
+/// computing it again? Across the place to relieve a byte has its price.
+bool LocalSearch::extendIsBetter(int32_t I, int32_t Next, int32_t At) {
+  const Schedule::Instance &X = S.instance(S.instance(I).Storage);
+  ValueId V = S.instance(I).Value;
+  if (!M.Again[M.P.Values[V].Producer])
+    return true;
+  if (X.Own == 0)
+    return true;
+  bool Crosses = T.before(X.End, At) && T.before(At, Next);
+  if (!Crosses && T.maxBetween(T.next(X.End), Next) + X.Own <= T.limit())
+    return true;
+  double Hold = double(X.Own) * Price * std::exp2(2 * Rng.unit() - 1);
+  return Hold < chainTime(V, Next, 3);
+}
+
+/// Computes a value again just before `Next`, and first what that needs.
+bool LocalSearch::recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At,
+                            int Depth) {
+  constexpr int MaxChain = 3000;
+  OpId O = M.P.Values[V].Producer;
+  if (O == None || !M.Again[O] || Depth > MaxChain || ++Inserted > MaxChain)
+    return false;
+  for (ValueId U : M.P.Ops[O].Inputs) {
+    if (M.resident(U) && M.P.Values[U].Producer == None)
+      continue;
+    int32_t I = S.newestBefore(U, Next);
+    if (I < 0)
+      return false;
+    const Schedule::Instance &X = S.instance(I);
+    int32_t Storage = X.Storage;
+    if (Stamp[X.Node] == Now && Storage != Avoid)
+      continue;
+    bool Forced = Storage == Avoid || mustRecompute(I, U, Next);
+    if (!Forced && !T.before(S.instance(Storage).End, Next))
+      continue;
+    if (!Forced && extendIsBetter(I, Next, At))
+      continue;
+    if (!recompute(U, Next, Avoid, At, Depth + 1))
+      return false;
+  }
+  insert(O, M.Fastest[O], Next);
+  return true;
+}
+
+/// Frees a storage at node `At`: whatever reads it later reads new instances.
+bool LocalSearch::drop(int32_t Storage, int32_t At) {
+  ++Now;
+  Inserted = 0;
+  std::vector<std::pair<uint64_t, std::pair<int32_t, int32_t>>> Uses;
+  auto collect = [&](int32_t I) {
+    for (int32_t R : S.instance(I).Reads)
+      if (T.before(At, R)) {
+        Uses.push_back({T.key(R), {I, R}});
+        return;
+      }
+  };
+  collect(Storage);
+  for (int32_t A : S.instance(Storage).Aliases)
+    collect(A);
+  std::sort(Uses.begin(), Uses.end());
+  for (auto &[Key, Use] : Uses) {
+    auto [I, Reader] = Use;
+    ValueId V = S.instance(I).Value;
+    if (Reader == S.endNode() ? S.newestBefore(V, Reader) != I
+                              : !S.nodeReads(Reader, Storage))
+      continue;
+    if (S.newestBefore(V, Reader) != I)
+      continue;
+    if (!recompute(V, Reader, Storage, At, 0))
+      return false;
+  }
+  return !Uses.empty();
+}
+
+/// Storages that live through the node without being touched by it, and leaner
+/// kernels for it, best time per byte first.
+void LocalSearch::candidatesAt(int32_t N, double Noise) {
+  Found.clear();
+  uint64_t Key = T.key(N);
+  double Over = double(T.bytesAt(N) - T.limit());
+  auto offer = [&](Candidate C, double Cost, double Bytes) {
+    double Gain = std::min(Bytes, Over) + 0.05 * Bytes;
+    C.Score = (Cost + 1e-9 * M.BaseTime / double(M.numOps())) / Gain;
+    if (Noise > 0)
+      C.Score *= std::exp2(Noise * (2 * Rng.unit() - 1));
+    Found.push_back(C);
+  };
+  for (int32_t I = 0, E = S.numInstances(); I < E; ++I) {
+    const Schedule::Instance &X = S.instance(I);
+    if (!X.Counted || X.Own <= 0 || X.Storage != I)
+      continue;
+    OpId O = M.P.Values[X.Value].Producer;
+    if (!M.Again[O] || T.key(X.Node) >= Key || T.key(X.End) <= Key ||
+        S.nodeReads(N, I))
+      continue;
+    double Cost = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
+    if (RemovedAt[O] == Iteration && Noise > 0)
+      Cost *= 1 + Rng.unit();
+    offer({I, -1, 0}, Cost, double(X.Own));
+  }
+  const Schedule::Node &X = S.node(N);
+  if (X.Op != None)
+    for (int32_t C = 0, E = int32_t(M.P.numChoices(X.Op)); C < E; ++C) {
+      int64_t Bytes =
+          M.P.workspaceOf(X.Op, X.Choice) - M.P.workspaceOf(X.Op, C);
+      if (Bytes > 0)
+        offer({-1, C, 0}, M.P.timeOf(X.Op, C) - M.P.timeOf(X.Op, X.Choice),
+              double(Bytes));
+    }
+  size_t Keep = std::min<size_t>(Found.size(), 12);
+  std::partial_sort(Found.begin(), Found.begin() + Keep, Found.end(),
+                    [](const Candidate &A, const Candidate &B) {
+                      if (A.Score != B.Score)
+                        return A.Score < B.Score;
+                      return A.Storage != B.Storage ? A.Storage < B.Storage
+                                                    : A.Choice < B.Choice;
+                    });
+  Found.resize(Keep);
+}
+
+bool LocalSearch::apply(const Candidate &C, int32_t At) {
+  if (C.Storage < 0) {
+    choose(At, C.Choice);
+    return true;
+  }
+  return drop(C.Storage, At);
+}
+
+/// Relieves one place that is over the limit with the best of a few
+/// candidates, each tried in full. Returns false when none helps.
+bool LocalSearch::repairStep(double Noise) {
+  int32_t At = Noise > 0 && Rng.chance(0.5)
+                   ? T.overNode(Rng.below(uint32_t(T.numBlocks())))
+                   : T.peakNode();
+  candidatesAt(At, Noise);
+  std::vector<Candidate> List = Found;
+  int Best = -1;
+  double BestScore = 0;
+  Random BestRng = Rng;
+  size_t Enough = Noise > 0 ? 3 : 4;
+  for (size_t K = 0; K < List.size() && (K < Enough || Best < 0); ++K) {
+    size_t Mark = Log.size();
+    Random Before = Rng;
+    double Cost = S.cost(), Over = T.overflow();
+    if (apply(List[K], At) && T.overflow() < Over) {
+      double Score = (S.cost() - Cost) / (Over - T.overflow());
+      if (Best < 0 || Score < BestScore) {
+        Best = int(K);
+        BestScore = Score;
+        BestRng = Before;
+      }
+    }
+    rollback(Mark);
+  }
+  if (Best < 0)
+    return false;
+  // The same random numbers again, so that it does the same.
+  Rng = BestRng;
+  apply(List[Best], At);
+  if (BestScore > 0)
+    Price = 0.9 * Price + 0.1 * BestScore;
+  return true;
+}
+
+bool LocalSearch::repair(int MaxSteps) {
+  for (int I = 0; T.overflow() > 0; ++I)
+    if (I >= MaxSteps || D.passed() || !repairStep(I == 0 ? 0 : 0.5))
+      if (I >= MaxSteps || D.passed() || !repairStep(1.5))
+        return false;
+  return true;
+}

@@ -1,0 +1,508 @@
+//===- Schedule.cpp - A plan that can be changed in place -----------------===//
+#include "Schedule.h"
+
+#include <algorithm>
+
+using namespace remat::solver;
+
+Schedule::Schedule(const Model &M, const Plan &S, int64_t Limit)
+    : M(M), Time(int32_t(S.Sequence.size()) + 2, Limit), ByValue(M.numValues()),
+      Runs(M.numOps(), 0) {
+  First = newNode(None, 0);
+  Time.pushBack(First, M.Resident);
+  for (ValueId V = 0; V < M.numValues(); ++V)
+    if (M.P.Values[V].Producer == None) {
+      int32_t I = newInstance(V, First);
+      Instances[I].End = First;
+      Nodes[First].Makes.push_back(I);
+    }
+  Last = newNode(None, 0);
+  Time.pushBack(Last, M.Resident);
+  for (const Step &T : S.Sequence)
+    insert(T.Op, T.Choice, Last);
+  Results = M.P.Results;
+  for (ValueId V : Results) {
+    int32_t I = newestBefore(V, Last);
+    Nodes[Last].Reads.push_back(I);
+    addRead(I, Last);
+  }
+  settle();
+}
+
+const std::vector<ValueId> &Schedule::inputsOf(int32_t N) const {
+  return Nodes[N].Op == None ? Results : M.P.Ops[Nodes[N].Op].Inputs;
+}
+
+int32_t Schedule::newNode(OpId O, int32_t Choice) {
+  int32_t N;
+  if (FreeNodes.empty()) {
+    N = int32_t(Nodes.size());
+    Nodes.emplace_back();
+    ExtraSlot.push_back(-1);
+  } else {
+    N = FreeNodes.back();
+    FreeNodes.pop_back();
+  }
+  Nodes[N].Op = O;
+  Nodes[N].Choice = Choice;
+  Nodes[N].Alive = true;
+  Nodes[N].Reads.clear();
+  Nodes[N].Makes.clear();
+  return N;
+}
+
+void Schedule::freeNode(int32_t N) {
+  Nodes[N].Alive = false;
+  FreeNodes.push_back(N);
+}
+
+int32_t Schedule::newInstance(ValueId V, int32_t N) {
+  int32_t I;
+  if (FreeInstances.empty()) {
+    I = int32_t(Instances.size());
+    Instances.emplace_back();
+    IsTouched.push_back(false);
+  } else {
+    I = FreeInstances.back();
+    FreeInstances.pop_back();
+  }
+  Instance &X = Instances[I];
+  X.Value = V;
+  X.Node = N;
+  X.Storage = I;
+  X.Reads.clear();
+  X.Aliases.clear();
+  X.End = -1;
+  X.Own = X.Credit = 0;
+  X.Counted = false;
+  // In order of position.
+  auto &List = ByValue[V];
+  size_t K = List.size();
+  while (K > 0 && Time.before(N, Instances[List[K - 1]].Node))
+    --K;
+  List.insert(List.begin() + K, I);
+  return I;
+}
+
+int32_t Schedule::newestBefore(ValueId V, int32_t Next) const {
+  const auto &List = ByValue[V];
+  uint64_t Key = Time.key(Next);
+  for (size_t K = List.size(); K > 0; --K)
+    if (Time.key(Instances[List[K - 1]].Node) < Key)
+      return List[K - 1];
+  return -1;
+}
+
+bool Schedule::nodeReads(int32_t N, int32_t Storage) const {
+  for (int32_t I : Nodes[N].Reads)
+    if (Instances[I].Storage == Storage)
+      return true;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+void Schedule::touch(int32_t S) {
+  if (IsTouched[S])
+    return;
+  IsTouched[S] = true;
+  Touched.push_back(S);
+}
+
+int32_t Schedule::endOf(const Instance &S) const {
+  int32_t End = S.Reads.empty() ? S.Node : S.Reads.back();
+  for (int32_t A : S.Aliases)
+    if (const auto &R = Instances[A].Reads;
+        !R.empty() && Time.before(End, R.back()))
+      End = R.back();
+  return End;
+}
+
+/// The output instance that takes the storage over at its end, or -1.
+int32_t Schedule::takerAt(int32_t S, int32_t End) const {
+  const Node &N = Nodes[End];
+  if (N.Op == None || N.Makes.empty())
+    return -1;
+  const Op &O = M.P.Ops[N.Op];
+  for (size_t K = 0; K < N.Makes.size(); ++K) {
+    const Value &V = M.P.Values[O.Outputs[K]];
+    if (V.Reuses == None)
+      continue;
+    size_t In = std::find(O.Inputs.begin(), O.Inputs.end(), V.Reuses) -
+                O.Inputs.begin();
+    if (Instances[N.Reads[In]].Storage != S)
+      continue;
+    const Value &Old = M.P.Values[Instances[S].Value];
+    if (Old.Producer == None && V.Bytes > Old.Bytes)
+      continue;
+    return N.Makes[K];
+  }
+  return -1;
+}
+
+int64_t Schedule::ownOf(int32_t S) const {
+  const Instance &X = Instances[S];
+  const Value &V = M.P.Values[X.Value];
+  if (V.Producer == None)
+    return 0;
+  if (V.Reuses == None || !M.resident(V.Reuses))
+    return V.Bytes;
+  const Op &O = M.P.Ops[V.Producer];
+  size_t In =
+      std::find(O.Inputs.begin(), O.Inputs.end(), V.Reuses) - O.Inputs.begin();
+  int32_t R = Instances[Nodes[X.Node].Reads[In]].Storage;
+  bool Takes = Instances[R].End == X.Node && takerAt(R, X.Node) == S;
+  return Takes ? 0 : V.Bytes;
+}
+
+int64_t Schedule::creditAt(int32_t S, int32_t End) const {
+  if (M.P.Values[Instances[S].Value].Producer == None)
+    return 0;
+  int32_t T = takerAt(S, End);
+  return T < 0
+             ? 0
+             : std::min(Instances[S].Own, M.P.Values[Instances[T].Value].Bytes);
+}
+
+void Schedule::uncount(int32_t S) {
+  Instance &X = Instances[S];
+  if (!X.Counted)
+    return;
+  if (X.Own)
+    Time.add(X.Node, X.End, -X.Own);
+  if (X.Credit)
+    Time.add(X.End, X.End, X.Credit);
+  X.Counted = false;
+}
+
+/// Brings the counted range of a storage up to date, changing only what
+/// differs.
+void Schedule::count(int32_t S) {
+  Instance &X = Instances[S];
+  int32_t End = endOf(X);
+  int64_t Own = ownOf(S);
+  if (!X.Counted || Own != X.Own) {
+    uncount(S);
+    X.Own = Own;
+    X.End = End;
+    X.Credit = 0;
+    X.Counted = true;
+    if (Own)
+      Time.add(X.Node, End, Own);
+  } else if (End != X.End) {
+    if (X.Credit)
+      Time.add(X.End, X.End, X.Credit);
+    X.Credit = 0;
+    if (Own && Time.before(X.End, End))
+      Time.add(Time.next(X.End), End, Own);
+    else if (Own)
+      Time.add(Time.next(End), X.End, -Own);
+    X.End = End;
+  }
+  int64_t Credit = creditAt(S, End);
+  if (Credit != X.Credit)
+    Time.add(End, End, X.Credit - Credit);
+  X.Credit = Credit;
+}
+
+void Schedule::settle() {
+  // Residents first: an output's bytes depend on where they end.
+  for (size_t K = 0; K < Touched.size(); ++K) {
+    Instance &X = Instances[Touched[K]];
+    if (M.P.Values[X.Value].Producer != None)
+      continue;
+    int32_t Old = X.End;
+    X.End = endOf(X);
+    if (Old == X.End)
+      continue;
+    for (int32_t N : {Old, X.End})
+      if (N >= 0 && Nodes[N].Alive)
+        for (int32_t I : Nodes[N].Makes)
+          if (ValueId R = M.P.Values[Instances[I].Value].Reuses;
+              R != None && Instances[I].Storage == I)
+            touch(I);
+  }
+  for (size_t K = 0; K < Touched.size(); ++K) {
+    int32_t S = Touched[K];
+    if (M.P.Values[Instances[S].Value].Producer != None &&
+        Nodes[Instances[S].Node].Alive)
+      count(S);
+  }
+  for (int32_t S : Touched)
+    IsTouched[S] = false;
+  Touched.clear();
+}
+
+/// What lives both at the node and at the one after it.
+int64_t Schedule::bytesBetween(int32_t Prev) const {
+  const Node &N = Nodes[Prev];
+  int64_t Bytes = Time.bytesAt(Prev);
+  if (N.Op == None)
+    return Bytes;
+  Bytes -= M.P.workspaceOf(N.Op, N.Choice);
+  auto ends = [&](int32_t I, size_t Index, const std::vector<int32_t> &List) {
+    int32_t S = Instances[I].Storage;
+    const Instance &X = Instances[S];
+    if (!X.Counted || X.End != Prev)
+      return;
+    for (size_t K = 0; K < Index; ++K)
+      if (Instances[List[K]].Storage == S)
+        return;
+    Bytes += X.Credit - X.Own;
+  };
+  for (size_t K = 0; K < N.Reads.size(); ++K)
+    ends(N.Reads[K], K, N.Reads);
+  for (int32_t I : N.Makes)
+    if (Instances[I].Storage == I)
+      ends(I, 0, N.Makes);
+  return Bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Bindings
+//===----------------------------------------------------------------------===//
+
+void Schedule::addRead(int32_t I, int32_t N) {
+  auto &R = Instances[I].Reads;
+  auto Less = [&](int32_t A, int32_t B) { return Time.before(A, B); };
+  R.insert(std::upper_bound(R.begin(), R.end(), N, Less), N);
+  touch(Instances[I].Storage);
+}
+
+void Schedule::dropRead(int32_t I, int32_t N) {
+  auto &R = Instances[I].Reads;
+  R.erase(std::find(R.begin(), R.end(), N));
+  touch(Instances[I].Storage);
+}
+
+void Schedule::leaveStorage(int32_t I) {
+  int32_t S = Instances[I].Storage;
+  if (S == I)
+    return;
+  auto &A = Instances[S].Aliases;
+  A.erase(std::find(A.begin(), A.end(), I));
+  touch(S);
+}
+
+/// Puts an alias instance where the instance that its node reads now lives,
+/// and aliases of it likewise.
+void Schedule::bindStorage(int32_t I, int32_t N) {
+  ValueId Target = M.P.Values[Instances[I].Value].Alias;
+  if (Target == None)
+    return;
+  const auto &In = inputsOf(N);
+  size_t K = std::find(In.begin(), In.end(), Target) - In.begin();
+  int32_t S = Instances[Nodes[N].Reads[K]].Storage;
+  if (S == Instances[I].Storage)
+    return;
+  leaveStorage(I);
+  Instances[I].Storage = S;
+  Instances[S].Aliases.push_back(I);
+  touch(S);
+  for (int32_t R : Instances[I].Reads)
+    for (int32_t J : Nodes[R].Makes)
+      if (M.P.Values[Instances[J].Value].Alias == Instances[I].Value)
+        bindStorage(J, R);
+}
+
+static void rebind(std::vector<int32_t> &Reads, int32_t From, int32_t To) {
+  std::replace(Reads.begin(), Reads.end(), From, To);
+}
+
+int32_t Schedule::insert(OpId O, int32_t Choice, int32_t Next) {
+  int32_t N = newNode(O, Choice);
+  int32_t Prev = Time.prev(Next);
+  Time.insertBefore(N, Next, bytesBetween(Prev) + M.P.workspaceOf(O, Choice));
+  for (ValueId V : M.P.Ops[O].Inputs) {
+    int32_t I = newestBefore(V, N);
+    Nodes[N].Reads.push_back(I);
+    addRead(I, N);
+  }
+  for (ValueId V : M.P.Ops[O].Outputs) {
+    int32_t Old = newestBefore(V, N);
+    int32_t I = newInstance(V, N);
+    Nodes[N].Makes.push_back(I);
+    bindStorage(I, N);
+    touch(Instances[I].Storage);
+    if (Old < 0)
+      continue;
+    auto &From = Instances[Old].Reads;
+    size_t K = From.size();
+    while (K > 0 && Time.before(N, From[K - 1]))
+      --K;
+    Instances[I].Reads.assign(From.begin() + K, From.end());
+    From.resize(K);
+    touch(Instances[Old].Storage);
+    for (int32_t R : Instances[I].Reads) {
+      rebind(Nodes[R].Reads, Old, I);
+      for (int32_t J : Nodes[R].Makes)
+        if (M.P.Values[Instances[J].Value].Alias == V)
+          bindStorage(J, R);
+    }
+  }
+  settle();
+  ++Runs[O];
+  account(N, 1);
+  refreshExtras(O);
+  return N;
+}
+
+void Schedule::remove(int32_t N) {
+  OpId O = Nodes[N].Op;
+  account(N, -1);
+  for (int32_t I : Nodes[N].Makes) {
+    ValueId V = Instances[I].Value;
+    auto &List = ByValue[V];
+    size_t K = std::find(List.begin(), List.end(), I) - List.begin();
+    List.erase(List.begin() + K);
+    int32_t Old = K > 0 ? List[K - 1] : -1;
+    leaveStorage(I);
+    uncount(I);
+    std::vector<int32_t> Moved;
+    Moved.swap(Instances[I].Reads);
+    if (Old < 0)
+      continue;
+    auto &To = Instances[Old].Reads;
+    To.insert(To.end(), Moved.begin(), Moved.end());
+    touch(Instances[Old].Storage);
+    for (int32_t R : Moved) {
+      rebind(Nodes[R].Reads, I, Old);
+      for (int32_t J : Nodes[R].Makes)
+        if (M.P.Values[Instances[J].Value].Alias == V)
+          bindStorage(J, R);
+    }
+  }
+  for (int32_t I : Nodes[N].Reads)
+    dropRead(I, N);
+  Nodes[N].Alive = false;
+  settle();
+  Time.erase(N);
+  // In reverse, so that undoing in reverse order hands out the same ids.
+  for (size_t K = Nodes[N].Makes.size(); K > 0; --K)
+    FreeInstances.push_back(Nodes[N].Makes[K - 1]);
+  setExtra(N, false);
+  freeNode(N);
+  --Runs[O];
+  refreshExtras(O);
+}
+
+bool Schedule::removable(int32_t N) const {
+  const Node &X = Nodes[N];
+  if (X.Op == None || Runs[X.Op] < 2 || X.Makes.empty())
+    return false;
+  return ByValue[Instances[X.Makes[0]].Value].front() != X.Makes[0] ||
+         unread(N);
+}
+
+bool Schedule::unread(int32_t N) const {
+  for (int32_t I : Nodes[N].Makes)
+    if (!Instances[I].Reads.empty())
+      return false;
+  return true;
+}
+
+bool Schedule::canMove(int32_t N, int32_t Next) const {
+  const Node &X = Nodes[N];
+  if (X.Op == None || Next == First || Next == N || Next == Time.next(N))
+    return false;
+  bool Later = Time.before(N, Next);
+  for (ValueId V : M.P.Ops[X.Op].Inputs)
+    if (newestBefore(V, Next) < 0)
+      return false;
+  for (int32_t I : X.Makes) {
+    const auto &List = ByValue[Instances[I].Value];
+    size_t K = std::find(List.begin(), List.end(), I) - List.begin();
+    const auto &Reads = Instances[I].Reads;
+    if (Later) {
+      if (!Reads.empty() && Time.before(Reads.front(), Next))
+        return false;
+      if (K + 1 < List.size() && Time.before(Instances[List[K + 1]].Node, Next))
+        return false;
+    } else if (K > 0) {
+      const Instance &Old = Instances[List[K - 1]];
+      if (!Time.before(Old.Node, Next) ||
+          (!Old.Reads.empty() && !Time.before(Old.Reads.back(), Next)))
+        return false;
+    }
+  }
+  return true;
+}
+
+void Schedule::move(int32_t N, int32_t Next) {
+  for (int32_t I : Nodes[N].Makes)
+    uncount(I);
+  for (int32_t I : Nodes[N].Reads)
+    dropRead(I, N);
+  Nodes[N].Alive = false;
+  settle();
+  Time.erase(N);
+  Nodes[N].Alive = true;
+  const Node &X = Nodes[N];
+  Time.insertBefore(
+      N, Next, bytesBetween(Time.prev(Next)) + M.P.workspaceOf(X.Op, X.Choice));
+  const auto &In = M.P.Ops[X.Op].Inputs;
+  for (size_t K = 0; K < In.size(); ++K) {
+    int32_t I = newestBefore(In[K], N);
+    Nodes[N].Reads[K] = I;
+    addRead(I, N);
+  }
+  for (int32_t I : Nodes[N].Makes) {
+    bindStorage(I, N);
+    touch(Instances[I].Storage);
+  }
+  settle();
+}
+
+//===----------------------------------------------------------------------===//
+// Time and lists
+//===----------------------------------------------------------------------===//
+
+void Schedule::account(int32_t N, double Sign) {
+  const Node &X = Nodes[N];
+  double T = M.P.timeOf(X.Op, X.Choice);
+  Seconds += Sign * T;
+  if (Runs[X.Op] > 1 && M.Reluctant[X.Op])
+    Surcharge += Sign * T;
+}
+
+void Schedule::setChoice(int32_t N, int32_t Choice) {
+  Node &X = Nodes[N];
+  Time.add(N, N,
+           M.P.workspaceOf(X.Op, Choice) - M.P.workspaceOf(X.Op, X.Choice));
+  account(N, -1);
+  X.Choice = Choice;
+  account(N, 1);
+}
+
+void Schedule::setExtra(int32_t N, bool Extra) {
+  if (Nodes[N].Extra == Extra)
+    return;
+  Nodes[N].Extra = Extra;
+  if (Extra) {
+    ExtraSlot[N] = int32_t(Extras.size());
+    Extras.push_back(N);
+    return;
+  }
+  int32_t Slot = ExtraSlot[N];
+  Extras[Slot] = Extras.back();
+  ExtraSlot[Extras[Slot]] = Slot;
+  Extras.pop_back();
+}
+
+void Schedule::refreshExtras(OpId O) {
+  const auto &Out = M.P.Ops[O].Outputs;
+  if (Out.empty())
+    return;
+  for (int32_t I : ByValue[Out[0]])
+    setExtra(Instances[I].Node, Runs[O] > 1);
+}
+
+Plan Schedule::plan() const {
+  Plan S;
+  for (int32_t N : Time.nodes())
+    if (Nodes[N].Op != None)
+      S.Sequence.push_back({Nodes[N].Op, Nodes[N].Choice});
+  return S;
+}

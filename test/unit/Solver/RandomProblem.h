@@ -1,0 +1,73 @@
+//===- RandomProblem.h - Small problems with every feature ----------------===//
+#ifndef REMAT_TEST_UNIT_SOLVER_RANDOMPROBLEM_H
+#define REMAT_TEST_UNIT_SOLVER_RANDOMPROBLEM_H
+
+#include "remat/Solver/Problem.h"
+
+namespace remat::solver::test {
+
+/// A small generator of its own: the same numbers on every machine.
+class Rng {
+public:
+  explicit Rng(uint64_t Seed) : State(Seed * 0x9E3779B97F4A7C15u + 1) {}
+  uint64_t next() {
+    State ^= State << 13;
+    State ^= State >> 7;
+    State ^= State << 17;
+    return State * 0x2545F4914F6CDD1Du >> 16;
+  }
+  int below(int N) { return int(next() % uint64_t(N)); }
+  bool chance(int Percent) { return below(100) < Percent; }
+
+private:
+  uint64_t State;
+};
+
+struct Features {
+  int Alias = 10, Reuse = 15, Once = 5, Choices = 10, Policy = 0, Resident = 30;
+};
+
+/// A random graph of ops that read recent values mostly, as steps do.
+inline Problem randomProblem(Rng &R, int NumOps, const Features &F = {}) {
+  Problem P;
+  std::vector<ValueId> Known;
+  for (int I = R.chance(F.Resident) ? 1 + R.below(3) : 0; I > 0; --I)
+    Known.push_back(P.addResident("w" + std::to_string(I), R.below(6)));
+  for (int I = 0; I < NumOps; ++I) {
+    std::vector<ValueId> In;
+    for (int K = R.below(4); K > 0 && !Known.empty(); --K) {
+      int Back = R.chance(60) ? std::min<int>(3, Known.size()) : Known.size();
+      In.push_back(Known[Known.size() - 1 - R.below(Back)]);
+    }
+    OpId O = P.addOp("o" + std::to_string(I), R.below(9), In,
+                     R.chance(20) ? R.below(5) : 0);
+    P.Ops[O].Once = R.chance(F.Once);
+    if (R.chance(F.Choices))
+      for (int K = 1 + R.below(3); K > 0; --K)
+        P.Ops[O].Choices.push_back(
+            {"k" + std::to_string(K), double(R.below(9)), R.below(6)});
+    std::vector<ValueId> New;
+    for (int K = R.chance(80) ? 1 : R.below(3); K > 0; --K) {
+      ValueId V =
+          P.addOutput(O, "v" + std::to_string(P.Values.size()), R.below(8));
+      if (!In.empty() && R.chance(F.Alias)) {
+        P.Values[V].Alias = In[R.below(int(In.size()))];
+        P.Values[V].Bytes = 0;
+      } else if (!In.empty() && R.chance(F.Reuse)) {
+        P.Values[V].Reuses = In[R.below(int(In.size()))];
+      }
+      if (R.chance(F.Policy))
+        P.Values[V].Policy = R.chance(50) ? Keep::Must : Keep::Prefer;
+      New.push_back(V);
+    }
+    Known.insert(Known.end(), New.begin(), New.end());
+  }
+  for (ValueId V : Known)
+    if (P.Values[V].Producer != None && R.chance(10))
+      P.Results.push_back(V);
+  return P;
+}
+
+} // namespace remat::solver::test
+
+#endif // REMAT_TEST_UNIT_SOLVER_RANDOMPROBLEM_H
