@@ -33,6 +33,53 @@ def LegalizeResults : Pass<"remat-legalize-results", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def Plan : Pass<"remat-plan", "::mlir::func::FuncOp"> {
+  let summary = "Orders the block and recomputes values, so that it fits a budget";
+  let description = [{
+    Builds the planner's problem from the block, solves it, and rewrites the
+    block into the plan's order. An operation that runs again is a clone whose
+    `remat.origin` is the `remat.id` of the first one. Each decision is a remark
+    of the category `remat-plan` (`--remarks-filter=remat-plan`). From here on no
+    pass may merge equal operations.
+
+    This pass plans once, for what the problem can know; the pipeline checks the
+    memory that is really assigned and plans again with a tighter target.
+
+    ```mlir
+    %1 = remat.exp %0 : tensor<64xf32>
+    %2 = remat.reduce sum %1, [0] : (tensor<64xf32>) -> tensor<f32>
+    ...
+    %8 = remat.mul %7, %1 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    // becomes
+    %1 = remat.exp %0 {remat.id = 0 : i64} : tensor<64xf32>
+    %2 = remat.reduce sum %1, [0] : (tensor<64xf32>) -> tensor<f32>
+    ...
+    %8 = remat.exp %0 {remat.origin = 0 : i64} : tensor<64xf32>
+    %9 = remat.mul %7, %8 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let options = [
+    Option<"Budget", "budget", "int64_t", "0", "bytes; 0: unlimited">,
+    Option<"Strategy", "strategy", "std::string", "\"search\"",
+           "none, sqrt, greedy, mincut, optimal or search">,
+    Option<"Effort", "effort", "int64_t", "1", "work of the search, a count">,
+    Option<"Seed", "seed", "uint64_t", "0", "of the search's random numbers">,
+    Option<"Device", "device", "std::string", "\"host\"", "host or cuda">,
+    Option<"Arch", "arch", "std::string", "\"sm_90\"", "GPU architecture">,
+    Option<"Attention", "attention", "std::string", "\"auto\"",
+           "auto, cudnn or own">];
+}
+
+def DumpProblem : Pass<"remat-dump-problem", "::mlir::func::FuncOp"> {
+  let summary = "Prints the planner's problem as JSON (remat-problem-1)";
+  let options = [
+    Option<"Device", "device", "std::string", "\"host\"", "host or cuda">,
+    Option<"Arch", "arch", "std::string", "\"sm_90\"", "GPU architecture">,
+    Option<"Attention", "attention", "std::string", "\"auto\"",
+           "auto, cudnn or own">];
+}
+
 def AssignMemory : Pass<"remat-assign-memory", "::mlir::func::FuncOp"> {
   let summary = "Gives every value a byte offset in one arena";
   let description = [{

@@ -1,0 +1,77 @@
+//===- Plan.cpp - the passes around the planner ---------------------------===//
+
+#include "remat/Transforms/Plan.h"
+#include "remat/IR/RematDialect.h"
+#include "remat/Solver/JSON.h"
+#include "remat/Solver/Recompute.h"
+#include "remat/Transforms/Memory.h"
+#include "remat/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace remat {
+#define GEN_PASS_DEF_PLAN
+#define GEN_PASS_DEF_DUMPPROBLEM
+#include "remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+/// The problem of a function for the device that a pass's options name.
+static FailureOr<PlanningProblem> getProblem(func::FuncOp Func,
+                                             StringRef Device, StringRef Arch,
+                                             StringRef Attention) {
+  auto Model = TargetModel::create(Device, Arch, Attention);
+  if (!Model)
+    return Func.emitError("unknown device '")
+           << Device << "': use host or cuda";
+  if (failed(legalizeResults(Func)))
+    return failure();
+  return buildProblem(Func, *Model);
+}
+
+namespace {
+
+struct PlanPass : remat::impl::PlanBase<PlanPass> {
+  using PlanBase::PlanBase;
+
+  LogicalResult plan() {
+    func::FuncOp Func = getOperation();
+    solver::SolveOptions Options;
+    std::optional<solver::Strategy> Method = solver::strategyOf(Strategy);
+    if (!Method)
+      return Func.emitError("unknown strategy '")
+             << Strategy.getValue()
+             << "': use none, sqrt, greedy, mincut, optimal or search";
+    FailureOr<PlanningProblem> Problem =
+        getProblem(Func, Device, Arch, Attention);
+    if (failed(Problem))
+      return failure();
+    Options.Method = *Method;
+    Options.Budget = Budget > 0 ? Budget : solver::MaxTotalBytes;
+    Options.Effort = static_cast<int32_t>(Effort);
+    Options.Seed = Seed;
+    solver::SolveResult Solved = solver::solve(Problem->Problem, Options);
+    if (!Solved.Feasible)
+      return Func.emitError() << Solved.Reason.Message;
+    return applyPlan(Func, *Problem, Solved.Best, /*EmitRemarks=*/true);
+  }
+
+  void runOnOperation() override {
+    if (failed(plan()))
+      signalPassFailure();
+  }
+};
+
+struct DumpProblemPass : remat::impl::DumpProblemBase<DumpProblemPass> {
+  using DumpProblemBase::DumpProblemBase;
+
+  void runOnOperation() override {
+    FailureOr<PlanningProblem> Problem =
+        getProblem(getOperation(), Device, Arch, Attention);
+    if (failed(Problem))
+      return signalPassFailure();
+    llvm::outs() << solver::writeProblem(Problem->Problem) << "\n";
+  }
+};
+
+} // namespace

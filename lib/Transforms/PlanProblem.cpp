@@ -1,0 +1,190 @@
+//===- PlanProblem.cpp - a graph as the planner sees it -------------------===//
+
+#include "remat/Analysis/Liveness.h"
+#include "remat/IR/RematOps.h"
+#include "remat/Transforms/Plan.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+class ProblemBuilder {
+public:
+  ProblemBuilder(func::FuncOp Func, const TargetModel &Model)
+      : Func(Func), Model(Model), Overwrites(getOverwrites(Func)) {}
+
+  FailureOr<PlanningProblem> run();
+
+private:
+  LogicalResult addResident(Value V, StringRef Name);
+  LogicalResult addOperation(Operation *Op, unsigned Position);
+  LogicalResult addOutput(OpResult Result, solver::OpId Id);
+  void setTimes(Operation *Op, solver::Op &Made);
+  solver::ValueId findReuse(OpResult Result);
+  void findLastReaders();
+  std::string getUniqueName(std::string Name);
+
+  func::FuncOp Func;
+  const TargetModel &Model;
+  DenseMap<Value, BlockArgument> Overwrites;
+  PlanningProblem Made;
+  DenseMap<Value, solver::ValueId> Ids;
+  DenseMap<Value, Operation *> LastReaders; ///< in block order, by root
+  llvm::StringSet<> Names;
+};
+
+} // namespace
+
+std::string ProblemBuilder::getUniqueName(std::string Name) {
+  while (!Names.insert(Name).second)
+    Name += '\'';
+  return Name;
+}
+
+void ProblemBuilder::findLastReaders() {
+  for (Operation &Op : Func.getBody().front())
+    if (!isView(&Op))
+      for (Value Operand : Op.getOperands())
+        LastReaders[getStorage(Operand).Root] = &Op;
+}
+
+static std::optional<int64_t> getAlignedBytes(Value V) {
+  std::optional<int64_t> Bytes = getByteSize(V.getType());
+  return Bytes ? alignBytes(*Bytes) : std::nullopt;
+}
+
+LogicalResult ProblemBuilder::addResident(Value V, StringRef Name) {
+  std::optional<int64_t> Bytes = getAlignedBytes(V);
+  if (!Bytes)
+    return emitError(V.getLoc())
+           << "size of " << V.getType() << " does not fit 64 bits";
+  Ids[V] = Made.Problem.addResident(getUniqueName(Name.str()), *Bytes);
+  return success();
+}
+
+static solver::Keep getPolicy(Operation *Op) {
+  auto Attr = Op->getAttrOfType<StringAttr>(KeepAttrName);
+  return llvm::StringSwitch<solver::Keep>(Attr ? Attr.getValue() : "")
+      .Case("must", solver::Keep::Must)
+      .Case("never", solver::Keep::Never)
+      .Case("prefer", solver::Keep::Prefer)
+      .Default(solver::Keep::Free);
+}
+
+/// The operand whose memory `Result` takes over if it dies there: one that dies
+/// there in block order if possible, since the order mostly stays.
+solver::ValueId ProblemBuilder::findReuse(OpResult Result) {
+  Operation *Op = Result.getOwner();
+  auto InPlace = dyn_cast<InPlaceOpInterface>(Op);
+  if (!InPlace)
+    return solver::None;
+  solver::ValueId Found = solver::None;
+  for (unsigned I : InPlace.getReusableOperands(Result.getResultNumber())) {
+    Value Root = getStorage(Op->getOperand(I)).Root;
+    solver::ValueId Id = Ids.at(Op->getOperand(I));
+    bool IsTaken = llvm::any_of(Op->getResults(), [&](OpResult Other) {
+      auto It = Ids.find(Other);
+      return It != Ids.end() && Made.Problem.Values[It->second].Reuses == Id;
+    });
+    if (IsTaken || Made.Problem.Values[Ids.at(Root)].Producer == solver::None ||
+        Overwrites.contains(Root) || !mayOverwrite(Result, Root))
+      continue;
+    if (LastReaders.lookup(Root) == Op)
+      return Id;
+    if (Found == solver::None)
+      Found = Id;
+  }
+  return Found;
+}
+
+LogicalResult ProblemBuilder::addOutput(OpResult Result, solver::OpId Id) {
+  Operation *Op = Result.getOwner();
+  std::optional<int64_t> Bytes = getAlignedBytes(Result);
+  if (!Bytes)
+    return Op->emitOpError("size of ")
+           << Result.getType() << " does not fit 64 bits";
+  solver::Problem &P = Made.Problem;
+  std::string Name = getUniqueName(P.Ops[Id].Name + "#" +
+                                   std::to_string(Result.getResultNumber()));
+  // What overwrites an argument lies in the argument's resident bytes.
+  bool Overwriting = Overwrites.contains(Result);
+  bool View = isView(Op);
+  solver::ValueId Reuse =
+      Overwriting || View ? solver::None : findReuse(Result);
+  solver::ValueId Value =
+      P.addOutput(Id, std::move(Name), Overwriting || View ? 0 : *Bytes);
+  P.Values[Value].Reuses = Reuse;
+  P.Values[Value].Policy = getPolicy(Op);
+  if (View)
+    P.Values[Value].Alias = Ids.at(Op->getOperand(0));
+  if (Overwriting)
+    P.Ops[Id].Once = true;
+  Ids[Result] = Value;
+  return success();
+}
+
+void ProblemBuilder::setTimes(Operation *Op, solver::Op &Made) {
+  SmallVector<KernelChoice> Choices = Model.getChoices(Op);
+  for (KernelChoice &Choice : Choices)
+    Choice.Workspace =
+        Choice.Workspace > 0
+            ? alignBytes(Choice.Workspace).value_or(Choice.Workspace)
+            : 0;
+  Made.Time = Choices.front().Microseconds;
+  Made.Workspace = Choices.front().Workspace;
+  if (Choices.size() > 1)
+    for (const KernelChoice &Choice : Choices)
+      Made.Choices.push_back(
+          {Choice.Name, Choice.Microseconds, Choice.Workspace});
+}
+
+LogicalResult ProblemBuilder::addOperation(Operation *Op, unsigned Position) {
+  std::string Name = getUniqueName(
+      (Op->getName().stripDialect() + "." + std::to_string(Position)).str());
+  if (isResidentConstant(Op))
+    return addResident(Op->getResult(0), Name);
+  std::vector<solver::ValueId> Inputs;
+  for (Value Operand : Op->getOperands())
+    if (!llvm::is_contained(Inputs, Ids.at(Operand)))
+      Inputs.push_back(Ids.at(Operand));
+  solver::OpId Id = Made.Problem.addOp(std::move(Name), 0, std::move(Inputs));
+  Made.Positions.push_back(Position);
+  setTimes(Op, Made.Problem.Ops[Id]);
+  Made.Problem.Ops[Id].Once = Op->hasTrait<RunsOnce>();
+  for (OpResult Result : Op->getResults())
+    if (failed(addOutput(Result, Id)))
+      return failure();
+  return success();
+}
+
+FailureOr<PlanningProblem> ProblemBuilder::run() {
+  findLastReaders();
+  for (BlockArgument Argument : Func.getArguments()) {
+    auto Name = Func.getArgAttrOfType<StringAttr>(Argument.getArgNumber(),
+                                                  NameAttrName);
+    std::string Text =
+        Name ? Name.str() : "arg" + std::to_string(Argument.getArgNumber());
+    if (failed(addResident(Argument, Text)))
+      return failure();
+  }
+  Block &Body = Func.getBody().front();
+  for (auto [Position, Op] : llvm::enumerate(Body.without_terminator()))
+    if (failed(addOperation(&Op, Position)))
+      return failure();
+  for (Value Returned : Body.getTerminator()->getOperands()) {
+    solver::ValueId Id = Ids.at(Returned);
+    bool Resident = Made.Problem.Values[Id].Producer == solver::None;
+    if (!Resident && !llvm::is_contained(Made.Problem.Results, Id))
+      Made.Problem.Results.push_back(Id);
+  }
+  if (std::optional<std::string> Bad = solver::check(Made.Problem))
+    return Func.emitError("cannot be planned: ") << *Bad;
+  return std::move(Made);
+}
+
+FailureOr<PlanningProblem> remat::buildProblem(func::FuncOp Func,
+                                               const TargetModel &Model) {
+  return ProblemBuilder(Func, Model).run();
+}
