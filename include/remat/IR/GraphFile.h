@@ -1,0 +1,87 @@
+//===- GraphFile.h - the one way to read a graph file -----------*- C++ -*-===//
+//
+// A graph file is untrusted. MLIR's parser survives malformed text, but not
+// deep nesting, and its bytecode reader survives little; so every tool reads
+// graphs through these functions, which check the text before MLIR sees it and
+// the structure after.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_IR_GRAPHFILE_H
+#define REMAT_IR_GRAPHFILE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace remat {
+
+/// Prints the diagnostics of a context with source lines, while it lives.
+///
+/// Unlike mlir::SourceMgrDiagnosticHandler it shows lines of the graph texts
+/// that it was given only: a location inside a graph can name any file or
+/// device, which must not be opened.
+class GraphDiagnostics {
+public:
+  explicit GraphDiagnostics(mlir::MLIRContext &Context,
+                            llvm::raw_ostream &Output = llvm::errs());
+
+  /// Keeps a copy of a graph text, to show its lines.
+  void addText(llvm::MemoryBufferRef Text);
+
+private:
+  llvm::SourceMgr Sources;
+  mlir::SourceMgrDiagnosticHandler Handler;
+};
+
+struct GraphFileOptions {
+  /// MLIR bytecode is read from trusted sources only.
+  bool AllowBytecode = false;
+  /// Largest size of a file.
+  int64_t MaxBytes = int64_t(1) << 30;
+  /// Deepest nesting of brackets of all kinds.
+  int64_t MaxDepth = 128;
+  /// Gets the text, to show its lines in diagnostics.
+  GraphDiagnostics *Diagnostics = nullptr;
+};
+
+/// Reads the file `Path` ("-": standard input) into memory. Emits an error and
+/// gives null if it cannot be read, is no file, or is too large.
+std::unique_ptr<llvm::MemoryBuffer>
+readGraphFile(llvm::StringRef Path, mlir::MLIRContext &Context,
+              const GraphFileOptions &Options = {});
+
+/// Checks what must be checked before MLIR parses `Text`: size, no bytecode,
+/// bounded nesting, no affine maps (their parser recurses without brackets), no
+/// chain of aliases that is endless when written out, no location that names a
+/// device.
+mlir::LogicalResult checkGraphText(llvm::MemoryBufferRef Text,
+                                   mlir::MLIRContext &Context,
+                                   const GraphFileOptions &Options = {});
+
+/// The graph of a module: its only operation, a function named `main` with one
+/// block. Emits an error and gives null if there is no such function.
+mlir::func::FuncOp getGraph(mlir::ModuleOp Module);
+
+/// Checks that `Module` is a whole graph: `getGraph` finds it, it has
+/// operations of this dialect only, and each argument and result has a role and
+/// a name.
+mlir::LogicalResult verifyGraph(mlir::ModuleOp Module);
+
+/// Parses and verifies a graph text; `Name` stands for it in diagnostics. Loads
+/// the dialects that it needs. Emits errors and gives null on failure.
+mlir::OwningOpRef<mlir::ModuleOp>
+parseGraph(llvm::StringRef Text, llvm::StringRef Name,
+           mlir::MLIRContext &Context, const GraphFileOptions &Options = {});
+
+/// `parseGraph` of the file `Path` ("-": standard input).
+mlir::OwningOpRef<mlir::ModuleOp>
+loadGraph(llvm::StringRef Path, mlir::MLIRContext &Context,
+          const GraphFileOptions &Options = {});
+
+} // namespace remat
+
+#endif // REMAT_IR_GRAPHFILE_H

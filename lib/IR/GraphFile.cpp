@@ -1,0 +1,156 @@
+//===- GraphFile.cpp - reads graph files ------------------------*- C++ -*-===//
+
+#include "remat/IR/GraphFile.h"
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/Parser/Parser.h"
+#include "remat/IR/RematDialect.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/VirtualFileSystem.h"
+
+using namespace mlir;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// Diagnostics
+//===----------------------------------------------------------------------===//
+
+GraphDiagnostics::GraphDiagnostics(MLIRContext &Context,
+                                   llvm::raw_ostream &Output)
+    : Handler(Sources, &Context, Output) {
+  // An empty file system: no location can open a file.
+  Sources.setVirtualFileSystem(
+      llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>());
+}
+
+void GraphDiagnostics::addText(llvm::MemoryBufferRef Text) {
+  Sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(
+                                 Text.getBuffer(), Text.getBufferIdentifier()),
+                             llvm::SMLoc());
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+static InFlightDiagnostic emitFileError(StringRef Path, MLIRContext &Context) {
+  return emitError(FileLineColLoc::get(&Context, Path, 0, 0));
+}
+
+std::unique_ptr<llvm::MemoryBuffer>
+remat::readGraphFile(StringRef Path, MLIRContext &Context,
+                     const GraphFileOptions &Options) {
+  if (Path != "-") {
+    llvm::sys::fs::file_status Status;
+    if (std::error_code Error = llvm::sys::fs::status(Path, Status)) {
+      emitFileError(Path, Context) << "cannot open: " << Error.message();
+      return nullptr;
+    }
+    using llvm::sys::fs::file_type;
+    if (Status.type() != file_type::regular_file &&
+        Status.type() != file_type::fifo_file) {
+      emitFileError(Path, Context) << "is neither a file nor a pipe";
+      return nullptr;
+    }
+    // Pipes tell their size at the end only.
+    if (Status.type() == file_type::regular_file &&
+        Status.getSize() > static_cast<uint64_t>(Options.MaxBytes)) {
+      emitFileError(Path, Context)
+          << "has " << Status.getSize() << " bytes, more than the "
+          << Options.MaxBytes << " of the largest graph file";
+      return nullptr;
+    }
+  }
+  auto Buffer = llvm::MemoryBuffer::getFileOrSTDIN(Path);
+  if (!Buffer) {
+    emitFileError(Path, Context)
+        << "cannot read: " << Buffer.getError().message();
+    return nullptr;
+  }
+  return std::move(*Buffer);
+}
+
+//===----------------------------------------------------------------------===//
+// The graph of a module
+//===----------------------------------------------------------------------===//
+
+func::FuncOp remat::getGraph(ModuleOp Module) {
+  func::FuncOp Graph;
+  for (Operation &Op : *Module.getBody()) {
+    auto Func = dyn_cast<func::FuncOp>(Op);
+    if (!Func || Func.getName() != "main") {
+      Op.emitError("a graph file has one operation, func.func @main");
+      return nullptr;
+    }
+    Graph = Func;
+  }
+  if (!Graph)
+    Module.emitError("there is no func.func @main");
+  else if (!Graph.getBody().hasOneBlock()) {
+    Graph.emitError() << "@main has " << Graph.getBody().getBlocks().size()
+                      << " blocks; a graph has 1";
+    return nullptr;
+  }
+  return Graph;
+}
+
+/// Checks that a value of the function's interface has a role and a name.
+static LogicalResult verifyInterface(func::FuncOp Graph, StringRef Kind,
+                                     unsigned Index,
+                                     DictionaryAttr Attributes) {
+  for (StringRef Name : {RoleAttrName, NameAttrName})
+    if (!Attributes || !Attributes.contains(Name))
+      return Graph.emitError()
+             << Kind << " #" << Index << " of @main has no '" << Name << "'";
+  return success();
+}
+
+LogicalResult remat::verifyGraph(ModuleOp Module) {
+  func::FuncOp Graph = getGraph(Module);
+  if (!Graph)
+    return failure();
+  for (unsigned I = 0; I < Graph.getNumArguments(); ++I)
+    if (failed(verifyInterface(Graph, "argument", I, Graph.getArgAttrDict(I))))
+      return failure();
+  for (unsigned I = 0; I < Graph.getNumResults(); ++I)
+    if (failed(verifyInterface(Graph, "result", I, Graph.getResultAttrDict(I))))
+      return failure();
+  for (Operation &Op : Graph.getBody().front())
+    if (!isa<RematDialect>(Op.getDialect()) && !isa<func::ReturnOp>(Op))
+      return Op.emitError()
+             << "'" << Op.getName() << "' is no operation of the remat dialect";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Parsing
+//===----------------------------------------------------------------------===//
+
+static OwningOpRef<ModuleOp> parse(std::unique_ptr<llvm::MemoryBuffer> Buffer,
+                                   MLIRContext &Context,
+                                   const GraphFileOptions &Options) {
+  if (Options.Diagnostics)
+    Options.Diagnostics->addText(*Buffer);
+  if (failed(checkGraphText(*Buffer, Context, Options)))
+    return nullptr;
+  Context.loadDialect<func::FuncDialect, RematDialect>();
+  llvm::SourceMgr Sources;
+  Sources.AddNewSourceBuffer(std::move(Buffer), llvm::SMLoc());
+  auto Module = parseSourceFile<ModuleOp>(Sources, &Context);
+  if (!Module || failed(verifyGraph(*Module)))
+    return nullptr;
+  return Module;
+}
+
+OwningOpRef<ModuleOp> remat::parseGraph(StringRef Text, StringRef Name,
+                                        MLIRContext &Context,
+                                        const GraphFileOptions &Options) {
+  return parse(llvm::MemoryBuffer::getMemBufferCopy(Text, Name), Context,
+               Options);
+}
+
+OwningOpRef<ModuleOp> remat::loadGraph(StringRef Path, MLIRContext &Context,
+                                       const GraphFileOptions &Options) {
+  std::unique_ptr<llvm::MemoryBuffer> Buffer =
+      readGraphFile(Path, Context, Options);
+  return Buffer ? parse(std::move(Buffer), Context, Options) : nullptr;
+}
