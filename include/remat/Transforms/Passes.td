@@ -11,6 +11,197 @@
 include "mlir/Pass/PassBase.td"
 
 //===----------------------------------------------------------------------===//
+// Autocast
+//===----------------------------------------------------------------------===//
+
+def Autocast : Pass<"remat-autocast", "::mlir::func::FuncOp"> {
+  let summary = "mixed precision: writes every cast to bf16 or f16 into the graph";
+  let description = [{
+    Parameters and the signature stay as they are; activations become bf16 or
+    f16. Each operation falls into one class:
+
+    | class | operations | runs in |
+    |---|---|---|
+    | low | matmul, attention | the low type, always |
+    | follow | elementwise, shape operations, softmax, gelu, layer_norm, dropout, most reductions | the low type as soon as one operand has it (each computes in f32 inside) |
+    | full | exp, log, pow, rsqrt, reciprocal, mse, sums and means to one element | f32 |
+    | own | embedding (its rows are cast), cross_entropy (reads low logits, gives an f32 loss), cast, constant, random | as written |
+
+    Statistics, scale and bias of layer_norm and the log-sum-exp of attention stay
+    f32. A value is cast once; its users share the cast, and the planner may
+    recompute it. There is no loss scaling, so f16 suits graphs whose gradients
+    stay above 6e-8.
+
+    Before:
+
+    ```mlir
+    %0 = remat.matmul %x, %w : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+    %1 = remat.relu %0 : tensor<2x4xf32>
+    %2 = remat.mse %1, %t : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<f32>
+    ```
+
+    After `remat-autocast{type=bf16}`:
+
+    ```mlir
+    %0 = remat.cast %x : tensor<2x3xf32> to tensor<2x3xbf16>
+    %1 = remat.cast %w : tensor<3x4xf32> to tensor<3x4xbf16>
+    %2 = remat.matmul %0, %1 : (tensor<2x3xbf16>, tensor<3x4xbf16>) -> tensor<2x4xbf16>
+    %3 = remat.relu %2 : tensor<2x4xbf16>
+    %4 = remat.cast %3 : tensor<2x4xbf16> to tensor<2x4xf32>
+    %5 = remat.mse %4, %t : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<f32>
+    ```
+  }];
+  let options = [
+    Option<"type", "type", "std::string", "\"bf16\"", "bf16 or f16">];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Differentiate
+//===----------------------------------------------------------------------===//
+
+def Differentiate : Pass<"remat-differentiate", "::mlir::func::FuncOp"> {
+  let summary = "appends the backward and one gradient for each parameter";
+  let description = [{
+    Reverse-mode differentiation of the result with role `loss`. The backward
+    follows the forward in reverse order; its operations carry
+    `remat.phase = "backward"` and the location of the operation that they are
+    the adjoint of. Each parameter gets one result with role `gradient` and the
+    name `grad.<parameter>`, in the order of the parameters. Gradients of one
+    value are added in the order in which they are made. Each adjoint reads as few
+    values of the forward as it can. A graph without a loss stays as it is.
+
+    Before:
+
+    ```mlir
+    %0 = remat.matmul %x, %w : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+    %1 = remat.relu %0 : tensor<2x4xf32>
+    %loss = remat.reduce sum %1, [0, 1] : (tensor<2x4xf32>) -> tensor<f32>
+    return %loss : tensor<f32>
+    ```
+
+    After, for a parameter `%w` (the phase attributes left out):
+
+    ```mlir
+    %0 = remat.matmul %x, %w : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+    %1 = remat.relu %0 : tensor<2x4xf32>
+    %loss = remat.reduce sum %1, [0, 1] : (tensor<2x4xf32>) -> tensor<f32>
+    %2 = remat.constant dense<1.0> : tensor<f32>
+    %3 = remat.reshape %2 : tensor<f32> to tensor<1x1xf32>
+    %4 = remat.broadcast %3 : tensor<1x1xf32> to tensor<2x4xf32>
+    %5 = remat.relu_backward %1, %4 : tensor<2x4xf32>
+    %6 = remat.matmul %x, %5 {transpose_lhs} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
+    return %loss, %6 : tensor<f32>, tensor<3x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Accumulate
+//===----------------------------------------------------------------------===//
+
+def Accumulate : Pass<"remat-accumulate", "::mlir::func::FuncOp"> {
+  let summary = "one step over several micro-batches";
+  let description = [{
+    Inputs get a leading dimension of `micro-batches`; the graph is unrolled over
+    its slices, forward and backward of one micro-batch after the other, so that
+    the activations of one are alive at a time. Losses and gradients are added up
+    in f32 as they are made and averaged; outputs are stacked along a new leading
+    dimension. Random operations of different micro-batches get different ids.
+    What depends on no input and draws no numbers, as the cast of a weight, is
+    computed once. Runs behind `remat-differentiate`; a forward-only graph works
+    too.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<3xf32> {remat.role = #remat.role<input>}, ...) {
+      %0 = remat.mul %x, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      %loss = remat.reduce sum %0, [0] : (tensor<3xf32>) -> tensor<f32>
+      return %loss : tensor<f32>
+    ```
+
+    After `remat-accumulate{micro-batches=2}`:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32> {remat.role = #remat.role<input>}, ...) {
+      %0 = remat.slice %x, [0, 0] [1, 3] : (tensor<2x3xf32>) -> tensor<1x3xf32>
+      %1 = remat.reshape %0 : tensor<1x3xf32> to tensor<3xf32>
+      %2 = remat.mul %1, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      %3 = remat.reduce sum %2, [0] : (tensor<3xf32>) -> tensor<f32>
+      %4 = remat.slice %x, [1, 0] [1, 3] : (tensor<2x3xf32>) -> tensor<1x3xf32>
+      %5 = remat.reshape %4 : tensor<1x3xf32> to tensor<3xf32>
+      %6 = remat.mul %5, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      %7 = remat.reduce sum %6, [0] : (tensor<3xf32>) -> tensor<f32>
+      %8 = remat.add %3, %7 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %9 = remat.constant dense<5.0e-01> : tensor<f32>
+      %10 = remat.mul %8, %9 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      return %10 : tensor<f32>
+    ```
+  }];
+  let options = [
+    Option<"microBatches", "micro-batches", "int64_t", "1",
+           "how many micro-batches make a step">];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// AddOptimizer
+//===----------------------------------------------------------------------===//
+
+def AddOptimizer : Pass<"remat-add-optimizer", "::mlir::func::FuncOp"> {
+  let summary = "replaces gradients by an optimizer's updates";
+  let description = [{
+    Gradient results give way to the new parameters, then the new states, then
+    `step` + 1; each takes over the memory of its argument
+    (`remat.donated`). Arguments are appended: states (`<parameter>.exp_avg` and
+    `<parameter>.exp_avg_sq` for adamw, `<parameter>.momentum` for sgd with
+    momentum), `learning_rate`, and `step` if the graph has none. An update stands
+    behind the gradient and the last reader of its parameter, so that a gradient
+    lives as short as it can; with `clip-norm` all updates stand at the end. A
+    gradient that was cast to f32 is handed over as it was before the cast.
+    Operations carry `remat.phase = "optimizer"`.
+
+    Before:
+
+    ```mlir
+    func.func @main(%w: tensor<3xf32> {remat.name = "w", remat.role = #remat.role<parameter>}, ...)
+        -> (tensor<f32> {...}, tensor<3xf32> {remat.name = "grad.w", remat.role = #remat.role<gradient>}) {
+      ...
+      return %loss, %grad : tensor<f32>, tensor<3xf32>
+    ```
+
+    After `remat-add-optimizer{kind=sgd rate=0.1}`:
+
+    ```mlir
+    func.func @main(%w: tensor<3xf32> {remat.donated = 1 : i64, remat.name = "w", remat.role = #remat.role<parameter>}, ...,
+                    %rate: tensor<f32> {remat.init = #remat.init<constant, 1.0e-01>, remat.name = "learning_rate", remat.role = #remat.role<learning_rate>},
+                    %step: tensor<i64> {remat.donated = 2 : i64, remat.name = "step", remat.role = #remat.role<step>})
+        -> (tensor<f32> {...}, tensor<3xf32> {remat.name = "w", remat.role = #remat.role<parameter>},
+            tensor<i64> {remat.name = "step", remat.role = #remat.role<step>}) {
+      ...
+      %new = remat.sgd %w, %grad rate %rate : (tensor<3xf32>, tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+      %one = remat.constant dense<1> : tensor<i64>
+      %next = remat.add %step, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
+      return %loss, %new, %next : tensor<f32>, tensor<3xf32>, tensor<i64>
+    ```
+  }];
+  let options = [
+    Option<"kind", "kind", "std::string", "\"adamw\"", "adamw or sgd">,
+    Option<"rate", "rate", "double", "1.0e-3", "initial learning rate">,
+    Option<"beta1", "beta1", "double", "0.9", "adamw: decay of the first moment">,
+    Option<"beta2", "beta2", "double", "0.999", "adamw: decay of the second moment">,
+    Option<"epsilon", "epsilon", "double", "1.0e-8", "adamw: added to the denominator">,
+    Option<"weightDecay", "weight-decay", "double", "0.01",
+           "decay of parameters (adamw: decoupled)">,
+    Option<"momentum", "momentum", "double", "0.0", "sgd: decay of the buffer">,
+    Option<"clipNorm", "clip-norm", "double", "0.0",
+           "largest global norm of the gradients; 0: no clipping">];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // Planning and memory
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,62 @@
+//===- GraphSignature.h - roles of a graph's arguments ----------*- C++ -*-===//
+//
+// Reading and changing the signature of a graph function: a result and the
+// operand of the return, its type and its attributes change together.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TRANSFORMS_GRAPHSIGNATURE_H
+#define REMAT_TRANSFORMS_GRAPHSIGNATURE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "remat/IR/RematOps.h"
+#include <optional>
+
+namespace remat {
+
+std::optional<Role> getArgRole(mlir::func::FuncOp Graph, unsigned Index);
+std::optional<Role> getResultRole(mlir::func::FuncOp Graph, unsigned Index);
+
+/// The user's name, or "arg<Index>" if there is none.
+std::string getArgName(mlir::func::FuncOp Graph, unsigned Index);
+
+/// Indices of the arguments, or results, of one role, in order.
+llvm::SmallVector<unsigned> getArgsOfRole(mlir::func::FuncOp Graph, Role Of);
+llvm::SmallVector<unsigned> getResultsOfRole(mlir::func::FuncOp Graph, Role Of);
+
+/// The return of the graph's only block.
+mlir::func::ReturnOp getReturn(mlir::func::FuncOp Graph);
+
+/// Appends an argument; it gets no `remat.init`.
+mlir::BlockArgument appendArgument(mlir::func::FuncOp Graph, mlir::Type Type,
+                                   Role Role, llvm::StringRef Name,
+                                   mlir::Location Loc);
+
+/// Appends a result and returns its index.
+unsigned appendResult(mlir::func::FuncOp Graph, mlir::Value Value, Role Role,
+                      llvm::StringRef Name);
+
+/// Replaces what result `Index` returns; its type follows.
+void setResult(mlir::func::FuncOp Graph, unsigned Index, mlir::Value Value);
+
+/// Removes the results of role `Of`.
+void eraseResultsOfRole(mlir::func::FuncOp Graph, Role Of);
+
+/// Changes the type of an argument.
+void setArgumentType(mlir::func::FuncOp Graph, unsigned Index, mlir::Type Type);
+
+/// Marks every operation inserted while it is alive: `remat.phase` and the
+/// location, which keeps the one it had as its origin.
+class PhaseMarker : public mlir::OpBuilder::Listener {
+public:
+  PhaseMarker(mlir::MLIRContext *Context, llvm::StringRef Phase);
+  void notifyOperationInserted(mlir::Operation *Op,
+                               mlir::OpBuilder::InsertPoint Previous) override;
+
+private:
+  mlir::StringAttr Phase;
+};
+
+} // namespace remat
+
+#endif // REMAT_TRANSFORMS_GRAPHSIGNATURE_H

@@ -1,0 +1,282 @@
+//===- Accumulate.cpp - a step over several micro-batches -----------------===//
+//
+// The block is unrolled: micro-batch i runs every operation on slice i of the
+// inputs. What depends neither on an input nor on random numbers is computed
+// once. Gradients and losses are added up as they are made, in f32, and divided
+// by the number of micro-batches; outputs are stacked.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/IRMapping.h"
+#include "remat/Transforms/GraphSignature.h"
+#include "remat/Transforms/Passes.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace remat {
+
+#define GEN_PASS_DEF_ACCUMULATE
+#include "remat/Transforms/Passes.h.inc"
+
+namespace {
+
+class Accumulation {
+public:
+  Accumulation(func::FuncOp Graph, int64_t Count)
+      : Graph(Graph), Block(Graph.getBody().front()), Count(Count),
+        B(Block.getTerminator()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult check();
+  LogicalResult findIdStride();
+  void markVarying();
+  void sortResults();
+  LogicalResult widenInputs();
+  void sliceInputs(int64_t Index);
+  void cloneBody(int64_t Index);
+  void addToSum(Value Original, Value Part, bool Last);
+  void replaceResults();
+  Value stack(unsigned Result);
+
+  bool isAveraged(unsigned Result) const {
+    std::optional<Role> R = getResultRole(Graph, Result);
+    return R == Role::loss || R == Role::gradient;
+  }
+
+  func::FuncOp Graph;
+  Block &Block;
+  int64_t Count;
+  OpBuilder B;
+  int64_t IdStride = 0;
+  SmallVector<std::pair<BlockArgument, RankedTensorType>> Inputs;
+  SmallVector<Operation *> Body; ///< the operations that differ by micro-batch
+  DenseSet<Value> Varying;       ///< their results, and the inputs
+  IRMapping Mapping;             ///< of the current micro-batch
+  DenseSet<Value> Averaged;      ///< losses and gradients
+  DenseMap<Value, Value> Sums;   ///< of averaged results
+  DenseMap<Value, SmallVector<Value>> Parts; ///< of stacked results
+};
+
+} // namespace
+
+/// `Type` with a leading dimension `Leading`, or null if its bytes overflow.
+static RankedTensorType prepend(int64_t Leading, RankedTensorType Type) {
+  SmallVector<int64_t> Shape = {Leading};
+  llvm::append_range(Shape, Type.getShape());
+  RankedTensorType Result = Type.clone(Shape);
+  return getByteSize(Result) ? Result : RankedTensorType();
+}
+
+LogicalResult Accumulation::check() {
+  for (unsigned I = 0; I < Graph.getNumResults(); ++I) {
+    std::optional<Role> R = getResultRole(Graph, I);
+    if (R == Role::loss || R == Role::output || R == Role::gradient)
+      continue;
+    InFlightDiagnostic Diag = Graph.emitError()
+                              << "result " << I
+                              << " is neither a loss, an output nor a "
+                                 "gradient: it cannot be accumulated";
+    Diag.attachNote() << "run remat-accumulate behind remat-differentiate and "
+                         "before remat-add-optimizer";
+    return Diag;
+  }
+  return success();
+}
+
+/// Micro-batch i draws with id + i * stride; the stride is the span of all ids,
+/// so that no two micro-batches share one.
+LogicalResult Accumulation::findIdStride() {
+  std::optional<int64_t> Low, High;
+  for (Operation &Op : Block)
+    if (auto Random = dyn_cast<RandomOpInterface>(&Op)) {
+      int64_t Id = Random.getRandomId();
+      Low = std::min(Low.value_or(Id), Id);
+      High = std::max(High.value_or(Id), Id);
+    }
+  if (!Low)
+    return success();
+  int64_t Shift, Top;
+  if (llvm::SubOverflow(*High, *Low, IdStride) ||
+      llvm::AddOverflow(IdStride, int64_t(1), IdStride) ||
+      llvm::MulOverflow(IdStride, Count - 1, Shift) ||
+      llvm::AddOverflow(*High, Shift, Top)) {
+    InFlightDiagnostic Diag = Graph.emitError()
+                              << "random ids from " << *Low << " to " << *High
+                              << " leave no room for " << Count
+                              << " micro-batches in 64 bits";
+    Diag.attachNote() << "number random operations from 0";
+    return Diag;
+  }
+  return success();
+}
+
+/// Attention draws only when it drops.
+static bool drawsNumbers(Operation *Op) {
+  if (!isa<RandomOpInterface>(Op))
+    return false;
+  if (auto Attention = dyn_cast<AttentionOp>(Op))
+    return !Attention.getDropoutP().isZero();
+  if (auto Attention = dyn_cast<AttentionBackwardOp>(Op))
+    return !Attention.getDropoutP().isZero();
+  return true;
+}
+
+void Accumulation::markVarying() {
+  for (unsigned Index : getArgsOfRole(Graph, Role::input))
+    Varying.insert(Graph.getArgument(Index));
+  for (Operation &Op : Block.without_terminator()) {
+    if (!drawsNumbers(&Op) && llvm::none_of(Op.getOperands(), [&](Value V) {
+          return Varying.contains(V);
+        }))
+      continue;
+    Body.push_back(&Op);
+    Varying.insert_range(Op.getResults());
+  }
+}
+
+void Accumulation::sortResults() {
+  for (unsigned I = 0; I < Graph.getNumResults(); ++I) {
+    Value Original = getReturn(Graph).getOperand(I);
+    if (isAveraged(I))
+      Averaged.insert(Original);
+    else
+      Parts[Original];
+  }
+}
+
+LogicalResult Accumulation::widenInputs() {
+  for (unsigned Index : getArgsOfRole(Graph, Role::input)) {
+    auto Type = cast<RankedTensorType>(Graph.getArgument(Index).getType());
+    RankedTensorType Wide = prepend(Count, Type);
+    if (!Wide)
+      return emitError(Graph.getArgument(Index).getLoc())
+             << Count << " micro-batches of input '" << getArgName(Graph, Index)
+             << "' (" << Type << ") do not fit 64-bit sizes";
+    if (!Graph.getArgument(Index).use_empty())
+      Inputs.push_back({Graph.getArgument(Index), Type});
+    setArgumentType(Graph, Index, Wide);
+  }
+  return success();
+}
+
+/// Maps each input to slice `Index`: two views, no bytes move.
+void Accumulation::sliceInputs(int64_t Index) {
+  for (auto [Input, Type] : Inputs) {
+    SmallVector<int64_t> Offsets(Type.getRank() + 1, 0), Sizes = {1};
+    Offsets.front() = Index;
+    llvm::append_range(Sizes, Type.getShape());
+    Value Slice = SliceOp::create(B, Input.getLoc(), Input, Offsets, Sizes);
+    Value Part = ReshapeOp::create(B, Input.getLoc(), Type, Slice);
+    Mapping.map(Input, Part);
+    if (Averaged.contains(Input))
+      addToSum(Input, Part, Index == Count - 1);
+  }
+}
+
+/// Adds micro-batch `Part` of an averaged result to the sum so far; the last
+/// one divides it. The sum belongs to the phase of what it adds.
+void Accumulation::addToSum(Value Original, Value Part, bool Last) {
+  PhaseMarker Marker(Graph.getContext(), "backward");
+  Operation *Op = Original.getDefiningOp();
+  OpBuilder Adder(B);
+  if (Op && Op->hasAttr(PhaseAttrName))
+    Adder.setListener(&Marker);
+  Location Loc = Original.getLoc();
+  Type F32 = Adder.getF32Type();
+  auto Type = cast<RankedTensorType>(Part.getType()).clone(F32);
+  if (Part.getType() != Type)
+    Part = CastOp::create(Adder, Loc, Type, Part);
+  Value &Sum = Sums[Original];
+  Sum = Sum ? AddOp::create(Adder, Loc, Sum, Part).getResult() : Part;
+  if (!Last)
+    return;
+  Value Factor = ConstantOp::create(
+      Adder, Loc,
+      DenseElementsAttr::get(RankedTensorType::get({}, F32),
+                             Adder.getF32FloatAttr(1.0 / double(Count))));
+  Sum = MulOp::create(Adder, Loc, Sum, Factor);
+}
+
+void Accumulation::cloneBody(int64_t Index) {
+  for (Operation *Op : Body) {
+    Operation *Clone = B.clone(*Op, Mapping);
+    if (auto Random = dyn_cast<RandomOpInterface>(Clone))
+      Random.setRandomId(Random.getRandomId() + Index * IdStride);
+    for (auto [Original, Part] :
+         llvm::zip_equal(Op->getResults(), Clone->getResults()))
+      if (Averaged.contains(Original))
+        addToSum(Original, Part, Index == Count - 1);
+  }
+  for (auto &[Original, Copies] : Parts)
+    Copies.push_back(Mapping.lookupOrDefault(Original));
+}
+
+Value Accumulation::stack(unsigned Result) {
+  Value Original = getReturn(Graph).getOperand(Result);
+  Location Loc = Original.getLoc();
+  SmallVector<Value> Rows;
+  for (Value Part : Parts[Original]) {
+    RankedTensorType Row = prepend(1, cast<RankedTensorType>(Part.getType()));
+    Rows.push_back(ReshapeOp::create(B, Loc, Row, Part));
+  }
+  return ConcatOp::create(B, Loc, Rows, B.getI64IntegerAttr(0));
+}
+
+/// A result that is equal in every micro-batch is its own average.
+void Accumulation::replaceResults() {
+  for (unsigned I = 0; I < Graph.getNumResults(); ++I) {
+    Value Original = getReturn(Graph).getOperand(I);
+    if (!isAveraged(I))
+      setResult(Graph, I, stack(I));
+    else if (Value Sum = Sums.lookup(Original))
+      setResult(Graph, I, Sum);
+  }
+}
+
+LogicalResult Accumulation::run() {
+  if (failed(check()) || failed(findIdStride()))
+    return failure();
+  markVarying();
+  sortResults();
+  if (failed(widenInputs()))
+    return failure();
+  for (int64_t Index = 0; Index < Count; ++Index) {
+    Mapping.clear();
+    sliceInputs(Index);
+    cloneBody(Index);
+  }
+  replaceResults();
+  for (Operation *Op : llvm::reverse(Body))
+    Op->erase();
+  return success();
+}
+
+namespace {
+class Accumulate : public impl::AccumulateBase<Accumulate> {
+public:
+  using AccumulateBase::AccumulateBase;
+
+private:
+  void runOnOperation() override {
+    func::FuncOp Graph = getOperation();
+    int64_t Count = microBatches.getValue();
+    // Each micro-batch copies the graph; a count past any use is a slip.
+    constexpr int64_t Most = 4096;
+    if (Count < 1 || Count > Most) {
+      Graph.emitError() << "micro-batches is " << Count
+                        << "; it must be from 1 to " << Most;
+      return signalPassFailure();
+    }
+    if (Count == 1 || Graph.isDeclaration())
+      return;
+    if (failed(Accumulation(Graph, Count).run()))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+} // namespace remat

@@ -1,0 +1,282 @@
+//===- AddOptimizer.cpp - gradients become updates ------------------------===//
+//
+// Each update stands as early as it may: behind the completed gradient, which
+// is then free, and behind the last reader of the parameter, whose memory the
+// update overwrites.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/GraphSignature.h"
+#include "remat/Transforms/Passes.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace remat {
+
+#define GEN_PASS_DEF_ADDOPTIMIZER
+#include "remat/Transforms/Passes.h.inc"
+
+namespace {
+
+/// A trained parameter and what its update makes of it.
+struct Trained {
+  unsigned Argument;
+  std::string Name;
+  Value Gradient;
+  SmallVector<std::pair<BlockArgument, std::string>> States;
+  Value NewParameter;
+  SmallVector<Value> NewStates;
+};
+
+class AddOptimizer : public impl::AddOptimizerBase<AddOptimizer> {
+public:
+  using AddOptimizerBase::AddOptimizerBase;
+
+private:
+  void runOnOperation() override;
+  LogicalResult checkOptions();
+  LogicalResult collect(func::FuncOp Graph);
+  void addArguments(func::FuncOp Graph);
+  void addClipping(func::FuncOp Graph, OpBuilder &B);
+  void addUpdate(func::FuncOp Graph, OpBuilder &B, Trained &T);
+  void addResults(func::FuncOp Graph, OpBuilder &B);
+  LogicalResult refuse(StringRef Option, double Is, StringRef Must);
+
+  SmallVector<Trained> Parameters;
+  Value Rate, Step, Scale;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+LogicalResult AddOptimizer::refuse(StringRef Option, double Is,
+                                   StringRef Must) {
+  return emitError(getOperation().getLoc())
+         << "optimizer option " << Option << " is " << Is << "; it must be "
+         << Must;
+}
+
+LogicalResult AddOptimizer::checkOptions() {
+  if (kind != "adamw" && kind != "sgd") {
+    InFlightDiagnostic Diag = emitError(getOperation().getLoc())
+                              << "unknown optimizer '" << kind.getValue()
+                              << "'";
+    Diag.attachNote() << "known are adamw and sgd; leave the pass out to keep "
+                         "gradients as results";
+    return Diag;
+  }
+  auto Check = [&](StringRef Name, double Value, bool BelowOne) {
+    bool Fits =
+        std::isfinite(Value) && Value >= 0.0 && (!BelowOne || Value < 1.0);
+    return Fits ? success()
+                : refuse(Name, Value,
+                         BelowOne ? "in [0, 1)" : "finite and not negative");
+  };
+  if (failed(Check("rate", rate, false)) ||
+      failed(Check("beta1", beta1, true)) ||
+      failed(Check("beta2", beta2, true)) ||
+      failed(Check("epsilon", epsilon, false)) ||
+      failed(Check("weight-decay", weightDecay, false)) ||
+      failed(Check("momentum", momentum, true)) ||
+      failed(Check("clip-norm", clipNorm, false)))
+    return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+/// Pairs parameters with gradients by their order, which differentiate keeps.
+LogicalResult AddOptimizer::collect(func::FuncOp Graph) {
+  Parameters.clear();
+  SmallVector<unsigned> Arguments = getArgsOfRole(Graph, Role::parameter);
+  SmallVector<unsigned> Gradients = getResultsOfRole(Graph, Role::gradient);
+  if (Arguments.empty() && Gradients.empty())
+    return success();
+  if (Arguments.size() != Gradients.size()) {
+    InFlightDiagnostic Diag = Graph.emitError()
+                              << "there are " << Arguments.size()
+                              << " parameters, but " << Gradients.size()
+                              << " gradients";
+    Diag.attachNote() << "run remat-differentiate before "
+                         "remat-add-optimizer, each once";
+    return Diag;
+  }
+  for (auto [Argument, Result] : llvm::zip_equal(Arguments, Gradients))
+    Parameters.push_back({Argument,
+                          getArgName(Graph, Argument),
+                          getReturn(Graph).getOperand(Result),
+                          {},
+                          {},
+                          {}});
+  return success();
+}
+
+void AddOptimizer::addArguments(func::FuncOp Graph) {
+  Type F32 = Float32Type::get(&getContext());
+  auto SetInit = [&](BlockArgument Argument, double Value) {
+    Graph.setArgAttr(Argument.getArgNumber(), InitAttrName,
+                     InitAttr::get(&getContext(), InitKind::constant, Value));
+  };
+  SmallVector<StringRef> Suffixes;
+  if (kind == "adamw")
+    Suffixes = {".exp_avg", ".exp_avg_sq"};
+  else if (momentum > 0.0)
+    Suffixes = {".momentum"};
+  for (Trained &T : Parameters) {
+    BlockArgument Parameter = Graph.getArgument(T.Argument);
+    Type StateType = cast<RankedTensorType>(Parameter.getType()).clone(F32);
+    for (StringRef Suffix : Suffixes) {
+      std::string Name = T.Name + Suffix.str();
+      BlockArgument State = appendArgument(Graph, StateType, Role::state, Name,
+                                           Parameter.getLoc());
+      SetInit(State, 0.0);
+      T.States.push_back({State, Name});
+    }
+  }
+  BlockArgument RateArgument =
+      appendArgument(Graph, RankedTensorType::get({}, F32), Role::learning_rate,
+                     "learning_rate", Graph.getLoc());
+  SetInit(RateArgument, rate);
+  Rate = RateArgument;
+  SmallVector<unsigned> Steps = getArgsOfRole(Graph, Role::step);
+  Step = !Steps.empty()
+             ? Graph.getArgument(Steps.front())
+             : appendArgument(Graph,
+                              RankedTensorType::get(
+                                  {}, IntegerType::get(&getContext(), 64)),
+                              Role::step, "step", Graph.getLoc());
+}
+
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+/// The factor min(1, clip-norm / (norm + 1e-6)) of all gradients, which must
+/// all be there by then: it goes to the end of the block.
+void AddOptimizer::addClipping(func::FuncOp Graph, OpBuilder &B) {
+  Scale = Value();
+  if (clipNorm == 0.0)
+    return;
+  Location Loc = Graph.getLoc();
+  auto Constant = [&](double Value) -> mlir::Value {
+    auto Type = RankedTensorType::get({}, B.getF32Type());
+    return ConstantOp::create(
+        B, Loc, DenseElementsAttr::get(Type, B.getF32FloatAttr(Value)));
+  };
+  SmallVector<Value> Gradients;
+  for (Trained &T : Parameters)
+    Gradients.push_back(T.Gradient);
+  B.setInsertionPoint(getReturn(Graph));
+  Value Norm = GlobalNormOp::create(
+      B, Loc, RankedTensorType::get({}, B.getF32Type()), Gradients);
+  Value Above = AddOp::create(B, Loc, Norm, Constant(1e-6));
+  Value Ratio = DivOp::create(B, Loc, Constant(clipNorm), Above);
+  Scale = MinOp::create(B, Loc, Constant(1.0), Ratio);
+}
+
+/// The last operation of the block that must come before the update.
+static Operation *findLast(Value Gradient, Value Parameter) {
+  Operation *Last = Gradient.getDefiningOp();
+  for (Operation *Reader : Parameter.getUsers())
+    if (!isa<func::ReturnOp>(Reader) &&
+        (!Last || Last->isBeforeInBlock(Reader)))
+      Last = Reader;
+  return Last;
+}
+
+/// An update reads gradients of any float type: a cast that only serves it is
+/// dropped.
+static Value stripCast(Value Gradient) {
+  auto Cast = Gradient.getDefiningOp<CastOp>();
+  if (!Cast || !isa<FloatType>(Cast.getOperand().getType().getElementType()) ||
+      !Cast.getResult().use_empty())
+    return Gradient;
+  Value Operand = Cast.getOperand();
+  Cast.erase();
+  return Operand;
+}
+
+void AddOptimizer::addUpdate(func::FuncOp Graph, OpBuilder &B, Trained &T) {
+  BlockArgument Parameter = Graph.getArgument(T.Argument);
+  if (Scale)
+    B.setInsertionPoint(getReturn(Graph));
+  else if (Operation *Last = findLast(T.Gradient, Parameter))
+    B.setInsertionPointAfter(Last);
+  else
+    B.setInsertionPointToStart(&Graph.getBody().front());
+
+  Location Loc = Parameter.getLoc();
+  if (kind == "adamw") {
+    auto Update = AdamWOp::create(
+        B, Loc, Parameter, T.Gradient, T.States[0].first, T.States[1].first,
+        Rate, Step, Scale, B.getF64FloatAttr(beta1), B.getF64FloatAttr(beta2),
+        B.getF64FloatAttr(epsilon), B.getF64FloatAttr(weightDecay));
+    T.NewParameter = Update.getNewParameter();
+    T.NewStates = {Update.getNewMoment1(), Update.getNewMoment2()};
+    return;
+  }
+  Value Buffer = T.States.empty() ? Value() : T.States[0].first;
+  auto Update = SgdOp::create(
+      B, Loc, Parameter.getType(), Buffer ? Buffer.getType() : Type(),
+      Parameter, T.Gradient, Buffer, Rate, Scale, B.getF64FloatAttr(momentum),
+      B.getF64FloatAttr(weightDecay));
+  T.NewParameter = Update.getNewParameter();
+  if (Buffer)
+    T.NewStates = {Update.getNewBuffer()};
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Parameters, states, the step: each takes over its argument's memory.
+void AddOptimizer::addResults(func::FuncOp Graph, OpBuilder &B) {
+  auto Donate = [&](Value Argument, Value Result, Role Role, StringRef Name) {
+    unsigned Index = appendResult(Graph, Result, Role, Name);
+    Graph.setArgAttr(cast<BlockArgument>(Argument).getArgNumber(),
+                     DonatedAttrName, B.getI64IntegerAttr(Index));
+  };
+  for (Trained &T : Parameters)
+    Donate(Graph.getArgument(T.Argument), T.NewParameter, Role::parameter,
+           T.Name);
+  for (Trained &T : Parameters)
+    for (auto [State, NewState] : llvm::zip_equal(T.States, T.NewStates))
+      Donate(State.first, NewState, Role::state, State.second);
+
+  B.setInsertionPoint(getReturn(Graph));
+  auto Type = RankedTensorType::get({}, B.getI64Type());
+  Value One = ConstantOp::create(
+      B, Graph.getLoc(), DenseElementsAttr::get(Type, B.getI64IntegerAttr(1)));
+  Value NewStep = AddOp::create(B, Graph.getLoc(), Step, One);
+  Donate(Step, NewStep, Role::step,
+         getArgName(Graph, cast<BlockArgument>(Step).getArgNumber()));
+}
+
+void AddOptimizer::runOnOperation() {
+  func::FuncOp Graph = getOperation();
+  if (Graph.isDeclaration())
+    return;
+  if (failed(checkOptions()) || failed(collect(Graph)))
+    return signalPassFailure();
+  if (Parameters.empty())
+    return;
+
+  eraseResultsOfRole(Graph, Role::gradient);
+  for (Trained &T : Parameters)
+    T.Gradient = stripCast(T.Gradient);
+  addArguments(Graph);
+  PhaseMarker Marker(&getContext(), "optimizer");
+  OpBuilder B(&getContext(), &Marker);
+  addClipping(Graph, B);
+  for (Trained &T : Parameters)
+    addUpdate(Graph, B, T);
+  addResults(Graph, B);
+}
+
+} // namespace remat

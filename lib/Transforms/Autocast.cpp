@@ -1,0 +1,196 @@
+//===- Autocast.cpp - mixed precision, every cast explicit ----------------===//
+//
+// One walk forward. Each operation falls into one class, which says in which
+// type it runs; its operands are cast to that type and its results follow. A
+// value is cast once: later users share the cast.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/TypeUtilities.h"
+#include "remat/Transforms/GraphSignature.h"
+#include "remat/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace remat {
+
+#define GEN_PASS_DEF_AUTOCAST
+#include "remat/Transforms/Passes.h.inc"
+
+namespace {
+
+/// In which type an operation runs.
+enum class Policy {
+  Low,    ///< always in the low type: its time is products or their memory
+  Follow, ///< in the low type as soon as one operand is low
+  Full,   ///< in f32: small results that lose too much in the low type
+  Own     ///< mixed types by its own definition: left as it is
+};
+
+class Autocasting {
+public:
+  Autocasting(func::FuncOp Graph, FloatType Low)
+      : Graph(Graph), Low(Low), F32(Float32Type::get(Graph.getContext())),
+        B(Graph.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  Policy getPolicy(Operation *Op);
+  void visit(Operation *Op);
+  void runIn(Operation *Op, MutableArrayRef<OpOperand> Operands,
+             ValueRange Results, FloatType Type);
+  void lowerEmbedding(EmbeddingOp Op);
+  Value castTo(Value V, FloatType Type, Operation *Before);
+  bool isLow(Value V) { return getElementTypeOrSelf(V.getType()) == Low; }
+
+  func::FuncOp Graph;
+  FloatType Low, F32;
+  OpBuilder B;
+  DenseMap<std::pair<Value, Type>, Value> Casts;
+};
+
+} // namespace
+
+static bool isFloat(Value V) {
+  return isa<FloatType>(getElementTypeOrSelf(V.getType()));
+}
+
+Policy Autocasting::getPolicy(Operation *Op) {
+  return TypeSwitch<Operation *, Policy>(Op)
+      .Case<MatmulOp, AttentionOp>([](auto) { return Policy::Low; })
+      .Case<ExpOp, LogOp, PowOp, RsqrtOp, ReciprocalOp, MseOp>(
+          [](auto) { return Policy::Full; })
+      .Case<ReduceOp>([](ReduceOp Reduce) {
+        bool ToOne = Reduce.getResult().getType().getNumElements() == 1;
+        return ToOne && Reduce.getKind() != Reduction::max ? Policy::Full
+                                                           : Policy::Follow;
+      })
+      .Case<CastOp, ConstantOp, RandomOp, EmbeddingOp, CrossEntropyOp>(
+          [](auto) { return Policy::Own; })
+      .Default([](auto) { return Policy::Follow; });
+}
+
+/// `V` in another float type; integers and i1 pass.
+Value Autocasting::castTo(Value V, FloatType Type, Operation *Before) {
+  if (!isFloat(V) || getElementTypeOrSelf(V.getType()) == Type)
+    return V;
+  // The cast of a low value is the value that the cast was made of.
+  if (auto Cast = V.getDefiningOp<CastOp>())
+    if (Casts.lookup({Cast.getOperand(), getElementTypeOrSelf(V.getType())}) ==
+            V &&
+        getElementTypeOrSelf(Cast.getOperand().getType()) == Type)
+      return Cast.getOperand();
+  Value &Known = Casts[{V, Type}];
+  if (!Known) {
+    B.setInsertionPoint(Before);
+    Known = B.createOrFold<CastOp>(
+        Before->getLoc(), cast<RankedTensorType>(V.getType()).clone(Type), V);
+  }
+  return Known;
+}
+
+void Autocasting::runIn(Operation *Op, MutableArrayRef<OpOperand> Operands,
+                        ValueRange Results, FloatType Type) {
+  for (OpOperand &Operand : Operands)
+    Operand.set(castTo(Operand.get(), Type, Op));
+  for (Value Result : Results)
+    if (isFloat(Result))
+      Result.setType(cast<RankedTensorType>(Result.getType()).clone(Type));
+}
+
+/// The table stays in f32, so that its gradient is summed there; the rows, of
+/// which there are few, go on in the low type.
+void Autocasting::lowerEmbedding(EmbeddingOp Op) {
+  if (isLow(Op.getResult()))
+    return;
+  B.setInsertionPointAfter(Op);
+  auto Type = Op.getResult().getType().clone(Low);
+  auto Cast = CastOp::create(B, Op.getLoc(), Type, Op.getResult());
+  Op.getResult().replaceAllUsesExcept(Cast.getResult(), Cast);
+  Casts[{Op.getResult(), Low}] = Cast;
+}
+
+void Autocasting::visit(Operation *Op) {
+  MutableArrayRef<OpOperand> Operands = Op->getOpOperands();
+  if (auto Embedding = dyn_cast<EmbeddingOp>(Op))
+    return lowerEmbedding(Embedding);
+  // Statistics, scale and bias of a norm keep their types.
+  if (auto Norm = dyn_cast<LayerNormOp>(Op)) {
+    if (isLow(Norm.getOperand()))
+      Norm.getResult().setType(Norm.getOperand().getType());
+    return;
+  }
+  // The log-sum-exp stays f32, a mask what it is.
+  if (auto Attention = dyn_cast<AttentionOp>(Op))
+    return runIn(Op, Operands.take_front(Attention.getQkv().size()),
+                 Attention.getResult(), Low);
+  switch (getPolicy(Op)) {
+  case Policy::Low:
+    return runIn(Op, Operands, Op->getResults(), Low);
+  case Policy::Follow:
+    if (llvm::any_of(Op->getOperands(), [&](Value V) { return isLow(V); }))
+      runIn(Op, Operands, Op->getResults(), Low);
+    return;
+  case Policy::Full:
+    return runIn(Op, Operands, Op->getResults(), F32);
+  case Policy::Own:
+    return;
+  }
+}
+
+LogicalResult Autocasting::run() {
+  if (!getResultsOfRole(Graph, Role::gradient).empty()) {
+    InFlightDiagnostic Diag = Graph.emitError()
+                              << "the graph has gradients already";
+    Diag.attachNote() << "run remat-autocast before remat-differentiate";
+    return Diag;
+  }
+  SmallVector<Operation *> Ops;
+  for (Operation &Op : Graph.getBody().front().without_terminator())
+    Ops.push_back(&Op);
+  for (Operation *Op : Ops)
+    visit(Op);
+  // The signature stays as the user wrote it.
+  func::ReturnOp Return = getReturn(Graph);
+  for (auto [Operand, Type] :
+       llvm::zip_equal(Return->getOpOperands(), Graph.getResultTypes()))
+    if (auto Element = dyn_cast<FloatType>(getElementTypeOrSelf(Type)))
+      Operand.set(castTo(Operand.get(), Element, Return));
+  // A cast that the user wrote to the type that its operand has by now.
+  for (Operation *Op : Ops)
+    if (auto Cast = dyn_cast<CastOp>(Op))
+      if (Cast.getOperand().getType() == Cast.getResult().getType()) {
+        Cast.getResult().replaceAllUsesWith(Cast.getOperand());
+        Cast.erase();
+      }
+  return success();
+}
+
+namespace {
+class Autocast : public impl::AutocastBase<Autocast> {
+public:
+  using AutocastBase::AutocastBase;
+
+private:
+  void runOnOperation() override {
+    func::FuncOp Graph = getOperation();
+    FloatType Low;
+    if (type == "bf16")
+      Low = BFloat16Type::get(&getContext());
+    else if (type == "f16")
+      Low = Float16Type::get(&getContext());
+    if (!Low) {
+      InFlightDiagnostic Diag = Graph.emitError() << "unknown autocast type '"
+                                                  << type.getValue() << "'";
+      Diag.attachNote() << "known are bf16 and f16";
+      return signalPassFailure();
+    }
+    if (!Graph.isDeclaration() && failed(Autocasting(Graph, Low).run()))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+} // namespace remat

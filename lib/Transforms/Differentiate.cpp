@@ -1,0 +1,225 @@
+//===- Differentiate.cpp - reverse-mode differentiation -------------------===//
+//
+// One walk backward over the block. A value is active when it is a float tensor
+// that depends on a parameter; gradients flow to active values only, so that
+// nothing is computed for inputs. The adjoint of each operation comes from its
+// DifferentiableOpInterface.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/GraphSignature.h"
+#include "remat/Transforms/Passes.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace remat {
+
+#define GEN_PASS_DEF_DIFFERENTIATE
+#include "remat/Transforms/Passes.h.inc"
+
+namespace {
+
+bool isFloatTensor(Value V) {
+  auto Type = dyn_cast<RankedTensorType>(V.getType());
+  return Type && isa<FloatType>(Type.getElementType());
+}
+
+/// The state of one differentiation.
+class Differentiation {
+public:
+  Differentiation(func::FuncOp Graph)
+      : Graph(Graph), Block(Graph.getBody().front()),
+        Marker(Graph.getContext(), "backward"), Builder(Block.getTerminator()) {
+    Builder.setListener(&Marker);
+  }
+
+  LogicalResult run();
+
+private:
+  FailureOr<Value> findLoss();
+  LogicalResult checkParameters();
+  void markActive();
+  void seed(Value Loss);
+  LogicalResult visit(Operation *Op);
+  void accumulate(Value Of, Value Gradient, Location Loc);
+  LogicalResult appendGradients();
+
+  func::FuncOp Graph;
+  Block &Block;
+  PhaseMarker Marker;
+  OpBuilder Builder;
+  SmallVector<unsigned> Parameters;
+  DenseSet<Value> Active;
+  DenseMap<Value, Value> Gradients;
+};
+
+} // namespace
+
+/// The value to differentiate; null for a graph without a loss.
+FailureOr<Value> Differentiation::findLoss() {
+  SmallVector<unsigned> Losses = getResultsOfRole(Graph, Role::loss);
+  if (Losses.empty())
+    return Value();
+  if (Losses.size() > 1) {
+    InFlightDiagnostic Diag = Graph.emitError()
+                              << "there are " << Losses.size()
+                              << " losses (results " << Losses[0] << " and "
+                              << Losses[1] << "), but one is needed";
+    Diag.attachNote() << "add them up with remat.add and return the single "
+                         "losses with the role output";
+    return Diag;
+  }
+  Value Loss = getReturn(Graph).getOperand(Losses.front());
+  auto Type = dyn_cast<RankedTensorType>(Loss.getType());
+  if (!Type || Type.getRank() != 0) {
+    InFlightDiagnostic Diag = emitError(Loss.getLoc())
+                              << "the loss is " << Loss.getType()
+                              << ", not a scalar";
+    Diag.attachNote() << "make one number of it: remat.reduce sum or mean over "
+                         "all dimensions";
+    return Diag;
+  }
+  if (!isFloatTensor(Loss)) {
+    InFlightDiagnostic Diag = emitError(Loss.getLoc())
+                              << "the loss is " << Loss.getType()
+                              << ", which has no derivative";
+    Diag.attachNote() << "a loss is f32, bf16 or f16";
+    return Diag;
+  }
+  return Loss;
+}
+
+LogicalResult Differentiation::checkParameters() {
+  Parameters = getArgsOfRole(Graph, Role::parameter);
+  for (unsigned Index : Parameters) {
+    BlockArgument Parameter = Graph.getArgument(Index);
+    if (isFloatTensor(Parameter))
+      continue;
+    InFlightDiagnostic Diag = emitError(Parameter.getLoc())
+                              << "parameter '" << getArgName(Graph, Index)
+                              << "' is " << Parameter.getType()
+                              << ": integers have no gradient";
+    Diag.attachNote() << "give it the role input";
+    return Diag;
+  }
+  return success();
+}
+
+void Differentiation::markActive() {
+  for (unsigned Index : Parameters)
+    Active.insert(Graph.getArgument(Index));
+  for (Operation &Op : Block)
+    if (llvm::any_of(Op.getOperands(),
+                     [&](Value V) { return Active.contains(V); }))
+      for (Value Result : Op.getResults())
+        if (isFloatTensor(Result))
+          Active.insert(Result);
+}
+
+void Differentiation::seed(Value Loss) {
+  auto Type = cast<RankedTensorType>(Loss.getType());
+  Gradients[Loss] = ConstantOp::create(
+      Builder, Loss.getLoc(),
+      DenseElementsAttr::get(Type,
+                             Builder.getFloatAttr(Type.getElementType(), 1.0)));
+}
+
+/// Adds in the order of the walk, so that sums are the same at every run.
+void Differentiation::accumulate(Value Of, Value Gradient, Location Loc) {
+  Value &Sum = Gradients[Of];
+  Sum = Sum ? AddOp::create(Builder, Loc, Sum, Gradient).getResult() : Gradient;
+}
+
+/// Builds the adjoint of `Op` if a gradient flows into one of its results.
+LogicalResult Differentiation::visit(Operation *Op) {
+  SmallVector<Value> ResultGrads;
+  for (Value Result : Op->getResults())
+    ResultGrads.push_back(Gradients.lookup(Result));
+  if (llvm::none_of(ResultGrads, [](Value V) { return bool(V); }))
+    return success();
+  SmallVector<bool> Needed;
+  for (Value Operand : Op->getOperands())
+    Needed.push_back(Active.contains(Operand));
+  if (!llvm::is_contained(Needed, true))
+    return success();
+
+  auto Differentiable = dyn_cast<DifferentiableOpInterface>(Op);
+  if (!Differentiable) {
+    InFlightDiagnostic Diag =
+        Op->emitOpError("has no adjoint, but the loss depends on a parameter "
+                        "through it");
+    Diag.attachNote() << (isa<KernelOp>(Op)
+                              ? "differentiate before operations are fused"
+                              : "write it with differentiable operations, or "
+                                "pass its operands as inputs");
+    return Diag;
+  }
+  SmallVector<Value> OperandGrads(Op->getNumOperands());
+  if (failed(Differentiable.buildAdjoint(Builder, ResultGrads, Needed,
+                                         OperandGrads)))
+    return failure();
+  for (auto [Operand, Gradient] :
+       llvm::zip_equal(Op->getOperands(), OperandGrads))
+    if (Gradient)
+      accumulate(Operand, Gradient, Op->getLoc());
+  return success();
+}
+
+LogicalResult Differentiation::appendGradients() {
+  for (unsigned Index : Parameters) {
+    BlockArgument Parameter = Graph.getArgument(Index);
+    std::string Name = getArgName(Graph, Index);
+    Value Gradient = Gradients.lookup(Parameter);
+    if (!Gradient) {
+      InFlightDiagnostic Diag = emitError(Parameter.getLoc())
+                                << "the loss does not depend on parameter '"
+                                << Name << "'";
+      Diag.attachNote() << "remove it or give it the role input";
+      return Diag;
+    }
+    appendResult(Graph, Gradient, Role::gradient, "grad." + Name);
+  }
+  return success();
+}
+
+LogicalResult Differentiation::run() {
+  if (!getResultsOfRole(Graph, Role::gradient).empty()) {
+    InFlightDiagnostic Diag = Graph.emitError()
+                              << "the graph has gradients already";
+    Diag.attachNote() << "remat-differentiate runs once, on a forward graph";
+    return Diag;
+  }
+  FailureOr<Value> Loss = findLoss();
+  if (failed(Loss))
+    return failure();
+  if (!*Loss)
+    return success();
+  if (failed(checkParameters()))
+    return failure();
+  if (Parameters.empty())
+    return success();
+  markActive();
+
+  SmallVector<Operation *> Forward;
+  for (Operation &Op : Block.without_terminator())
+    Forward.push_back(&Op);
+  if (Active.contains(*Loss))
+    seed(*Loss);
+  for (Operation *Op : llvm::reverse(Forward))
+    if (failed(visit(Op)))
+      return failure();
+  return appendGradients();
+}
+
+namespace {
+class Differentiate : public impl::DifferentiateBase<Differentiate> {
+  void runOnOperation() override {
+    func::FuncOp Graph = getOperation();
+    if (!Graph.isDeclaration() && failed(Differentiation(Graph).run()))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+} // namespace remat
