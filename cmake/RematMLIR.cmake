@@ -12,3 +12,32 @@ include(AddLLVM)
 include(AddMLIR)
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+
+if(REMAT_STATIC)
+  # The imported targets MLIR and LLVM are the shared libraries, and the MLIR
+  # archives name LLVM. Pointing both at archives keeps every link line the same.
+  set(components Core Support TargetParser BitReader BitWriter Remarks
+                 BinaryFormat BitstreamReader Demangle AsmParser Option)
+  list(TRANSFORM components PREPEND LLVM)
+  set_target_properties(LLVM PROPERTIES
+    IMPORTED_LOCATION_RELEASE ${LLVM_LIBRARY_DIR}/libLLVMSupport.a
+    IMPORTED_LOCATION_RELWITHDEBINFO ${LLVM_LIBRARY_DIR}/libLLVMSupport.a
+    IMPORTED_LOCATION ${LLVM_LIBRARY_DIR}/libLLVMSupport.a
+    INTERFACE_LINK_LIBRARIES "${components}")
+  set(archives MLIRParser MLIRPass MLIROptLib MLIRTransforms MLIRFuncDialect
+               MLIRAnalysis MLIRTransformUtils MLIRTranslateLib MLIRIR
+               MLIRInferTypeOpInterface MLIRSideEffectInterfaces
+               MLIRControlFlowInterfaces MLIRSupport MLIRDebug MLIRRemarkStreamer)
+  set(known)
+  foreach(archive ${archives})
+    if(TARGET ${archive})
+      list(APPEND known ${archive})
+    endif()
+  endforeach()
+  set_target_properties(MLIR PROPERTIES
+    IMPORTED_LOCATION_RELEASE ${LLVM_LIBRARY_DIR}/libMLIRSupport.a
+    IMPORTED_LOCATION_RELWITHDEBINFO ${LLVM_LIBRARY_DIR}/libMLIRSupport.a
+    IMPORTED_LOCATION ${LLVM_LIBRARY_DIR}/libMLIRSupport.a
+    INTERFACE_LINK_LIBRARIES "${known}")
+  add_link_options(-static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections -s)
+endif()
