@@ -1,0 +1,71 @@
+//===- Compile.cpp - from the file to a program ---------------------------===//
+
+#include "Compile.h"
+#include "Report.h"
+#include "remat/IR/GraphFile.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+
+using namespace remat;
+using namespace remat::run;
+
+static Outcome fail(const llvm::Twine &Message) {
+  llvm::WithColor::error(llvm::errs(), "remat-run") << Message << '\n';
+  return Outcome::Failed;
+}
+
+/// FlatBuffers writes the format's identifier behind the root's offset.
+static bool isProgram(llvm::StringRef Bytes) {
+  return Bytes.size() >= 8 && Bytes.substr(4, 4) == "RMAT";
+}
+
+/// Loads what the compiler or a file gave: the independent check of a program.
+static Outcome load(CompiledFile &Compiled) {
+  auto Program = runtime::Program::load(Compiled.Bytes);
+  if (!Program)
+    return fail(Program.getError().getMessage());
+  Compiled.Program = std::move(*Program);
+  return Outcome::Done;
+}
+
+static Outcome loadProgram(llvm::StringRef Bytes, ToolOptions &Options,
+                           CompiledFile &Compiled) {
+  if (!Options.CompileFlags.empty())
+    return fail("'" + Options.File + "' is a compiled program: " +
+                Options.CompileFlags.front() + " has no effect on it");
+  Compiled.Bytes.assign(Bytes.bytes_begin(), Bytes.bytes_end());
+  if (Outcome How = load(Compiled); How != Outcome::Done)
+    return How;
+  Options.Compile.Device = Compiled.Program->Device;
+  Compiled.Report = makeReport(*Compiled.Program);
+  return Outcome::Done;
+}
+
+Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
+  mlir::MLIRContext Context(mlir::MLIRContext::Threading::DISABLED);
+  GraphDiagnostics Diagnostics(Context);
+  GraphFileOptions Reading;
+  Reading.Diagnostics = &Diagnostics;
+  std::unique_ptr<llvm::MemoryBuffer> File =
+      readGraphFile(Options.File, Context, Reading);
+  if (!File)
+    return Outcome::Failed;
+  if (isProgram(File->getBuffer()))
+    return loadProgram(File->getBuffer(), Options, Compiled);
+
+  auto Begin = std::chrono::steady_clock::now();
+  mlir::OwningOpRef<mlir::ModuleOp> Module =
+      parseGraph(File->getBuffer(), Options.File, Context, Reading);
+  if (!Module)
+    return Outcome::Failed;
+  std::chrono::duration<double> Parsing =
+      std::chrono::steady_clock::now() - Begin;
+  mlir::LogicalResult Done =
+      compile(*Module, Options.Compile, Compiled.Bytes, Compiled.Report);
+  auto &Seconds = Compiled.Report.Seconds;
+  Seconds.insert(Seconds.begin(), {"parse", Parsing.count()});
+  if (failed(Done))
+    return Compiled.Report.Refused ? Outcome::Refused : Outcome::Failed;
+  return load(Compiled);
+}

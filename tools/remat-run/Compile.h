@@ -1,0 +1,31 @@
+//===- Compile.h - from the file to a program -------------------*- C++ -*-===//
+
+#ifndef REMAT_TOOLS_RUN_COMPILE_H
+#define REMAT_TOOLS_RUN_COMPILE_H
+
+#include "Options.h"
+#include "remat/runtime/Program.h"
+#include <memory>
+#include <vector>
+
+namespace remat::run {
+
+struct CompiledFile {
+  std::vector<uint8_t> Bytes;
+  std::shared_ptr<const runtime::Program> Program; ///< verified
+  CompileReport Report;
+};
+
+enum class Outcome {
+  Done,
+  Refused, ///< the budget cannot be met; the report says why
+  Failed,
+};
+
+/// Compiles the graph of `Options.File`, or loads the program that it is (then
+/// sets the device in `Options` to the program's). Prints diagnostics.
+Outcome compileFile(ToolOptions &Options, CompiledFile &Compiled);
+
+} // namespace remat::run
+
+#endif // REMAT_TOOLS_RUN_COMPILE_H

@@ -1,0 +1,136 @@
+//===- Options.cpp - the command line of remat-run ------------------------===//
+//
+// The compiler's options come from its own table; those of the run are here.
+// What is not a number of an option's range is an error, and nothing wraps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+using namespace remat;
+using namespace remat::run;
+
+namespace {
+
+/// An integer of [Min, Max].
+template <typename T>
+void addInteger(CLI::App &App, const std::string &Name, T &Target, T Min, T Max,
+                const std::string &Help) {
+  auto Parse = [&Target, Min, Max, Name](const std::string &Text) {
+    T Value{};
+    const char *End = Text.data() + Text.size();
+    auto [Rest, Code] = std::from_chars(Text.data(), End, Value);
+    if (Code != std::errc() || Rest != End || Value < Min || Value > Max)
+      throw CLI::ValidationError(
+          Name, "expected an integer from " + std::to_string(Min) + " to " +
+                    std::to_string(Max) + ", got '" + Text + "'");
+    Target = Value;
+  };
+  App.add_option_function<std::string>(
+         Name, Parse, Help + " (default " + std::to_string(Target) + ")")
+      ->type_name("N")
+      ->group("Run");
+}
+
+class CommandLine {
+public:
+  explicit CommandLine(ToolOptions &Options) : O(Options) {
+    App.add_option("file", O.File, "graph or program; - reads standard input")
+        ->required();
+    addCompilation();
+    addRun();
+    addFiles();
+  }
+
+  std::optional<int> parse(int Argc, char **Argv) {
+    try {
+      App.parse(Argc, Argv);
+    } catch (const CLI::CallForHelp &) {
+      llvm::outs() << App.help();
+      return 0;
+    } catch (const CLI::ParseError &E) {
+      llvm::WithColor::error(llvm::errs(), "remat-run") << E.what() << '\n';
+      return 1;
+    }
+    for (CLI::Option *Option : Compilation)
+      if (Option->count())
+        O.CompileFlags.push_back(Option->get_name());
+    O.RateGiven = Rate->count() > 0;
+    return std::nullopt;
+  }
+
+private:
+  void addCompilation();
+  void addRun();
+  void addFiles();
+
+  CLI::App App{"Compiles a training graph within a memory budget and runs it",
+               "remat-run"};
+  ToolOptions &O;
+  std::vector<CLI::Option *> Compilation; ///< all but the learning rate
+  CLI::Option *Rate = nullptr;
+};
+
+/// The options that every way into the compiler has, from their one table.
+void CommandLine::addCompilation() {
+  for (const CompileOption &Option : getCompileOptions()) {
+    std::string Name = Option.Name.str();
+    auto Parse = [this, Name](const std::string &Text) {
+      if (std::optional<std::string> Bad =
+              setCompileOption(O.Compile, Name, Text))
+        throw CLI::ValidationError("--" + Name, *Bad);
+    };
+    CLI::Option *Added =
+        App.add_option_function<std::string>("--" + Name, Parse,
+                                             Option.Help.str())
+            ->type_name(Option.Value.str())
+            ->group(Option.OfOptimizer ? "Optimizer" : "Compilation");
+    if (Name == "learning-rate")
+      Rate = Added;
+    else
+      Compilation.push_back(Added);
+  }
+}
+
+void CommandLine::addRun() {
+  addInteger<int64_t>(App, "--steps", O.Steps, 0, 1'000'000'000,
+                      "steps to run");
+  addInteger<uint64_t>(App, "--seed", O.Seed, 0, UINT64_MAX,
+                       "of initial weights, random data and dropout");
+  addInteger<unsigned>(App, "--threads", O.Threads, 0, 1024,
+                       "threads of the host device; 0: one a processor");
+  auto Flag = [this](const char *Name, bool &Target, const char *Help) {
+    App.add_flag(Name, Target, Help)->group("Run");
+  };
+  Flag("--compile-only", O.CompileOnly, "compile, do not run");
+  Flag("--poison", O.Poison, "overwrite bytes that hold nothing more");
+  Flag("--quiet", O.Quiet, "no line a step");
+}
+
+void CommandLine::addFiles() {
+  auto Add = [this](const char *Name, std::string &Target, const char *Help) {
+    App.add_option(Name, Target, Help)->type_name("FILE")->group("Files");
+  };
+  Add("--data", O.Data, "token file for the inputs that ask for it");
+  Add("--inputs", O.Inputs, "safetensors: inputs by name, the same each step");
+  Add("--weights", O.Weights, "safetensors: parameters by name");
+  Add("--save", O.Save, "safetensors: the parameters after the last step");
+  Add("--save-gradients", O.SaveGradients,
+      "safetensors: loss and gradients of the last step (--optimizer none)");
+  Add("--save-outputs", O.SaveOutputs,
+      "safetensors: loss and outputs of the last step");
+  Add("--report", O.Report, "JSON: losses, times, memory");
+  Add("--emit-program", O.EmitProgram, "the compiled program");
+  Add("--profile", O.Profile, "JSON: milliseconds of each operation");
+}
+
+} // namespace
+
+std::optional<int> run::parseOptions(int Argc, char **Argv,
+                                     ToolOptions &Options) {
+  return CommandLine(Options).parse(Argc, Argv);
+}

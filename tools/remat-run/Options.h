@@ -1,0 +1,38 @@
+//===- Options.h - the command line of remat-run ----------------*- C++ -*-===//
+
+#ifndef REMAT_TOOLS_RUN_OPTIONS_H
+#define REMAT_TOOLS_RUN_OPTIONS_H
+
+#include "remat/Pipeline.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace remat::run {
+
+struct ToolOptions {
+  std::string File; ///< a graph, or a program that was emitted before; "-"
+  CompileOptions Compile;
+  /// The given options that only compilation heeds, as they were written: an
+  /// emitted program refuses them.
+  std::vector<std::string> CompileFlags;
+
+  int64_t Steps = 10;
+  uint64_t Seed = 0;
+  unsigned Threads = 0; ///< of the host device; 0: one a processor
+  bool RateGiven = false;
+  bool CompileOnly = false, Poison = false, Quiet = false;
+
+  // Files, "" where none is asked for.
+  std::string Data, Inputs, Weights;
+  std::string Report, EmitProgram, Save, SaveGradients, SaveOutputs, Profile;
+};
+
+/// Fills `Options` from the command line. Returns the exit code when the
+/// process is to end: 0 after --help, 1 after a message about a bad value.
+std::optional<int> parseOptions(int Argc, char **Argv, ToolOptions &Options);
+
+} // namespace remat::run
+
+#endif // REMAT_TOOLS_RUN_OPTIONS_H

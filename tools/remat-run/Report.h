@@ -1,0 +1,35 @@
+//===- Report.h - what remat-run writes down --------------------*- C++ -*-===//
+
+#ifndef REMAT_TOOLS_RUN_REPORT_H
+#define REMAT_TOOLS_RUN_REPORT_H
+
+#include "Train.h"
+#include "remat/Pipeline.h"
+#include "remat/runtime/Program.h"
+#include <optional>
+#include <span>
+#include <string>
+
+namespace remat::run {
+
+/// The numbers that an emitted program carries, as a report of its compilation.
+CompileReport makeReport(const runtime::Program &Program);
+
+/// Writes the report as JSON. `Ran` is null after --compile-only or a refusal:
+/// what a run would have measured is then null, and `loss` is empty.
+runtime::Status writeReport(const std::string &Path, const ToolOptions &Options,
+                            const CompileReport &Compiled,
+                            const RunResult *Ran);
+
+/// Writes the milliseconds of each step of the program as JSON.
+runtime::Status writeProfile(const std::string &Path,
+                             const runtime::Program &Program,
+                             std::span<const double> Milliseconds);
+
+/// Writes a whole file or says why not.
+runtime::Status writeFile(const std::string &Path,
+                          std::span<const uint8_t> Bytes);
+
+} // namespace remat::run
+
+#endif // REMAT_TOOLS_RUN_REPORT_H

@@ -1,0 +1,165 @@
+//===- Train.cpp - runs a program's steps ---------------------------------===//
+
+#include "Train.h"
+#include "Inputs.h"
+#include "Report.h"
+#include "Weights.h"
+#include "remat/runtime/Device.h"
+#include "remat/runtime/Session.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace remat;
+using namespace remat::run;
+using namespace remat::runtime;
+
+static const ProgramResult *findResult(const Program &P, Role Wanted) {
+  for (const ProgramResult &R : P.Results)
+    if (R.Role == Wanted)
+      return &R;
+  return nullptr;
+}
+
+/// What is asked for but not there is said before the first step, not after
+/// the last one.
+static Status checkRequests(const Program &P, const ToolOptions &O) {
+  auto Refuse = [](const char *Message) {
+    return Error(ErrorCode::InvalidArgument, Message);
+  };
+  bool Saves =
+      !O.SaveGradients.empty() || !O.SaveOutputs.empty() || !O.Profile.empty();
+  if (Saves && O.Steps == 0)
+    return Refuse("--save-gradients, --save-outputs and --profile need at "
+                  "least one step");
+  if (!O.SaveGradients.empty() && !findResult(P, Role::Gradient))
+    return Refuse("the program has no gradients to save; compile a graph that "
+                  "has a loss with --optimizer none");
+  if (!O.SaveOutputs.empty() && !findResult(P, Role::Output) &&
+      !findResult(P, Role::Loss))
+    return Refuse("the program has no outputs to save");
+  return {};
+}
+
+static Status writeRate(Session &S, const ToolOptions &O) {
+  for (const Argument &A : S.getProgram().Arguments) {
+    if (A.Role != Role::LearningRate)
+      continue;
+    float Rate = float(O.Compile.Optimizer.LearningRate);
+    return S.writeArgument(A.Name, &Rate, sizeof Rate);
+  }
+  return Error(ErrorCode::InvalidArgument,
+               "--learning-rate: the program has no learning rate");
+}
+
+static void printBytes(llvm::raw_ostream &OS, uint64_t Bytes) {
+  OS << llvm::format("%.2f MiB", double(Bytes) / (1 << 20));
+}
+
+static void printStep(const ToolOptions &O, uint64_t Step, const float *Loss,
+                      const SessionStatistics &Statistics, int64_t Budget) {
+  if (O.Quiet)
+    return;
+  llvm::raw_ostream &OS = llvm::outs();
+  OS << "step " << Step + 1 << "/" << O.Steps;
+  if (Loss)
+    OS << llvm::format("  loss %.6g", double(*Loss));
+  OS << llvm::format("  %.2f ms  ", Statistics.LastStepMs);
+  printBytes(OS, Statistics.MeasuredPeakBytes);
+  if (Budget >= 0) {
+    OS << " of ";
+    printBytes(OS, Budget);
+  }
+  OS << '\n';
+  OS.flush();
+}
+
+static Status runSteps(Session &S, InputFeeder &Feeder, const ToolOptions &O,
+                       RunResult &R) {
+  const Program &P = S.getProgram();
+  const ProgramResult *Loss = findResult(P, Role::Loss);
+  for (uint64_t Step = 0; Step < uint64_t(O.Steps); ++Step) {
+    std::string Where = "step " + std::to_string(Step + 1);
+    if (Status Fed = Feeder.feed(S, Step); !Fed)
+      return Fed.getError().within(Where);
+    if (Status Ran = S.runStep(); !Ran)
+      return Ran.getError().within(Where);
+    float Value = 0;
+    if (Loss) {
+      Status Read = S.readResult(Loss->Name, &Value, sizeof Value);
+      if (!Read)
+        return Read.getError().within(Where);
+      R.Losses.push_back(Value);
+    }
+    printStep(O, Step, Loss ? &Value : nullptr, S.getStatistics(),
+              P.Plan.BudgetBytes);
+  }
+  return {};
+}
+
+static Status writeFiles(Session &S, const ToolOptions &O) {
+  if (!O.Save.empty())
+    if (Status Saved = saveParameters(S, O.Save); !Saved)
+      return Saved;
+  if (!O.SaveGradients.empty())
+    if (Status Saved =
+            saveResults(S, O.SaveGradients, {Role::Loss, Role::Gradient});
+        !Saved)
+      return Saved;
+  if (!O.SaveOutputs.empty())
+    if (Status Saved =
+            saveResults(S, O.SaveOutputs, {Role::Loss, Role::Output});
+        !Saved)
+      return Saved;
+  if (!O.Profile.empty())
+    return writeProfile(O.Profile, S.getProgram(),
+                        S.getExecutable().getStepMilliseconds());
+  return {};
+}
+
+Result<RunResult> run::train(std::shared_ptr<const Program> P,
+                             const ToolOptions &O) {
+  if (Status Checked = checkRequests(*P, O); !Checked)
+    return Checked.getError();
+  DeviceOptions Choice;
+  Choice.Threads = O.Threads;
+  Result<std::unique_ptr<Device>> D = createDevice(P->Device, Choice);
+  if (!D)
+    return D.getError();
+  SessionOptions Options;
+  Options.Poison = O.Poison;
+  Result<std::unique_ptr<Session>> Made = Session::create(P, **D, Options);
+  if (!Made)
+    return Made.getError();
+  Session &S = **Made;
+  if (!O.Profile.empty())
+    S.getExecutable().setProfiling(true);
+
+  if (Status Initialised = S.initialise(O.Seed); !Initialised)
+    return Initialised.getError();
+  if (O.RateGiven)
+    if (Status Written = writeRate(S, O); !Written)
+      return Written.getError();
+  if (!O.Weights.empty())
+    if (Status Loaded = loadParameters(S, O.Weights); !Loaded)
+      return Loaded.getError();
+  Result<InputFeeder> Feeder = InputFeeder::create(S, O);
+  if (!Feeder)
+    return Feeder.getError();
+
+  RunResult R;
+  if (Status Ran = runSteps(S, *Feeder, O, R); !Ran)
+    return Ran.getError();
+  if (Status Written = writeFiles(S, O); !Written)
+    return Written.getError();
+  Result<std::string> Digest = S.computeParametersDigest();
+  if (!Digest)
+    return Digest.getError();
+  R.ParametersDigest = std::move(*Digest);
+  SessionStatistics Statistics = S.getStatistics();
+  R.MedianMs = Statistics.MedianStepMs;
+  R.MeasuredPeakBytes = Statistics.MeasuredPeakBytes;
+  R.Device = (*D)->getDescription();
+  if (Result<MemoryInfo> Memory = (*D)->getMemoryInfo())
+    R.ContextBytes = Memory->ContextBytes;
+  return R;
+}

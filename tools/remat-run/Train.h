@@ -1,0 +1,33 @@
+//===- Train.h - runs a program's steps -------------------------*- C++ -*-===//
+
+#ifndef REMAT_TOOLS_RUN_TRAIN_H
+#define REMAT_TOOLS_RUN_TRAIN_H
+
+#include "Options.h"
+#include "remat/runtime/Program.h"
+#include "remat/runtime/Result.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace remat::run {
+
+/// What a run measured.
+struct RunResult {
+  std::vector<float> Losses; ///< one a step; empty for a graph without a loss
+  double MedianMs = 0;       ///< 0 before the first step
+  uint64_t MeasuredPeakBytes = 0;
+  uint64_t ContextBytes = 0; ///< what the device holds outside the pool
+  std::string ParametersDigest;
+  std::string Device; ///< in words
+};
+
+/// Runs the steps that the options ask for and writes the files that they name
+/// (weights, gradients, outputs, profile), with a line a step on stdout.
+runtime::Result<RunResult>
+train(std::shared_ptr<const runtime::Program> Program,
+      const ToolOptions &Options);
+
+} // namespace remat::run
+
+#endif // REMAT_TOOLS_RUN_TRAIN_H
