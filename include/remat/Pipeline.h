@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "remat/CompileOptions.h"
+#include "llvm/Support/JSON.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,6 +46,11 @@ struct CompileReport {
   double LowerBound = 0, Gap = 0; ///< of the planner's certificate
   std::optional<Refusal> Refused;
 };
+
+/// The report with the keys that users know from `remat-run --report`. A
+/// refused budget has null as its predicted peak and says why under "refused".
+llvm::json::Object toJSON(const CompileOptions &Options,
+                          const CompileReport &Report);
 
 /// Adds every pass from the verified graph up to assigned memory.
 void buildPipeline(mlir::OpPassManager &PM, const CompileOptions &Options);
