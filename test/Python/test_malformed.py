@@ -1,0 +1,300 @@
+"""Bad options, graphs, programs, tokens and weights: a diagnostic and exit 1, never a crash."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+
+import pytest
+import remat
+import torch
+from harness import execute, random_inputs
+from models import MODELS
+from remat import ops
+from safetensors.torch import save as encode
+
+import gpt2
+
+
+def small_gpt() -> remat.Graph:
+    return gpt2.build(layers=1, width=8, heads=2, vocab=50, batch=2, seq=4)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A good graph, program, weight and token file."""
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "gpt.mlir").write_text(str(small_gpt()))
+    write_tokens(folder / "tokens.bin", [i % 50 for i in range(1000)])
+    done = execute([
+        folder / "gpt.mlir", "--steps", 1, "--save", folder / "weights.safetensors",
+        "--emit-program", folder / "gpt.remat", "--data", folder / "tokens.bin",
+    ])
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def write_tokens(path, tokens, magic=20240520, version=1, count=None):
+    count = len(tokens) if count is None else count
+    header = struct.pack("<3i", magic, version, count).ljust(1024, b"\0")
+    path.write_bytes(header + struct.pack(f"<{len(tokens)}H", *tokens))
+
+
+def refused(arguments, *words: str) -> None:
+    done = execute(arguments)
+    assert done.returncode == 1, f"exit {done.returncode}: {done.stderr}"
+    assert "error:" in done.stderr, done.stderr
+    for word in words:
+        assert word in done.stderr, done.stderr
+
+
+OPTIONS = [
+    *(("--budget", text) for text in (
+        "", "-1", "1.5", "nan", "NaN%", "inf", "inf%", "1e400%", "-5%", "0%", "%", "GiB", "4 GiB",
+        "0x10", "9223372036854775808", "99999999999GiB", "1e30GiB", "-1GiB", "half",
+    )),
+    *(("--steps", text) for text in ("-1", "1.5", "", "ten", "1e3", "99999999999999999999", "1 ")),
+    *(("--seed", text) for text in ("-1", "18446744073709551616", "x", "")),
+    *(("--learning-rate", text) for text in ("nan", "inf", "-inf", "-1", "1e999", "", "0.1x")),
+    *((name, text) for name in ("--beta1", "--beta2") for text in ("1", "-0.1", "nan", "2")),
+    *(("--epsilon", text) for text in ("0", "-1", "nan")),
+    *((name, text) for name in ("--weight-decay", "--momentum", "--clip-norm")
+      for text in ("-1", "nan", "inf", "1e999")),
+    *(("--accumulate", text) for text in ("0", "-1", "4097", "2.5")),
+    *(("--threads", text) for text in ("-1", "4294967296", "two")),
+    *(("--effort", text) for text in ("-1", "21")),
+    ("--planner-seed", "-1"), ("--optimizer", "adam"), ("--strategy", "best"), ("--device", "tpu"),
+    ("--autocast", "f8"), ("--attention", "fast"), ("--arch", "sm90"), ("--arch", "sm_"),
+    ("--arch", 'sm_90"'), ("--fuse", "maybe"), ("--no-such-option",), ("--budget",), ("second.mlir",),
+    ("--steps", "1", "--steps", "2"),
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: " ".join(options))
+def test_options(files, options):
+    refused([files / "gpt.mlir", *options], *(options[:1] if len(options) == 2 else ()))
+
+
+REQUESTS = {
+    "no file": [],
+    "missing file": ["missing.mlir"],
+    "a folder": ["."],
+    "missing weights": ["gpt.mlir", "--weights", "missing"],
+    "missing tokens": ["gpt.mlir", "--data", "missing"],
+    "missing inputs": ["gpt.mlir", "--inputs", "missing"],
+    "weights are a graph": ["gpt.mlir", "--weights", "gpt.mlir"],
+    "tokens are weights": ["gpt.mlir", "--data", "weights.safetensors"],
+    "graph is a weight file": ["weights.safetensors"],
+    "graph is a token file": ["tokens.bin"],
+    "save nowhere": ["gpt.mlir", "--save", "missing/folder/file"],
+    "report nowhere": ["gpt.mlir", "--report", "missing/folder/file"],
+    "report into a folder": ["gpt.mlir", "--report", "."],
+    "program nowhere": ["gpt.mlir", "--emit-program", "missing/folder/file"],
+    "gradients of AdamW": ["gpt.mlir", "--save-gradients", "out"],
+    "gradients of no step": [
+        "gpt.mlir", "--steps", "0", "--optimizer", "none", "--save-gradients", "out",
+    ],
+    "weights are inputs": ["gpt.mlir", "--inputs", "weights.safetensors"],
+    "option of a program": ["gpt.remat", "--optimizer", "sgd"],
+    "rate of a program without": ["none.remat", "--learning-rate", "1"],
+    "cuda is absent": ["gpt.mlir", "--device", "cuda"],
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_requests(files, name):
+    if not (files / "none.remat").exists():
+        execute([
+            files / "gpt.mlir", "--optimizer", "none", "--compile-only",
+            "--emit-program", files / "none.remat",
+        ])
+    if name == "cuda is absent" and torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    arguments = [word if word.startswith("-") or word in ("0", "1", "sgd", "none", "cuda")
+                 else files / word for word in REQUESTS[name]]
+    refused(arguments)
+
+
+TOKENS = {
+    "empty": lambda path: path.write_bytes(b""),
+    "half a header": lambda path: path.write_bytes(bytes(500)),
+    "zeros": lambda path: path.write_bytes(bytes(4096)),
+    "wrong magic": lambda path: write_tokens(path, range(40), magic=20240521),
+    "wrong version": lambda path: write_tokens(path, range(40), version=2),
+    "count too large": lambda path: write_tokens(path, range(40), count=41),
+    "count too small": lambda path: write_tokens(path, range(40), count=39),
+    "count negative": lambda path: write_tokens(path, range(40), count=-1),
+    "count zero": lambda path: write_tokens(path, [], count=0),
+    "too few": lambda path: write_tokens(path, range(8)),
+    "half a token": lambda path: (write_tokens(path, range(40)), path.open("ab").write(b"x")),
+    "beyond the vocabulary": lambda path: write_tokens(path, [*range(40), 50]),
+}
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_tokens(files, tmp_path, name):
+    TOKENS[name](tmp_path / "tokens.bin")
+    refused([files / "gpt.mlir", "--steps", 2, "--data", tmp_path / "tokens.bin"])
+
+
+def test_tokens_for_a_graph_without(files, tmp_path):
+    (tmp_path / "mlp.mlir").write_text(str(MODELS["mlp"].build()))
+    refused([tmp_path / "mlp.mlir", "--data", files / "tokens.bin"], "asks for tokens")
+
+
+def header(data: bytes, edit) -> bytes:
+    """A safetensors file with its JSON header edited."""
+    (size,) = struct.unpack("<Q", data[:8])
+    changed = edit(data[8 : 8 + size].decode())
+    return struct.pack("<Q", len(changed)) + changed.encode() + data[8 + size :]
+
+
+def edit_entry(name, **fields):
+    def edit(text):
+        entries = json.loads(text)
+        entries[name].update(fields)
+        return json.dumps(entries)
+
+    return edit
+
+
+def rename(text):
+    return text.replace('"h.0.ln_1.bias"', '"h.0.ln_1.offset"')
+
+
+WEIGHTS = {
+    "empty": lambda data: b"",
+    "seven bytes": lambda data: data[:7],
+    "header only": lambda data: data[: 8 + struct.unpack("<Q", data[:8])[0]],
+    "truncated": lambda data: data[:-1],
+    "too long": lambda data: data + b"\0",
+    "header size 2^63": lambda data: struct.pack("<Q", 2**63) + data[8:],
+    "header size 2^64 - 1": lambda data: b"\xff" * 8 + data[8:],
+    "header size 0": lambda data: bytes(8) + data[8:],
+    "no JSON": lambda data: header(data, lambda text: "{" + text),
+    "an array": lambda data: header(data, lambda text: "[" + text + "]"),
+    "not UTF-8": lambda data: data[:20] + b"\xff\xfe" + data[22:],
+    "deep": lambda data: header(data, lambda text: "[" * 100000 + "]" * 100000),
+    "a name twice": lambda data: header(
+        data, lambda text: text[:-1].rstrip() + ", " + text.strip()[1:]
+    ),
+    "renamed": lambda data: header(data, rename),
+    "unknown element type": lambda data: header(data, edit_entry("wpe.weight", dtype="Q7")),
+    "other element type": lambda data: header(data, edit_entry("wpe.weight", dtype="I32")),
+    "other shape": lambda data: header(data, edit_entry("wpe.weight", shape=[8, 4])),
+    "negative size": lambda data: header(data, edit_entry("wpe.weight", shape=[-4, -8])),
+    "huge size": lambda data: header(data, edit_entry("wpe.weight", shape=[2**62, 8])),
+    "fractional size": lambda data: header(data, edit_entry("wpe.weight", shape=[4.5, 8])),
+    "shape is text": lambda data: header(data, edit_entry("wpe.weight", shape="4x8")),
+    "offsets beyond": lambda data: header(
+        data, edit_entry("wpe.weight", data_offsets=[2**40, 2**40 + 128])
+    ),
+    "offsets backward": lambda data: header(data, edit_entry("wpe.weight", data_offsets=[128, 0])),
+    "offsets overlap": lambda data: header(data, edit_entry("wpe.weight", data_offsets=[0, 128])),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_weights(files, tmp_path, name):
+    good = (files / "weights.safetensors").read_bytes()
+    bad = WEIGHTS[name](good)
+    assert bad != good
+    (tmp_path / "weights").write_bytes(bad)
+    refused([files / "gpt.mlir", "--steps", 1, "--weights", tmp_path / "weights"])
+
+
+def test_float64_weights(files, tmp_path):
+    (tmp_path / "weights").write_bytes(encode({"wte.weight": torch.zeros(50, 8).double()}))
+    refused([files / "gpt.mlir", "--steps", 1, "--weights", tmp_path / "weights"])
+
+
+def test_ids_outside_the_table(files, tmp_path):
+    for bad in (50, -1, 2**40):
+        inputs = random_inputs(small_gpt())
+        inputs["tokens"][1, 2] = bad
+        (tmp_path / "inputs").write_bytes(encode(inputs))
+        refused([files / "gpt.mlir", "--steps", 1, "--inputs", tmp_path / "inputs"], str(bad))
+
+
+def test_targets_outside_the_classes(files, tmp_path):
+    for bad in (50, -1, -(2**40)):
+        inputs = random_inputs(small_gpt())
+        inputs["targets"][1, 2] = bad
+        (tmp_path / "inputs").write_bytes(encode(inputs))
+        refused([files / "gpt.mlir", "--steps", 1, "--inputs", tmp_path / "inputs"], str(bad))
+
+
+GRAPHS = {
+    "empty": "",
+    "comment": "// nothing\n",
+    "not a function": "module {}\n",
+    "two functions": "func.func @main() { return }\nfunc.func @other() { return }\n",
+    "declaration": "func.func private @main()\n",
+    "other dialect": 'func.func @main() { "test.op"() : () -> ()\n return }\n',
+    "deep": "module {" * 20000,
+    "bytecode": "ML\xefR\x06rest",
+    "no role": "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }\n",
+    "dynamic": "func.func @main(%x: tensor<?xf32> {remat.role = #remat.role<input>, remat.name = \"x\"}) { return }\n",
+    "half a file": str(small_gpt())[: len(str(small_gpt())) // 2],
+    "loss that depends on no parameter": """
+func.func @main(%x: tensor<f32> {remat.role = #remat.role<input>, remat.name = "x"},
+                %w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "w"})
+    -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"}) {
+  return %x : tensor<f32>
+}
+""",
+    "overflow": str(small_gpt()).replace("tensor<4x8xf32>", "tensor<4611686018427387904x8xf32>"),
+    "duplicate name": str(small_gpt()).replace('"wpe.weight"', '"wte.weight"'),
+    "wrong type": str(small_gpt()).replace("tensor<2x4xi64>", "tensor<2x5xi64>", 1),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_graphs(tmp_path, name):
+    (tmp_path / "graph.mlir").write_text(GRAPHS[name], encoding="latin-1")
+    refused([tmp_path / "graph.mlir", "--steps", 1])
+
+
+def test_a_graph_that_needs_too_much_memory(tmp_path):
+    """Sizes that fit 64 bits but no machine: an error with the bytes, not a crash."""
+    graph = remat.Graph()
+    x = graph.input("x", (2**50,))
+    graph.output(x + 1.0, "y")
+    (tmp_path / "graph.mlir").write_text(str(graph))
+    refused([tmp_path / "graph.mlir", "--steps", 1], str(2**52))
+
+
+def test_cut_and_changed_programs(files, tmp_path):
+    """Truncations and flipped bits: refused, or harmless, but never a crash."""
+    good = (files / "gpt.remat").read_bytes()
+    generator = random.Random(1)
+    for number in range(40):
+        data = bytearray(good)
+        if number < 10:
+            data = data[: len(good) * number // 10]
+        else:
+            for _ in range(generator.choice((1, 3, 30))):
+                data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
+        (tmp_path / "bad.remat").write_bytes(data)
+        done = execute([tmp_path / "bad.remat", "--steps", 1, "--quiet"])
+        assert done.returncode in ((1,) if number < 10 else (0, 1))
+        assert done.returncode == 0 or "error:" in done.stderr
+
+
+def test_names_are_escaped(tmp_path):
+    """Quotes, newlines and control characters in names reach reports escaped."""
+    name = 'a"b\n\\c\x01ü'
+    graph = remat.Graph()
+    x = graph.parameter(name, (4,), remat.init.normal(1.0))
+    graph.loss(ops.reduce("sum", x * x), name)
+    (tmp_path / "graph.mlir").write_text(str(graph))
+    done = execute([
+        tmp_path / "graph.mlir", "--steps", 1, "--save", tmp_path / "weights",
+        "--report", tmp_path / "report.json",
+    ])
+    assert done.returncode == 0, done.stderr
+    from safetensors.torch import load_file
+
+    assert set(load_file(tmp_path / "weights")) == {name}
+    json.loads((tmp_path / "report.json").read_text())
