@@ -43,7 +43,7 @@ def read_default() -> bytes:
 def write_tokens(path: Path, tokens: bytes) -> None:
     if len(tokens) >= 2**31:
         raise ValueError(f"{len(tokens)} tokens do not fit the format's 2^31 - 1")
-    words = array.array("H", tokens)
+    words = array.array("H", list(tokens))
     if sys.byteorder == "big":
         words.byteswap()
     header = struct.pack("<3i", 20240520, 1, len(tokens)).ljust(1024, b"\0")
