@@ -334,4 +334,42 @@ def PrintCost : Pass<"remat-print-cost", "::mlir::func::FuncOp"> {
     Option<"Arch", "arch", "std::string", "\"sm_90\"", "GPU architecture">];
 }
 
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+def Fuse : Pass<"remat-fuse", "::mlir::func::FuncOp"> {
+  let summary = "Groups elementwise operations into kernels";
+  let description = [{
+    Puts elementwise operations (`ScalarOpInterface`, `dropout`, `random`,
+    `broadcast` and splat constants) over one common shape into `remat.kernel`.
+    Each value is rounded to its element type as if it had been stored, so no
+    bit of any value depends on the grouping. A group stands at the place of its
+    last operation; block order and the memory peak stay or fall, never rise.
+
+    The pipeline runs it twice. Before planning it makes only groups with one
+    result, within one phase, so that the planner sees the values that will
+    exist. After planning, where block order is the order of execution, groups
+    may have several results.
+
+    Before:
+    ```mlir
+    %0 = remat.mul %x, %y : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %1 = remat.exp %0 : tensor<8xf32>
+    ```
+    After:
+    ```mlir
+    %0 = remat.kernel(%a = %x : tensor<8xf32>, %b = %y : tensor<8xf32>) -> tensor<8xf32> {
+      %1 = remat.mul %a, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      %2 = remat.exp %1 : tensor<8xf32>
+      remat.yield %2 : tensor<8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"Mode", "mode", "std::string", /*default=*/"\"before-plan\"",
+           "'before-plan' or 'after-plan'">];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 #endif // REMAT_TRANSFORMS_PASSES

@@ -195,7 +195,6 @@ LogicalResult ProgramBuilder::build() {
   if (failed(numberSteps()) || failed(addTensors()))
     return failure();
   setLifetimes();
-  setMemoryClasses();
   addArguments();
   addResults();
   if (failed(addConstants()) || failed(addSteps()))

@@ -47,7 +47,6 @@ private:
   mlir::LogicalResult addTensor(mlir::Value Value, int64_t Offset,
                                 llvm::StringRef Name);
   void setLifetimes();
-  void setMemoryClasses();
   mlir::LogicalResult addConstants();
 
   // Emit.cpp
@@ -59,12 +58,7 @@ private:
   void setOrigins();
   void setPlan();
 
-  /// The value whose bytes `Value` is a view of; itself if it is none.
-  mlir::Value getRoot(mlir::Value Value) const;
   uint32_t getTensor(mlir::Value Value) const { return Tensors.at(Value); }
-  /// Whether `Op` needs no step: a view at its operand's bytes, or a constant
-  /// that is loaded once.
-  bool isFree(mlir::Operation &Op) const;
 
   mlir::func::FuncOp Func;
   const EmitOptions &Options;

@@ -1,7 +1,8 @@
 //===- Tensors.cpp - tensors, their lifetimes and classes -----------------===//
 
 #include "ProgramBuilder.h"
-#include "llvm/ADT/StringExtras.h"
+#include "remat/Analysis/Liveness.h"
+#include "remat/Analysis/MemoryProfile.h"
 
 using namespace mlir;
 using namespace remat;
@@ -26,33 +27,9 @@ static std::optional<int64_t> getOffset(Value Value) {
   return Offset.getInt();
 }
 
-/// Whether `Op` is a view that was placed at its operand's bytes.
-static bool isPlacedView(Operation &Op) {
-  auto View = dyn_cast<ViewOpInterface>(Op);
-  if (!View)
-    return false;
-  std::optional<int64_t> Shift = View.getViewOffset();
-  std::optional<int64_t> From = getOffset(Op.getOperand(0));
-  std::optional<int64_t> To = getOffset(Op.getResult(0));
-  return Shift && From && To && *From + *Shift == *To;
-}
-
-static bool isStoredConstant(Operation &Op) {
-  auto Constant = dyn_cast<ConstantOp>(Op);
-  return Constant && !isa<SplatElementsAttr>(Constant.getValue());
-}
-
-bool ProgramBuilder::isFree(Operation &Op) const {
-  return isPlacedView(Op) || isStoredConstant(Op);
-}
-
-Value ProgramBuilder::getRoot(Value Value) const {
-  while (Operation *Op = Value.getDefiningOp()) {
-    if (!isPlacedView(*Op))
-      break;
-    Value = Op->getOperand(0);
-  }
-  return Value;
+/// Whether `Op` needs no step: a view, or a constant that is loaded once.
+static bool isFree(Operation &Op) {
+  return isView(&Op) || isResidentConstant(&Op);
 }
 
 LogicalResult ProgramBuilder::numberSteps() {
@@ -80,6 +57,8 @@ LogicalResult ProgramBuilder::addTensor(Value Value, int64_t Offset,
   Tensor->dtype = convertElementType(Type);
   Tensor->shape = Type.getShape().vec();
   Tensor->offset = Offset;
+  Tensor->memory_class =
+      static_cast<program::MemoryClass>(getMemoryClass(Value));
   Tensor->name = Name.str();
   Tensors[Value] = Program.tensors.size();
   Program.tensors.push_back(std::move(Tensor));
@@ -129,6 +108,12 @@ LogicalResult ProgramBuilder::addTensors() {
         return Op.emitOpError("has no assigned memory: attribute '")
                << OffsetsAttrName << "' has no number for result "
                << Result.getResultNumber();
+      Storage Place = getStorage(Result);
+      if (isView(&Op) && *Offset != *getOffset(Place.Root) + Place.Offset)
+        return Op.emitOpError("is a view but lies at ")
+               << *Offset << ", not at "
+               << *getOffset(Place.Root) + Place.Offset
+               << " within its operand";
       if (failed(addTensor(Result, *Offset, nameResult(Result, Number))))
         return failure();
     }
@@ -142,7 +127,8 @@ void ProgramBuilder::setLifetimes() {
   // Lifetimes belong to bytes: a value and its views share one.
   llvm::DenseMap<Value, int32_t> LastRead;
   for (auto &[Value, Tensor] : Tensors) {
-    int32_t &Last = LastRead.try_emplace(getRoot(Value), -1).first->second;
+    int32_t &Last =
+        LastRead.try_emplace(getStorage(Value).Root, -1).first->second;
     for (Operation *User : Value.getUsers()) {
       if (User->hasTrait<OpTrait::IsTerminator>())
         Last = End;
@@ -151,7 +137,7 @@ void ProgramBuilder::setLifetimes() {
     }
   }
   for (auto &[Value, Tensor] : Tensors) {
-    mlir::Value Root = getRoot(Value);
+    mlir::Value Root = getStorage(Value).Root;
     program::TensorT &Out = *Program.tensors[Tensor];
     Operation *Def = Root.getDefiningOp();
     auto It = Def ? Steps.find(Def) : Steps.end();
@@ -167,84 +153,9 @@ void ProgramBuilder::setLifetimes() {
   }
 }
 
-static program::MemoryClass classOfRole(Role Role) {
-  switch (Role) {
-  case Role::parameter:
-    return program::MemoryClass::Parameters;
-  case Role::state:
-    return program::MemoryClass::OptimizerState;
-  case Role::gradient:
-    return program::MemoryClass::Gradients;
-  case Role::loss:
-  case Role::output:
-    return program::MemoryClass::Outputs;
-  case Role::input:
-  case Role::seed:
-  case Role::step:
-  case Role::learning_rate:
-    return program::MemoryClass::Inputs;
-  }
-  return program::MemoryClass::Temporaries;
-}
-
-/// Forward values that the backward reads are activations; what the optimizer
-/// reads as a gradient is one; the rest is temporary.
-static program::MemoryClass classOfReaders(Operation *Def,
-                                           ArrayRef<OpOperand *> Readers) {
-  bool Forward = !Def->hasAttr(PhaseAttrName);
-  auto Class = program::MemoryClass::Temporaries;
-  for (OpOperand *Use : Readers) {
-    Operation *User = Use->getOwner();
-    if (isa<SgdOp, AdamWOp>(User) && Use->getOperandNumber() == 1)
-      return program::MemoryClass::Gradients;
-    if (Forward && User->hasAttr(PhaseAttrName))
-      Class = program::MemoryClass::Activations;
-  }
-  return Class;
-}
-
-void ProgramBuilder::setMemoryClasses() {
-  llvm::DenseMap<Value, SmallVector<OpOperand *>> Readers;
-  for (auto &[Value, Tensor] : Tensors)
-    for (OpOperand &Use : Value.getUses())
-      Readers[getRoot(Value)].push_back(&Use);
-
-  auto RoleOf = [](Attribute Attr) {
-    auto Role = dyn_cast_or_null<RoleAttr>(Attr);
-    return Role ? std::optional(Role.getValue()) : std::nullopt;
-  };
-  llvm::DenseMap<Value, program::MemoryClass> Classes;
-  for (auto &[Root, Uses] : Readers) {
-    if (auto Argument = dyn_cast<BlockArgument>(Root)) {
-      if (auto Role =
-              RoleOf(Func.getArgAttr(Argument.getArgNumber(), RoleAttrName)))
-        Classes[Root] = classOfRole(*Role);
-      continue;
-    }
-    Classes[Root] = isa<ConstantOp>(Root.getDefiningOp())
-                        ? program::MemoryClass::Constants
-                        : classOfReaders(Root.getDefiningOp(), Uses);
-    for (OpOperand *Use : Uses)
-      if (isa<func::ReturnOp>(Use->getOwner()))
-        if (auto Role = RoleOf(
-                Func.getResultAttr(Use->getOperandNumber(), RoleAttrName)))
-          Classes[Root] = classOfRole(*Role);
-  }
-  for (auto &[Value, Tensor] : Tensors) {
-    mlir::Value Root = getRoot(Value);
-    auto It = Classes.find(Root);
-    if (It != Classes.end())
-      Program.tensors[Tensor]->memory_class = It->second;
-    else // nobody reads it
-      Program.tensors[Tensor]->memory_class =
-          isa<BlockArgument>(Root) ? program::MemoryClass::Inputs
-                                   : program::MemoryClass::Temporaries;
-  }
-}
-
 LogicalResult ProgramBuilder::addConstants() {
   for (auto Constant : Func.getBody().front().getOps<ConstantOp>()) {
-    if (!isStoredConstant(*Constant))
+    if (!isResidentConstant(Constant))
       continue;
     auto Elements = dyn_cast<DenseElementsAttr>(Constant.getValue());
     if (!Elements)

@@ -1,0 +1,204 @@
+//===- Fuse.cpp - groups of elementwise operations ------------------------===//
+//
+// A group reads each input once and writes each output once; what lies between
+// stays in registers. Inside it every value is rounded to its element type as
+// if it had been stored, so that grouping changes no bit of any value.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FuseModel.h"
+#include "mlir/IR/IRMapping.h"
+#include "remat/Transforms/Passes.h"
+
+namespace remat {
+#define GEN_PASS_DEF_FUSE
+#include "remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+/// Chooses groups: from each operation back to what it reads, in block order.
+class Grouping {
+public:
+  Grouping(FuseModel &Model, bool BeforePlan)
+      : Model(Model), BeforePlan(BeforePlan) {
+    Rules.SeveralOutputs = !BeforePlan;
+    Rules.UseHeadroom = !BeforePlan;
+  }
+
+  void run() {
+    for (unsigned Unit = 0; Unit < Model.getNumUnits(); ++Unit)
+      while (absorbOne(Unit))
+        ;
+  }
+
+private:
+  bool mayMeet(Operation *Producer, Operation *Consumer) const {
+    std::optional<ArrayRef<int64_t>> Shape = getPointwiseShape(Producer);
+    if (!Shape || Shape != getPointwiseShape(Consumer))
+      return false;
+    // Before planning, whether a value lives from the forward to the backward
+    // is still to be decided, and so is what a user asked to be kept.
+    return !BeforePlan || (Producer->getAttr(PhaseAttrName) ==
+                               Consumer->getAttr(PhaseAttrName) &&
+                           !Producer->hasAttr(KeepAttrName));
+  }
+
+  /// Merges one producer of the unit into it, the latest one that may be.
+  bool absorbOne(unsigned Unit) {
+    if (Model.getUnit(Unit).Ops.empty())
+      return false;
+    SmallVector<unsigned> Producers;
+    for (Value Input : Model.getInputs(Model.getUnit(Unit))) {
+      Operation *Def = Input.getDefiningOp();
+      std::optional<unsigned> Producer =
+          Def ? Model.getUnitOf(Def) : std::nullopt;
+      if (Producer && mayMeet(Def, Model.getUnit(Unit).Ops.back()))
+        Producers.push_back(*Producer);
+    }
+    llvm::sort(Producers, std::greater<>());
+    for (unsigned Producer : Producers)
+      if (Model.tryMerge(Producer, Unit, Rules))
+        return true;
+    return false;
+  }
+
+  FuseModel &Model;
+  bool BeforePlan;
+  FuseModel::MergeRules Rules;
+};
+
+/// Writes one unit of the model as a `remat.kernel`.
+class KernelBuilder {
+public:
+  KernelBuilder(const FuseModel &Model, const FuseUnit &Unit)
+      : Unit(Unit), Inputs(Model.getInputs(Unit)),
+        Outputs(Model.getOutputs(Unit)) {}
+
+  /// The kernel takes the place of the unit's last operation; the operations
+  /// are erased.
+  void build() {
+    Operation *Last = Unit.Ops.back();
+    OpBuilder Builder(Last);
+    auto Kernel = KernelOp::create(Builder, getLocation(),
+                                   ValueRange(Outputs).getTypes(), Inputs);
+    Block &Body = Kernel.getBody().emplaceBlock();
+    for (Value Input : Inputs)
+      Mapping.map(Input, Body.addArgument(Input.getType(), Input.getLoc()));
+    OpBuilder Inner = OpBuilder::atBlockEnd(&Body);
+    for (Operation *Op : Unit.Ops)
+      addOp(Inner, Op);
+    SmallVector<Value> Yields;
+    for (Value Output : Outputs)
+      Yields.push_back(Mapping.lookup(Output));
+    YieldOp::create(Inner, Last->getLoc(), Yields);
+    setAttributes(Kernel);
+    for (auto [Old, New] : llvm::zip(Outputs, Kernel.getResults()))
+      Old.replaceAllUsesWith(New);
+    for (Operation *Op : llvm::reverse(Unit.Ops))
+      Op->erase();
+  }
+
+private:
+  void addOp(OpBuilder &Inner, Operation *Op) {
+    for (Value Operand : Op->getOperands())
+      if (!Mapping.contains(Operand)) // a splat constant: made anew
+        Inner.clone(*Operand.getDefiningOp(), Mapping)
+            ->removeAttr(PhaseAttrName);
+    if (auto Nested = dyn_cast<KernelOp>(Op)) {
+      addNested(Inner, Nested);
+      return;
+    }
+    Operation *Clone = Inner.clone(*Op, Mapping);
+    Clone->removeAttr(PhaseAttrName);
+    Clone->removeAttr(KeepAttrName);
+  }
+
+  /// A kernel of an earlier run is taken apart; its last operation then speaks
+  /// for it where others name it as their origin.
+  void addNested(OpBuilder &Inner, KernelOp Nested) {
+    Block &Body = Nested.getBody().front();
+    for (auto [Argument, Operand] :
+         llvm::zip(Body.getArguments(), Nested.getInputs()))
+      Mapping.map(Argument, Mapping.lookup(Operand));
+    Operation *Clone = nullptr;
+    for (Operation &Op : Body.without_terminator())
+      Clone = Inner.clone(Op, Mapping);
+    for (StringRef Name : {IdAttrName, OriginAttrName})
+      if (Attribute Attr = Nested->getAttr(Name); Attr && Clone)
+        Clone->setAttr(Name, Attr);
+    for (auto [Result, Yielded] :
+         llvm::zip(Nested.getResults(), Body.getTerminator()->getOperands()))
+      Mapping.map(Result, Mapping.lookup(Yielded));
+  }
+
+  /// The last operation's location comes first: it is the one to show.
+  Location getLocation() const {
+    SmallVector<Location> Locations;
+    for (Operation *Op : llvm::reverse(Unit.Ops))
+      Locations.push_back(Op->getLoc());
+    return FusedLoc::get(Unit.Ops.back()->getContext(), Locations);
+  }
+
+  void setAttributes(KernelOp Kernel) const {
+    Operation *Last = Unit.Ops.back();
+    for (StringRef Name : {PhaseAttrName, KeepAttrName})
+      if (Attribute Attr = Last->getAttr(Name))
+        Kernel->setAttr(Name, Attr);
+    // A group recomputes when all of it does. What others recompute keeps its
+    // id inside the group, so that an id stands once.
+    if (llvm::all_of(Unit.Ops,
+                     [](Operation *Op) { return Op->hasAttr(OriginAttrName); }))
+      Kernel->setAttr(OriginAttrName, Last->getAttr(OriginAttrName));
+  }
+
+  const FuseUnit &Unit;
+  SmallVector<Value> Inputs, Outputs;
+  IRMapping Mapping;
+};
+
+struct FusePass : ::remat::impl::FuseBase<FusePass> {
+  using FuseBase::FuseBase;
+
+  void runOnOperation() override {
+    func::FuncOp Func = getOperation();
+    if (Func.isExternal() || !Func.getBody().hasOneBlock())
+      return;
+    if (Mode != "before-plan" && Mode != "after-plan") {
+      Func.emitError("no such mode of remat-fuse: '")
+          << Mode.getValue() << "'; 'before-plan' and 'after-plan' are known";
+      return signalPassFailure();
+    }
+    FuseModel Model(Func);
+    Grouping(Model, Mode == "before-plan").run();
+    // Producers come first, so that a unit reads kernels already built.
+    for (unsigned I = 0; I < Model.getNumUnits(); ++I)
+      if (isKernel(Model.getUnit(I)))
+        KernelBuilder(Model, Model.getUnit(I)).build();
+    eraseDeadConstants(Func);
+  }
+
+private:
+  /// Several operations, or one that reads a constant which it can make.
+  static bool isKernel(const FuseUnit &Unit) {
+    if (Unit.Ops.empty())
+      return false;
+    Operation *Op = Unit.Ops.front();
+    return Unit.isGroup() || (getPointwiseShape(Op) &&
+                              llvm::any_of(Op->getOperands(), [](Value V) {
+                                return isSplatConstant(V.getDefiningOp());
+                              }));
+  }
+
+  static void eraseDeadConstants(func::FuncOp Func) {
+    for (Operation &Op :
+         llvm::make_early_inc_range(Func.getBody().front().getOperations()))
+      if (isa<ConstantOp>(Op) && Op.use_empty())
+        Op.erase();
+  }
+};
+
+} // namespace

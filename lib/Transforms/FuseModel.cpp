@@ -1,0 +1,299 @@
+//===- FuseModel.cpp - groups of operations and what they cost ------------===//
+
+#include "FuseModel.h"
+#include "remat/Analysis/Liveness.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace remat;
+
+/// A kernel keeps its values in registers: so many tensors and operations
+/// leave room for eight blocks of 128 threads on a multiprocessor.
+static constexpr size_t MaxTensors = 14;
+static constexpr size_t MaxOps = 64;
+/// How far apart two units may lie in the block. Chains are close together;
+/// the limit keeps a merge's price constant.
+static constexpr unsigned MaxDistance = 256;
+
+bool remat::isSplatConstant(Operation *Op) {
+  return isa_and_present<ConstantOp>(Op) && !isResidentConstant(Op);
+}
+
+static bool isPointwise(Operation *Op) {
+  return isa<ScalarOpInterface, DropoutOp, RandomOp, BroadcastOp>(Op);
+}
+
+std::optional<ArrayRef<int64_t>> remat::getPointwiseShape(Operation *Op) {
+  if (Op->getNumResults() == 0)
+    return std::nullopt;
+  auto Shape = cast<RankedTensorType>(Op->getResult(0).getType()).getShape();
+  if (auto Kernel = dyn_cast<KernelOp>(Op)) {
+    for (Operation &Inner : Kernel.getBody().front().without_terminator())
+      if (!isSplatConstant(&Inner) &&
+          (!isPointwise(&Inner) ||
+           cast<RankedTensorType>(Inner.getResult(0).getType()).getShape() !=
+               Shape))
+        return std::nullopt;
+    return Shape;
+  }
+  if (!isPointwise(Op))
+    return std::nullopt;
+  return Shape;
+}
+
+FuseModel::FuseModel(func::FuncOp Func) {
+  Block &Body = Func.getBody().front();
+  for (Operation &Op : Body.without_terminator()) {
+    if (isView(&Op)) {
+      ViewPosition[&Op] = Units.size();
+      continue;
+    }
+    UnitOf[&Op] = Units.size();
+    Units.emplace_back().Ops.push_back(&Op);
+  }
+  for (BlockArgument Argument : Body.getArguments())
+    if (std::optional<unsigned> Donated = getDonatedResult(Argument)) {
+      Value Returned =
+          getStorage(Body.getTerminator()->getOperand(*Donated)).Root;
+      Pinned.insert(Returned);
+      Overwriters[Argument] = Returned.getDefiningOp();
+    }
+
+  Live.assign(Units.size(), 0);
+  Roots Values;
+  UnitSet All;
+  for (auto [Number, Unit] : llvm::enumerate(Units)) {
+    All.insert(Number);
+    for (Value Result : Unit.Ops.front()->getResults())
+      Values.insert(Result);
+  }
+  addContributions(Values, All, 0, 1, Live);
+  InitialPeak = getPeak();
+}
+
+int64_t FuseModel::getPeak() const {
+  int64_t Peak = 0;
+  for (auto [Unit, Bytes] : llvm::zip(Units, Live))
+    if (!Unit.Ops.empty())
+      Peak = std::max(Peak, Bytes);
+  return Peak;
+}
+
+SmallVector<Value> FuseModel::getInputs(const FuseUnit &Unit) const {
+  llvm::SmallSetVector<Value, 8> Inputs;
+  for (Operation *Op : Unit.Ops) {
+    bool MakesConstants = getPointwiseShape(Op).has_value();
+    for (Value Operand : Op->getOperands()) {
+      Operation *Def = Operand.getDefiningOp();
+      if (Def && llvm::is_contained(Unit.Ops, Def))
+        continue;
+      if (MakesConstants && isSplatConstant(Def))
+        continue;
+      Inputs.insert(Operand);
+    }
+  }
+  return Inputs.takeVector();
+}
+
+SmallVector<Value> FuseModel::getOutputs(const FuseUnit &Unit) const {
+  SmallVector<Value> Outputs;
+  for (Operation *Op : Unit.Ops)
+    for (Value Result : Op->getResults())
+      if (llvm::any_of(Result.getUsers(), [&](Operation *User) {
+            return !llvm::is_contained(Unit.Ops, User);
+          }))
+        Outputs.push_back(Result);
+  return Outputs;
+}
+
+int64_t FuseModel::getLastRead(Value Value, bool IsConstant) const {
+  int64_t Last = -1;
+  for (Operation *User : Value.getUsers()) {
+    if (isView(User))
+      Last = std::max(Last, getLastRead(User->getResult(0), IsConstant));
+    else if (auto It = UnitOf.find(User); It == UnitOf.end())
+      Last = Units.size();
+    else if (!IsConstant || !getPointwiseShape(User))
+      Last = std::max<int64_t>(Last, It->second);
+  }
+  return Last;
+}
+
+std::optional<FuseModel::Interval> FuseModel::getInterval(Value Root) const {
+  // Arguments are there all the time, whatever reads them.
+  Operation *Def = Root.getDefiningOp();
+  if (!Def || Pinned.contains(Root) || isResidentConstant(Def))
+    return std::nullopt;
+  int64_t Begin = UnitOf.at(Def);
+  bool IsConstant = isSplatConstant(Def);
+  int64_t End = getLastRead(Root, IsConstant);
+  // What stays inside a group has no memory, nor has a constant that only
+  // groups make.
+  if ((End == Begin && Units[Begin].isGroup()) || (IsConstant && End < 0))
+    return std::nullopt;
+  int64_t Bytes =
+      alignBytes(getByteSize(Root.getType()).value_or(0)).value_or(0);
+  return Interval{Begin, std::max(Begin, End), Bytes};
+}
+
+/// Whether `Output` of the unit may be written over `Root`, which dies there.
+bool FuseModel::mayReuse(const FuseUnit &Unit, Value Output, Value Root) const {
+  auto Result = cast<OpResult>(Output);
+  if (!Unit.isGroup()) {
+    auto InPlace = dyn_cast<InPlaceOpInterface>(Result.getOwner());
+    return InPlace &&
+           llvm::any_of(InPlace.getReusableOperands(Result.getResultNumber()),
+                        [&](unsigned I) {
+                          Value Operand = Result.getOwner()->getOperand(I);
+                          return getStorage(Operand).Root == Root;
+                        }) &&
+           mayOverwrite(Result, Root);
+  }
+  auto Type = cast<RankedTensorType>(Output.getType());
+  for (Value Input : getInputs(Unit)) {
+    if (getStorage(Input).Root != Root)
+      continue;
+    auto InputType = cast<RankedTensorType>(Input.getType());
+    if (InputType.getShape() != Type.getShape() ||
+        getByteSize(InputType) != getByteSize(Type) ||
+        getByteSize(Root.getType()) != getByteSize(Type))
+      return false;
+  }
+  return true;
+}
+
+int64_t FuseModel::getInPlaceBytes(unsigned Number) const {
+  const FuseUnit &Unit = Units[Number];
+  if (Unit.Ops.empty())
+    return 0;
+  int64_t Bytes = 0;
+  Roots Taken;
+  SmallVector<Value> Inputs = getInputs(Unit);
+  for (Value Output : getOutputs(Unit)) {
+    if (Pinned.contains(Output))
+      continue;
+    for (Value Input : Inputs) {
+      Value Root = getStorage(Input).Root;
+      std::optional<Interval> Lifetime = getInterval(Root);
+      if (!Lifetime || Lifetime->End != Number || Lifetime->Begin == Number ||
+          !mayReuse(Unit, Output, Root) || !Taken.insert(Root))
+        continue;
+      Bytes += Lifetime->Bytes;
+      break;
+    }
+  }
+  return Bytes;
+}
+
+void FuseModel::addContributions(const Roots &Values, const UnitSet &InPlace,
+                                 int64_t First, int64_t Sign,
+                                 MutableArrayRef<int64_t> Sum) const {
+  int64_t Last = First + static_cast<int64_t>(Sum.size()) - 1;
+  for (Value Root : Values) {
+    std::optional<Interval> Lifetime = getInterval(Root);
+    if (!Lifetime)
+      continue;
+    int64_t End = std::min(Lifetime->End, Last);
+    for (int64_t I = std::max(Lifetime->Begin, First); I <= End; ++I)
+      Sum[I - First] += Sign * Lifetime->Bytes;
+  }
+  for (unsigned Number : InPlace)
+    if (First <= Number && Number <= Last)
+      Sum[Number - First] -= Sign * getInPlaceBytes(Number);
+}
+
+/// Moving the producer's operations to the consumer's place must leave every
+/// other reader behind them, and no overwriting of a donated argument that they
+/// read before them.
+bool FuseModel::isLegal(unsigned Producer, unsigned Consumer,
+                        const MergeRules &Rules) const {
+  bool HasEdge = false;
+  for (Value Output : getOutputs(Units[Producer]))
+    for (Operation *User : Output.getUsers()) {
+      auto It = UnitOf.find(User);
+      unsigned Position = It != UnitOf.end() ? It->second
+                          : isView(User)     ? ViewPosition.at(User)
+                                             : Units.size() + 1;
+      if (It != UnitOf.end() && Position == Producer)
+        continue;
+      if (It != UnitOf.end() && Position == Consumer)
+        HasEdge = true;
+      else if (!Rules.SeveralOutputs || Position <= Consumer)
+        return false;
+    }
+  for (Value Input : getInputs(Units[Producer]))
+    if (Operation *Writer = Overwriters.lookup(getStorage(Input).Root))
+      if (unsigned Position = UnitOf.at(Writer);
+          Producer < Position && Position < Consumer)
+        return false;
+  return HasEdge;
+}
+
+bool FuseModel::isSmall(const FuseUnit &First, const FuseUnit &Second) const {
+  FuseUnit Both = First;
+  Both.Ops.append(Second.Ops.begin(), Second.Ops.end());
+  size_t NumOps = 0;
+  for (Operation *Op : Both.Ops) {
+    auto Kernel = dyn_cast<KernelOp>(Op);
+    NumOps += Kernel ? Kernel.getBody().front().getOperations().size() : 1;
+  }
+  return NumOps <= MaxOps &&
+         getInputs(Both).size() + getOutputs(Both).size() <= MaxTensors;
+}
+
+void FuseModel::moveOps(unsigned From, unsigned To, ArrayRef<Operation *> Ops) {
+  for (Operation *Op : Ops) {
+    llvm::erase(Units[From].Ops, Op);
+    Units[To].Ops.push_back(Op);
+    UnitOf[Op] = To;
+  }
+  llvm::sort(Units[To].Ops,
+             [](Operation *L, Operation *R) { return L->isBeforeInBlock(R); });
+}
+
+bool FuseModel::tryMerge(unsigned Producer, unsigned Consumer,
+                         const MergeRules &Rules) {
+  const FuseUnit &From = Units[Producer], &To = Units[Consumer];
+  if (Consumer - Producer > MaxDistance ||
+      !isLegal(Producer, Consumer, Rules) || !isSmall(From, To))
+    return false;
+
+  // Everything whose bytes alive may change, and the units that may gain or
+  // lose the right to write over an input.
+  Roots Values;
+  UnitSet InPlace;
+  InPlace.insert(Producer);
+  InPlace.insert(Consumer);
+  for (const FuseUnit *Unit : {&From, &To}) {
+    for (Value Input : getInputs(*Unit)) {
+      Value Root = getStorage(Input).Root;
+      Values.insert(Root);
+      if (auto Lifetime = getInterval(Root);
+          Lifetime && Lifetime->End < static_cast<int64_t>(Units.size()))
+        InPlace.insert(Lifetime->End);
+    }
+    for (Value Output : getOutputs(*Unit))
+      Values.insert(Output);
+  }
+  SmallVector<int64_t> New(Live.begin() + Producer,
+                           Live.begin() + Consumer + 1);
+  addContributions(Values, InPlace, Producer, -1, New);
+  SmallVector<Operation *> Moved(From.Ops.begin(), From.Ops.end());
+  moveOps(Producer, Consumer, Moved);
+  addContributions(Values, InPlace, Producer, 1, New);
+
+  // Level or lower everywhere; at the group itself what the two units needed,
+  // or whatever stays below the peak of the whole function.
+  int64_t Limit = std::max(Live[Producer], Live[Consumer]);
+  if (Rules.UseHeadroom)
+    Limit = std::max(Limit, InitialPeak);
+  bool Fits = New.back() <= Limit;
+  for (unsigned I = Producer + 1; I < Consumer; ++I)
+    Fits &= Units[I].Ops.empty() || New[I - Producer] <= Live[I];
+  if (!Fits) {
+    moveOps(Consumer, Producer, Moved);
+    return false;
+  }
+  llvm::copy(New, Live.begin() + Producer);
+  return true;
+}

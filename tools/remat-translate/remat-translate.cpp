@@ -1,0 +1,112 @@
+//===- remat-translate.cpp - from planned graphs to programs --------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "remat/IR/RematDialect.h"
+#include "remat/Target/Program.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace remat;
+namespace cl = llvm::cl;
+
+namespace {
+
+enum class Action { ToProgram, ProgramToText };
+
+cl::OptionCategory Category("remat-translate");
+cl::opt<std::string> Input(cl::Positional, cl::desc("<file>"), cl::init("-"),
+                           cl::cat(Category));
+cl::opt<std::string> Output("o", cl::desc("output file, '-': standard output"),
+                            cl::value_desc("file"), cl::init("-"),
+                            cl::cat(Category));
+cl::opt<Action> Translation(
+    cl::desc("translation:"), cl::Required,
+    cl::values(clEnumValN(Action::ToProgram, "remat-to-program",
+                          "a graph with assigned memory to a program"),
+               clEnumValN(Action::ProgramToText, "program-to-text",
+                          "a program, verified first, to text")),
+    cl::cat(Category));
+cl::opt<std::string> Device("device", cl::desc("host or cuda"),
+                            cl::init("host"), cl::cat(Category));
+cl::opt<std::string> Arch("arch", cl::desc("GPU architecture, for cuda"),
+                          cl::init("sm_90"), cl::cat(Category));
+cl::opt<bool> CompileKernels("compile-kernels",
+                             cl::desc("compile CUDA kernels, for cuda"),
+                             cl::init(true), cl::cat(Category));
+
+/// The graph of an untrusted file; null after a diagnostic.
+func::FuncOp getGraph(ModuleOp Module) {
+  auto Func = Module.lookupSymbol<func::FuncOp>("main");
+  if (!Func || Func.isExternal())
+    Module.emitError("has no function named @main");
+  return Func;
+}
+
+LogicalResult toProgram(llvm::SourceMgr &Sources, llvm::raw_ostream &OS) {
+  DialectRegistry Registry;
+  Registry.insert<func::FuncDialect, RematDialect>();
+  MLIRContext Context(Registry, MLIRContext::Threading::DISABLED);
+  SourceMgrDiagnosticHandler Handler(Sources, &Context);
+  OwningOpRef<ModuleOp> Module = parseSourceFile<ModuleOp>(Sources, &Context);
+  if (!Module)
+    return failure();
+  func::FuncOp Func = getGraph(*Module);
+  if (!Func || Func.isExternal())
+    return failure();
+  EmitOptions Options;
+  Options.Device = Device;
+  Options.Arch = Arch;
+  Options.CompileKernels = CompileKernels;
+  std::vector<uint8_t> Program;
+  if (failed(emitProgram(Func, Options, Program)))
+    return failure();
+  OS.write(reinterpret_cast<const char *>(Program.data()), Program.size());
+  return success();
+}
+
+LogicalResult programToText(llvm::StringRef Bytes, llvm::raw_ostream &OS) {
+  // The format's numbers must be aligned as they will be read.
+  std::vector<uint64_t> Aligned((Bytes.size() + 7) / 8);
+  std::copy(Bytes.begin(), Bytes.end(),
+            reinterpret_cast<char *>(Aligned.data()));
+  std::string Error;
+  if (printProgram(
+          {reinterpret_cast<const uint8_t *>(Aligned.data()), Bytes.size()}, OS,
+          Error))
+    return success();
+  llvm::errs() << Input << ": error: " << Error << '\n';
+  return failure();
+}
+
+} // namespace
+
+int main(int Argc, char **Argv) {
+  llvm::InitLLVM Init(Argc, Argv);
+  cl::HideUnrelatedOptions(Category);
+  cl::ParseCommandLineOptions(Argc, Argv, "remat translator\n");
+  std::string Error;
+  std::unique_ptr<llvm::MemoryBuffer> Buffer = openInputFile(Input, &Error);
+  std::unique_ptr<llvm::ToolOutputFile> File = openOutputFile(Output, &Error);
+  if (!Buffer || !File) {
+    llvm::errs() << "remat-translate: error: " << Error << '\n';
+    return 1;
+  }
+  LogicalResult Result = failure();
+  if (Translation == Action::ProgramToText) {
+    Result = programToText(Buffer->getBuffer(), File->os());
+  } else {
+    llvm::SourceMgr Sources;
+    Sources.AddNewSourceBuffer(std::move(Buffer), llvm::SMLoc());
+    Result = toProgram(Sources, File->os());
+  }
+  if (failed(Result))
+    return 1;
+  File->keep();
+  return 0;
+}
