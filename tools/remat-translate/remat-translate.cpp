@@ -1,14 +1,11 @@
 //===- remat-translate.cpp - from planned graphs to programs --------------===//
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
-#include "remat/IR/RematDialect.h"
+#include "remat/IR/GraphFile.h"
 #include "remat/Target/Program.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
@@ -40,25 +37,15 @@ cl::opt<bool> CompileKernels("compile-kernels",
                              cl::desc("compile CUDA kernels, for cuda"),
                              cl::init(true), cl::cat(Category));
 
-/// The graph of an untrusted file; null after a diagnostic.
-func::FuncOp getGraph(ModuleOp Module) {
-  auto Func = Module.lookupSymbol<func::FuncOp>("main");
-  if (!Func || Func.isExternal())
-    Module.emitError("has no function named @main");
-  return Func;
-}
-
-LogicalResult toProgram(llvm::SourceMgr &Sources, llvm::raw_ostream &OS) {
-  DialectRegistry Registry;
-  Registry.insert<func::FuncDialect, RematDialect>();
-  MLIRContext Context(Registry, MLIRContext::Threading::DISABLED);
-  SourceMgrDiagnosticHandler Handler(Sources, &Context);
-  OwningOpRef<ModuleOp> Module = parseSourceFile<ModuleOp>(Sources, &Context);
+LogicalResult toProgram(llvm::raw_ostream &OS) {
+  MLIRContext Context(MLIRContext::Threading::DISABLED);
+  GraphDiagnostics Diagnostics(Context);
+  GraphFileOptions FileOptions;
+  FileOptions.Diagnostics = &Diagnostics;
+  OwningOpRef<ModuleOp> Module = loadGraph(Input, Context, FileOptions);
   if (!Module)
     return failure();
   func::FuncOp Func = getGraph(*Module);
-  if (!Func || Func.isExternal())
-    return failure();
   EmitOptions Options;
   Options.Device = Device;
   Options.Arch = Arch;
@@ -70,16 +57,20 @@ LogicalResult toProgram(llvm::SourceMgr &Sources, llvm::raw_ostream &OS) {
   return success();
 }
 
-LogicalResult programToText(llvm::StringRef Bytes, llvm::raw_ostream &OS) {
-  // The format's numbers must be aligned as they will be read.
-  std::vector<uint64_t> Aligned((Bytes.size() + 7) / 8);
-  std::copy(Bytes.begin(), Bytes.end(),
-            reinterpret_cast<char *>(Aligned.data()));
+LogicalResult programToText(llvm::raw_ostream &OS) {
   std::string Error;
-  if (printProgram(
-          {reinterpret_cast<const uint8_t *>(Aligned.data()), Bytes.size()}, OS,
-          Error))
-    return success();
+  std::unique_ptr<llvm::MemoryBuffer> Buffer = openInputFile(Input, &Error);
+  if (Buffer) {
+    // The format's numbers must be aligned as they will be read.
+    llvm::StringRef Bytes = Buffer->getBuffer();
+    std::vector<uint64_t> Aligned((Bytes.size() + 7) / 8);
+    std::copy(Bytes.begin(), Bytes.end(),
+              reinterpret_cast<char *>(Aligned.data()));
+    if (printProgram(
+            {reinterpret_cast<const uint8_t *>(Aligned.data()), Bytes.size()},
+            OS, Error))
+      return success();
+  }
   llvm::errs() << Input << ": error: " << Error << '\n';
   return failure();
 }
@@ -91,20 +82,14 @@ int main(int Argc, char **Argv) {
   cl::HideUnrelatedOptions(Category);
   cl::ParseCommandLineOptions(Argc, Argv, "remat translator\n");
   std::string Error;
-  std::unique_ptr<llvm::MemoryBuffer> Buffer = openInputFile(Input, &Error);
   std::unique_ptr<llvm::ToolOutputFile> File = openOutputFile(Output, &Error);
-  if (!Buffer || !File) {
+  if (!File) {
     llvm::errs() << "remat-translate: error: " << Error << '\n';
     return 1;
   }
-  LogicalResult Result = failure();
-  if (Translation == Action::ProgramToText) {
-    Result = programToText(Buffer->getBuffer(), File->os());
-  } else {
-    llvm::SourceMgr Sources;
-    Sources.AddNewSourceBuffer(std::move(Buffer), llvm::SMLoc());
-    Result = toProgram(Sources, File->os());
-  }
+  LogicalResult Result = Translation == Action::ProgramToText
+                             ? programToText(File->os())
+                             : toProgram(File->os());
   if (failed(Result))
     return 1;
   File->keep();
