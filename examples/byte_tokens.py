@@ -29,7 +29,9 @@ def read_bible(path: Path) -> bytes:
     text = []
     for begin, end in zip(offsets, offsets[1:]):
         stream = b"\x1f\x9d\x90" + data[begin:end]
-        text.append(subprocess.run(["gzip", "-dc"], input=stream, capture_output=True, check=True).stdout)
+        text.append(
+            subprocess.run(["gzip", "-dc"], input=stream, capture_output=True, check=True).stdout
+        )
     return b"".join(text)
 
 

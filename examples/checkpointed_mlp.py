@@ -22,7 +22,9 @@ def build(batch=64, width=128, checkpoint=True) -> remat.Graph:
             value = layers.linear(value, width, bias=False, name="0")
             return layers.linear(value, 1, bias=False, name="1")
 
-    graph.comment("linear2" + (": inner values are recomputed in the backward" if checkpoint else ""))
+    graph.comment(
+        "linear2" + (": inner values are recomputed in the backward" if checkpoint else "")
+    )
     output = graph.checkpoint(linear2, hidden) if checkpoint else linear2(hidden)
     common.finish(output, "sum")
     return graph

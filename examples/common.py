@@ -15,7 +15,9 @@ def parser(doc: str) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("-o", "--output", default="-", metavar="FILE", help="default: standard output")
+    made.add_argument(
+        "-o", "--output", default="-", metavar="FILE", help="default: standard output"
+    )
     made.add_argument(
         "--locations", action="store_true", help="name each operation's layer as its location"
     )

@@ -1,11 +1,11 @@
 """Builds a graph file: one `func.func @main` in the assembly of the `remat` dialect.
 
-    graph = Graph("a linear model")
-    x = graph.input("x", (8, 16))
-    w = graph.parameter("w", (16, 4), init.normal(0.02))
-    targets = graph.input("targets", (8,), "i64", bound=4)
-    graph.loss(ops.cross_entropy(x @ w, targets))
-    print(graph)
+graph = Graph("a linear model")
+x = graph.input("x", (8, 16))
+w = graph.parameter("w", (16, 4), init.normal(0.02))
+targets = graph.input("targets", (8,), "i64", bound=4)
+graph.loss(ops.cross_entropy(x @ w, targets))
+print(graph)
 """
 
 from __future__ import annotations
@@ -184,9 +184,7 @@ class Graph:
             attributes["remat.bound"] = bound
         return self._argument("input", name, type, attributes)
 
-    def parameter(
-        self, name: str, shape: Sequence[int], init: Init, dtype: str = "f32"
-    ) -> Value:
+    def parameter(self, name: str, shape: Sequence[int], init: Init, dtype: str = "f32") -> Value:
         """A trained tensor. Its name is prefixed with the scopes around it."""
         type = TensorType(tuple(shape), dtype)
         if not type.is_float:
@@ -257,8 +255,14 @@ class Graph:
                 raise ValueError(f"{mnemonic}: operand {operand!r} belongs to another graph")
         values = tuple(Value(self, type) for type in results)
         operation = Operation(
-            mnemonic, head, tuple(operands), values, signature, dict(attributes or {}),
-            self._comment, "/".join(self._scopes + [mnemonic]),
+            mnemonic,
+            head,
+            tuple(operands),
+            values,
+            signature,
+            dict(attributes or {}),
+            self._comment,
+            "/".join(self._scopes + [mnemonic]),
         )
         self._comment = ""
         self.operations.append(operation)

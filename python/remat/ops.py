@@ -406,7 +406,10 @@ def layer_norm(
             raise ValueError(f"layer_norm: operand {x.shape}, scale or bias {value.shape}")
     statistics = TensorType(x.shape[:-1], "f32")
     return x.graph.add(
-        "layer_norm", "{0}, {1}, {2}", (x, scale, bias), (x.type, statistics, statistics),
+        "layer_norm",
+        "{0}, {1}, {2}",
+        (x, scale, bias),
+        (x.type, statistics, statistics),
         {"epsilon": float(epsilon)},
     )
 
@@ -471,7 +474,9 @@ def embedding(ids: Value, table: Value) -> Value:
     """Rows of a table: ids [rows...] into [V, C] give [rows..., C]."""
     _float(table, "embedding")
     if not ids.type.is_integer or table.type.rank != 2:
-        raise ValueError(f"embedding needs integer ids and a [V, C] table: {ids.type}, {table.type}")
+        raise ValueError(
+            f"embedding needs integer ids and a [V, C] table: {ids.type}, {table.type}"
+        )
     result = table.type.with_shape(ids.shape + table.shape[1:])
     return table.graph.add("embedding", "{0}, {1}", (ids, table), (result,))[0]
 

@@ -163,9 +163,7 @@ def print_graph(graph, locations: bool) -> str:
         _wrapped(f"%{argument.value.ssa}: {argument.value.type}", argument.attributes)
         for argument in graph.arguments
     ]
-    results = [
-        f"{result.value.type} {dictionary(result.attributes)}" for result in graph.results
-    ]
+    results = [f"{result.value.type} {dictionary(result.attributes)}" for result in graph.results]
     lines = _comment(graph.description, "")
     if lines:
         lines.append("")

@@ -36,7 +36,9 @@ class TensorType:
                 raise ValueError(f"size {size!r} of shape {shape} is not a positive integer")
         object.__setattr__(self, "shape", shape)
         if self.bytes >= 2**63:
-            raise ValueError(f"shape {shape} of {self.dtype} needs {self.bytes} bytes, over 2^63 - 1")
+            raise ValueError(
+                f"shape {shape} of {self.dtype} needs {self.bytes} bytes, over 2^63 - 1"
+            )
 
     @property
     def rank(self) -> int:
@@ -73,9 +75,7 @@ def broadcast_shapes(lhs: Sequence[int], rhs: Sequence[int]) -> Shape:
     """NumPy's broadcast of two shapes."""
     rank = max(len(lhs), len(rhs))
     result = []
-    for a, b in zip(
-        (1,) * (rank - len(lhs)) + tuple(lhs), (1,) * (rank - len(rhs)) + tuple(rhs)
-    ):
+    for a, b in zip((1,) * (rank - len(lhs)) + tuple(lhs), (1,) * (rank - len(rhs)) + tuple(rhs)):
         if a != b and a != 1 and b != 1:
             raise ValueError(f"shapes {tuple(lhs)} and {tuple(rhs)} do not broadcast")
         result.append(b if a == 1 else a)

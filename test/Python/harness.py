@@ -68,7 +68,11 @@ def run(
                 contiguous = {key: tensor.contiguous() for key, tensor in tensors.items()}
                 save_file(contiguous, path / name)
                 arguments += [f"--{name}", path / name]
-        flags = {"parameters": "--save", "gradients": "--save-gradients", "outputs": "--save-outputs"}
+        flags = {
+            "parameters": "--save",
+            "gradients": "--save-gradients",
+            "outputs": "--save-outputs",
+        }
         for name in save:
             arguments += [flags[name], path / f"{name}.out"]
         done = execute([*arguments, *options])

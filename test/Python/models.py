@@ -132,9 +132,7 @@ MODELS = {
         lambda: encoder_layer.build(sequence=6, batch=5, width=32, heads=4, feed_forward=80),
         encoder,
     ),
-    "gpt2": Model(
-        lambda: gpt2.build(layers=3, width=32, heads=4, vocab=61, batch=3, seq=20), gpt
-    ),
+    "gpt2": Model(lambda: gpt2.build(layers=3, width=32, heads=4, vocab=61, batch=3, seq=20), gpt),
 }
 """Examples whose values no PyTorch model gives: dropout draws other numbers there."""
 RANDOM = {

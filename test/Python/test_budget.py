@@ -12,13 +12,32 @@ from models import MODELS, RANDOM
 BUILDS = {**{name: model.build for name, model in MODELS.items()}, **RANDOM}
 STEPS = ("--steps", 5, "--seed", 3, "--learning-rate", 1e-3)
 CLASSES = {
-    "parameters", "gradients", "optimizer_state", "activations", "temporaries", "workspaces",
-    "inputs", "outputs", "constants", "slack", "context",
+    "parameters",
+    "gradients",
+    "optimizer_state",
+    "activations",
+    "temporaries",
+    "workspaces",
+    "inputs",
+    "outputs",
+    "constants",
+    "slack",
+    "context",
 }
 KEYS = {
-    "loss", "ms_per_step", "device", "budget_bytes", "unplanned_peak_bytes",
-    "predicted_peak_bytes", "measured_peak_bytes", "smallest_feasible_bytes",
-    "predicted_overhead", "predicted_ms", "recomputed_ops", "classes", "compile_seconds",
+    "loss",
+    "ms_per_step",
+    "device",
+    "budget_bytes",
+    "unplanned_peak_bytes",
+    "predicted_peak_bytes",
+    "measured_peak_bytes",
+    "smallest_feasible_bytes",
+    "predicted_overhead",
+    "predicted_ms",
+    "recomputed_ops",
+    "classes",
+    "compile_seconds",
     "parameters_digest",
 }
 
@@ -126,15 +145,21 @@ def test_values_do_not_depend_on(name, options):
 
 
 def test_values_depend_on_the_seed():
-    digests = {run(BUILDS["gpt2-dropout"](), "--steps", 2, "--seed", seed).digest for seed in range(3)}
+    digests = {
+        run(BUILDS["gpt2-dropout"](), "--steps", 2, "--seed", seed).digest for seed in range(3)
+    }
     assert len(digests) == 3
 
 
 @pytest.mark.parametrize(
     "options",
     (
-        ("--optimizer", "none"), ("--optimizer", "sgd"), ("--optimizer", "sgd", "--momentum", 0.9),
-        ("--clip-norm", 1.0), ("--autocast", "bf16"), ("--accumulate", 3),
+        ("--optimizer", "none"),
+        ("--optimizer", "sgd"),
+        ("--optimizer", "sgd", "--momentum", 0.9),
+        ("--clip-norm", 1.0),
+        ("--autocast", "bf16"),
+        ("--accumulate", 3),
         ("--accumulate", 2, "--autocast", "bf16", "--clip-norm", 0.5),
     ),
     ids=lambda options: " ".join(map(str, options)),
@@ -156,10 +181,16 @@ def test_emitted_program_is_the_same(name, tmp_path):
     (tmp_path / "graph.mlir").write_text(str(BUILDS[name]()))
     smallest = unlimited(name).report["smallest_feasible_bytes"]
     for number in (1, 2):
-        execute([
-            tmp_path / "graph.mlir", "--compile-only", "--budget", smallest,
-            "--emit-program", tmp_path / f"{number}.remat",
-        ])
+        execute(
+            [
+                tmp_path / "graph.mlir",
+                "--compile-only",
+                "--budget",
+                smallest,
+                "--emit-program",
+                tmp_path / f"{number}.remat",
+            ]
+        )
     program = tmp_path / "1.remat"
     assert program.read_bytes() == (tmp_path / "2.remat").read_bytes()
     report = tmp_path / "report.json"

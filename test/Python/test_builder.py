@@ -83,13 +83,27 @@ func.func @main(
 def every_op() -> remat.Graph:
     """A graph that uses every function of `remat.ops` and every kind of literal."""
     graph = remat.Graph('every op; "quotes", back\\slash, ünicode')
-    x = graph.input("x \"quoted\"\n\\ü", (2, 3))
+    x = graph.input('x "quoted"\n\\ü', (2, 3))
     y = graph.input("0y", (3,))
     ids = graph.input("ids", (2, 3), "i64", data="tokens", bound=5)
     values = [x, y]
     for unary in (
-        ops.neg, ops.abs, ops.exp, ops.log, ops.sqrt, ops.rsqrt, ops.reciprocal, ops.sin, ops.cos,
-        ops.tanh, ops.erf, ops.sigmoid, ops.silu, ops.relu, ops.gelu, ops.softmax,
+        ops.neg,
+        ops.abs,
+        ops.exp,
+        ops.log,
+        ops.sqrt,
+        ops.rsqrt,
+        ops.reciprocal,
+        ops.sin,
+        ops.cos,
+        ops.tanh,
+        ops.erf,
+        ops.sigmoid,
+        ops.silu,
+        ops.relu,
+        ops.gelu,
+        ops.softmax,
     ):
         values.append(unary(x))
     values.append(ops.gelu(x, "tanh"))
@@ -98,7 +112,9 @@ def every_op() -> remat.Graph:
     for predicate in ops.PREDICATES:
         values.append(ops.select(ops.compare(predicate, x, y), x, -1e-30))
     values += [ops.cast(ops.cast(x, dtype), "f32") for dtype in ("bf16", "f16", "i32", "i64", "i1")]
-    values.append(ops.constant(graph, [[1, -2.5, 1e-7], [float("inf"), float("-inf"), float("nan")]], (2, 3)))
+    values.append(
+        ops.constant(graph, [[1, -2.5, 1e-7], [float("inf"), float("-inf"), float("nan")]], (2, 3))
+    )
     values.append(ops.cast(ops.constant(graph, float("-inf"), (2, 3), "bf16"), "f32"))
     values.append(ops.cast(ops.constant(graph, float("inf"), (2, 3), "f16"), "f32"))
     values.append(ops.cast(ops.constant(graph, [True, False], (2,), "i1"), "f32"))
@@ -143,7 +159,8 @@ def test_every_public_op_is_in_that_test():
     import inspect
 
     public = {
-        name for name, function in inspect.getmembers(ops, inspect.isfunction)
+        name
+        for name, function in inspect.getmembers(ops, inspect.isfunction)
         if function.__module__ == ops.__name__ and not name.startswith("_")
     }
     used = {operation.mnemonic for operation in every_op().operations}
@@ -184,7 +201,10 @@ def test_floats_read_back(number):
 
 ERRORS = {
     "broadcast": (lambda: ops.add(*pair((2, 3), (2,))), r"\(2, 3\) and \(2,\) do not broadcast"),
-    "element types": (lambda: ops.mul(*pair((2,), (2,), "f32", "i32")), "tensor<2xf32> and tensor<2xi32> differ"),
+    "element types": (
+        lambda: ops.mul(*pair((2,), (2,), "f32", "i32")),
+        "tensor<2xf32> and tensor<2xi32> differ",
+    ),
     "integer unary": (lambda: ops.exp(new_value(dtype="i32")), "float tensor, got tensor<2x3xi32>"),
     "integer pow": (lambda: ops.pow(*pair((2,), (2,), "i32")), "float tensor, got tensor<2xi32>"),
     "bool add": (lambda: ops.add(*pair((2,), (2,), "i1")), "needs numbers, got tensor<2xi1>"),
@@ -192,7 +212,10 @@ ERRORS = {
     "bool reduce": (lambda: ops.reduce("sum", new_value(dtype="i1")), "needs numbers"),
     "two numbers": (lambda: ops.add(1, 2), "one side must be a value"),
     "predicate": (lambda: ops.compare("less", new_value(), 0), "'less' is none of eq"),
-    "condition": (lambda: ops.select(new_value(), 1.0, new_value()), "i1 condition, got tensor<2x3xf32>"),
+    "condition": (
+        lambda: ops.select(new_value(), 1.0, new_value()),
+        "i1 condition, got tensor<2x3xf32>",
+    ),
     "gelu kind": (lambda: ops.gelu(new_value(), "fast"), "'fast'"),
     "dtype": (lambda: TensorType((2,), "f64"), "unknown element type 'f64'"),
     "zero size": (lambda: TensorType((2, 0)), r"size 0 of shape \(2, 0\)"),
@@ -200,7 +223,10 @@ ERRORS = {
     "bool size": (lambda: TensorType((True,)), "size True"),
     "float size": (lambda: TensorType((2.0,)), "size 2.0"),
     "overflow": (lambda: TensorType((2**62, 2)), "over 2\\^63 - 1"),
-    "i32 constant": (lambda: ops.constant(remat.Graph(), 2**31, (), "i32"), "2147483648 is not an i32"),
+    "i32 constant": (
+        lambda: ops.constant(remat.Graph(), 2**31, (), "i32"),
+        "2147483648 is not an i32",
+    ),
     "half integer": (lambda: ops.constant(remat.Graph(), 0.5, (), "i64"), "0.5 is not an i64"),
     "nested list": (lambda: ops.constant(remat.Graph(), [[1, 2], [3]], (2, 2)), "has 1 where 2"),
     "nested number": (lambda: ops.constant(remat.Graph(), [1, 2], (2, 2)), "has a number where 2"),
@@ -208,7 +234,10 @@ ERRORS = {
     "integer random": (lambda: ops.random(remat.Graph(), "normal", (2,), "i32"), "got i32"),
     "dropout": (lambda: ops.dropout(new_value(), 1.0), r"1.0 is not in \[0, 1\)"),
     "dropout NaN": (lambda: ops.dropout(new_value(), float("nan")), "nan is not in"),
-    "reshape": (lambda: ops.reshape(new_value(), (4, 2)), r"\(2, 3\) has 6 elements, \(4, 2\) has 8"),
+    "reshape": (
+        lambda: ops.reshape(new_value(), (4, 2)),
+        r"\(2, 3\) has 6 elements, \(4, 2\) has 8",
+    ),
     "reshape -1": (lambda: ops.reshape(new_value(), (4, -1)), "do not match"),
     "transpose": (lambda: ops.transpose(new_value(), (0, 0)), r"does not permute .* \(2, 3\)"),
     "slice": (lambda: ops.slice(new_value(), (0, 2), (2, 2)), r"outside shape \(2, 3\)"),
@@ -218,20 +247,38 @@ ERRORS = {
     "concat none": (lambda: ops.concat([], 0), "at least one"),
     "concat dim": (lambda: ops.concat(pair((2, 3), (2, 3)), 2), "dimension 2 is outside"),
     "broadcast shape": (lambda: ops.broadcast(new_value(), (2, 4)), r"\(2, 3\) and \(2, 4\)"),
-    "broadcast down": (lambda: ops.broadcast(new_value(), (1, 3)), r"\(2, 3\) does not broadcast to \(1, 3\)"),
+    "broadcast down": (
+        lambda: ops.broadcast(new_value(), (1, 3)),
+        r"\(2, 3\) does not broadcast to \(1, 3\)",
+    ),
     "reduction": (lambda: ops.reduce("prod", new_value()), "'prod'"),
     "reduce dims": (lambda: ops.reduce("sum", new_value(), (0, -2)), "one dimension twice"),
-    "matmul inner": (lambda: ops.matmul(*pair((2, 3), (2, 3))), r"sizes 3 and 2 of shapes \(2, 3\) and \(2, 3\)"),
+    "matmul inner": (
+        lambda: ops.matmul(*pair((2, 3), (2, 3))),
+        r"sizes 3 and 2 of shapes \(2, 3\) and \(2, 3\)",
+    ),
     "matmul rank": (lambda: ops.matmul(*pair((2, 3), (3,))), "two dimensions"),
     "matmul batch": (lambda: ops.matmul(*pair((2, 2, 3), (3, 3, 2))), "batch dimensions"),
     "matmul type": (lambda: ops.matmul(*pair((2, 2), (2, 2)), dtype="bf16"), "not bf16"),
-    "matmul bias": (lambda: ops.matmul(*pair((2, 3), (3, 2)), new_value((3,))), r"\(3,\), result of shape \(2, 2\)"),
+    "matmul bias": (
+        lambda: ops.matmul(*pair((2, 3), (3, 2)), new_value((3,))),
+        r"\(3,\), result of shape \(2, 2\)",
+    ),
     "softmax": (lambda: ops.softmax(new_value(())), "needs a dimension"),
-    "layer_norm": (lambda: ops.layer_norm(*pair((2, 3), (2,)), new_value((2,))), r"operand \(2, 3\).* \(2,\)"),
+    "layer_norm": (
+        lambda: ops.layer_norm(*pair((2, 3), (2,)), new_value((2,))),
+        r"operand \(2, 3\).* \(2,\)",
+    ),
     "attention": (lambda: ops.attention(new_value((2, 4, 2, 2, 8))), "attention needs"),
-    "attention keys": (lambda: ops.attention(*pair((2, 4, 2, 8), (2, 4, 3, 8)), new_value((2, 4, 3, 8))), "attention needs"),
+    "attention keys": (
+        lambda: ops.attention(*pair((2, 4, 2, 8), (2, 4, 3, 8)), new_value((2, 4, 3, 8))),
+        "attention needs",
+    ),
     "embedding": (lambda: ops.embedding(*pair((2,), (5, 3))), "integer ids"),
-    "cross_entropy": (lambda: ops.cross_entropy(*pair((2, 3), (3,), "f32", "i64")), "tensor<2x3xf32> and targets tensor<3xi64>"),
+    "cross_entropy": (
+        lambda: ops.cross_entropy(*pair((2, 3), (3,), "f32", "i64")),
+        "tensor<2x3xf32> and targets tensor<3xi64>",
+    ),
     "mse": (lambda: ops.mse(*pair((2, 3), (3, 2))), "tensor<2x3xf32> and tensor<3x2xf32>"),
     "heads": (lambda: layers.mha(new_value((4, 2, 6)), 4), "6 is not a multiple of 4"),
     "init": (lambda: init.normal(float("inf")), "not finite"),
@@ -240,7 +287,10 @@ ERRORS = {
     "data": (lambda: remat.Graph().input("x", (2,), "i64", data="bytes"), "'bytes'"),
     "data type": (lambda: remat.Graph().input("x", (2,), data="tokens"), "need i32 or i64"),
     "bound": (lambda: remat.Graph().input("x", (2,), "i32", bound=0), "0 is not positive"),
-    "parameter type": (lambda: remat.Graph().parameter("w", (2,), init.constant(0), "i32"), "i32 is not a float"),
+    "parameter type": (
+        lambda: remat.Graph().parameter("w", (2,), init.constant(0), "i32"),
+        "i32 is not a float",
+    ),
     "loss type": (lambda: remat.Graph().loss(new_value()), "got tensor<2x3xf32>"),
     "keep": (lambda: remat.Graph().keep(new_value(), "maybe"), "'maybe'"),
     "keep argument": (lambda: (lambda x: x.graph.keep(x, "must"))(new_value()), "is an argument"),
@@ -267,7 +317,9 @@ def test_names_are_unique():
         graph.output(x, "loss")
 
 
-@pytest.mark.parametrize("example", ("mlp", "checkpointed_mlp", "attention", "encoder_layer", "gpt2"))
+@pytest.mark.parametrize(
+    "example", ("mlp", "checkpointed_mlp", "attention", "encoder_layer", "gpt2")
+)
 def test_examples_refuse_bad_sizes(example):
     from conftest import ROOT
     import sys

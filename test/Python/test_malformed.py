@@ -27,10 +27,19 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     (folder / "gpt.mlir").write_text(str(small_gpt()))
     write_tokens(folder / "tokens.bin", [i % 50 for i in range(1000)])
-    done = execute([
-        folder / "gpt.mlir", "--steps", 1, "--save", folder / "weights.safetensors",
-        "--emit-program", folder / "gpt.remat", "--data", folder / "tokens.bin",
-    ])
+    done = execute(
+        [
+            folder / "gpt.mlir",
+            "--steps",
+            1,
+            "--save",
+            folder / "weights.safetensors",
+            "--emit-program",
+            folder / "gpt.remat",
+            "--data",
+            folder / "tokens.bin",
+        ]
+    )
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -50,23 +59,56 @@ def refused(arguments, *words: str) -> None:
 
 
 OPTIONS = [
-    *(("--budget", text) for text in (
-        "", "-1", "1.5", "nan", "NaN%", "inf", "inf%", "1e400%", "-5%", "0%", "%", "GiB", "4 GiB",
-        "0x10", "9223372036854775808", "99999999999GiB", "1e30GiB", "-1GiB", "half",
-    )),
+    *(
+        ("--budget", text)
+        for text in (
+            "",
+            "-1",
+            "1.5",
+            "nan",
+            "NaN%",
+            "inf",
+            "inf%",
+            "1e400%",
+            "-5%",
+            "0%",
+            "%",
+            "GiB",
+            "4 GiB",
+            "0x10",
+            "9223372036854775808",
+            "99999999999GiB",
+            "1e30GiB",
+            "-1GiB",
+            "half",
+        )
+    ),
     *(("--steps", text) for text in ("-1", "1.5", "", "ten", "1e3", "99999999999999999999", "1 ")),
     *(("--seed", text) for text in ("-1", "18446744073709551616", "x", "")),
     *(("--learning-rate", text) for text in ("nan", "inf", "-inf", "-1", "1e999", "", "0.1x")),
     *((name, text) for name in ("--beta1", "--beta2") for text in ("1", "-0.1", "nan", "2")),
     *(("--epsilon", text) for text in ("0", "-1", "nan")),
-    *((name, text) for name in ("--weight-decay", "--momentum", "--clip-norm")
-      for text in ("-1", "nan", "inf", "1e999")),
+    *(
+        (name, text)
+        for name in ("--weight-decay", "--momentum", "--clip-norm")
+        for text in ("-1", "nan", "inf", "1e999")
+    ),
     *(("--accumulate", text) for text in ("0", "-1", "4097", "2.5")),
     *(("--threads", text) for text in ("-1", "4294967296", "two")),
     *(("--effort", text) for text in ("-1", "21")),
-    ("--planner-seed", "-1"), ("--optimizer", "adam"), ("--strategy", "best"), ("--device", "tpu"),
-    ("--autocast", "f8"), ("--attention", "fast"), ("--arch", "sm90"), ("--arch", "sm_"),
-    ("--arch", 'sm_90"'), ("--fuse", "maybe"), ("--no-such-option",), ("--budget",), ("second.mlir",),
+    ("--planner-seed", "-1"),
+    ("--optimizer", "adam"),
+    ("--strategy", "best"),
+    ("--device", "tpu"),
+    ("--autocast", "f8"),
+    ("--attention", "fast"),
+    ("--arch", "sm90"),
+    ("--arch", "sm_"),
+    ("--arch", 'sm_90"'),
+    ("--fuse", "maybe"),
+    ("--no-such-option",),
+    ("--budget",),
+    ("second.mlir",),
     ("--steps", "1", "--steps", "2"),
 ]
 
@@ -93,7 +135,13 @@ REQUESTS = {
     "program nowhere": ["gpt.mlir", "--emit-program", "missing/folder/file"],
     "gradients of AdamW": ["gpt.mlir", "--save-gradients", "out"],
     "gradients of no step": [
-        "gpt.mlir", "--steps", "0", "--optimizer", "none", "--save-gradients", "out",
+        "gpt.mlir",
+        "--steps",
+        "0",
+        "--optimizer",
+        "none",
+        "--save-gradients",
+        "out",
     ],
     "weights are inputs": ["gpt.mlir", "--inputs", "weights.safetensors"],
     "option of a program": ["gpt.remat", "--optimizer", "sgd"],
@@ -105,14 +153,22 @@ REQUESTS = {
 @pytest.mark.parametrize("name", REQUESTS)
 def test_requests(files, name):
     if not (files / "none.remat").exists():
-        execute([
-            files / "gpt.mlir", "--optimizer", "none", "--compile-only",
-            "--emit-program", files / "none.remat",
-        ])
+        execute(
+            [
+                files / "gpt.mlir",
+                "--optimizer",
+                "none",
+                "--compile-only",
+                "--emit-program",
+                files / "none.remat",
+            ]
+        )
     if name == "cuda is absent" and torch.cuda.is_available():
         pytest.skip("there is a GPU here")
-    arguments = [word if word.startswith("-") or word in ("0", "1", "sgd", "none", "cuda")
-                 else files / word for word in REQUESTS[name]]
+    arguments = [
+        word if word.startswith("-") or word in ("0", "1", "sgd", "none", "cuda") else files / word
+        for word in REQUESTS[name]
+    ]
     refused(arguments)
 
 
@@ -234,8 +290,16 @@ GRAPHS = {
     "other dialect": 'func.func @main() { "test.op"() : () -> ()\n return }\n',
     "deep": "module {" * 20000,
     "bytecode": "ML\xefR\x06rest",
-    "no role": "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }\n",
-    "dynamic": "func.func @main(%x: tensor<?xf32> {remat.role = #remat.role<input>, remat.name = \"x\"}) { return }\n",
+    "no role": """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
+""",
+    "dynamic": """
+func.func @main(%x: tensor<?xf32> {remat.role = #remat.role<input>, remat.name = "x"}) {
+  return
+}
+""",
     "half a file": str(small_gpt())[: len(str(small_gpt())) // 2],
     "loss that depends on no parameter": """
 func.func @main(%x: tensor<f32> {remat.role = #remat.role<input>, remat.name = "x"},
@@ -289,10 +353,17 @@ def test_names_are_escaped(tmp_path):
     x = graph.parameter(name, (4,), remat.init.normal(1.0))
     graph.loss(ops.reduce("sum", x * x), name)
     (tmp_path / "graph.mlir").write_text(str(graph))
-    done = execute([
-        tmp_path / "graph.mlir", "--steps", 1, "--save", tmp_path / "weights",
-        "--report", tmp_path / "report.json",
-    ])
+    done = execute(
+        [
+            tmp_path / "graph.mlir",
+            "--steps",
+            1,
+            "--save",
+            tmp_path / "weights",
+            "--report",
+            tmp_path / "report.json",
+        ]
+    )
     assert done.returncode == 0, done.stderr
     from safetensors.torch import load_file
 

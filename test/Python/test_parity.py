@@ -38,8 +38,16 @@ def test_three_adamw_steps(name):
     graph = model.build()
     inputs, weights = random_inputs(graph), initial_weights(graph, seed=4)
     done = run(
-        graph, "--steps", 3, "--learning-rate", 1e-3, "--weight-decay", 0.1,
-        inputs=inputs, weights=weights, save=["parameters"],
+        graph,
+        "--steps",
+        3,
+        "--learning-rate",
+        1e-3,
+        "--weight-decay",
+        0.1,
+        inputs=inputs,
+        weights=weights,
+        save=["parameters"],
     )
 
     def adamw(parameters):
@@ -50,7 +58,13 @@ def test_three_adamw_steps(name):
         assert close(actual, expected, LOSS)
     # All gradients at the weights that each side reached by itself.
     after = run(
-        graph, "--steps", 1, "--optimizer", "none", inputs=inputs, weights=done.parameters,
+        graph,
+        "--steps",
+        1,
+        "--optimizer",
+        "none",
+        inputs=inputs,
+        weights=done.parameters,
         save=["gradients"],
     )
     loss = model.reference(parameters, inputs)
@@ -79,25 +93,48 @@ def test_optimizers(name, optimizer):
     options, make, clip = {
         "sgd": (
             ("--optimizer", "sgd", "--learning-rate", 0.1, "--weight-decay", 0.05),
-            lambda p: torch.optim.SGD(p, lr=0.1, weight_decay=0.05), None,
+            lambda p: torch.optim.SGD(p, lr=0.1, weight_decay=0.05),
+            None,
         ),
         "momentum": (
-            ("--optimizer", "sgd", "--learning-rate", 0.05, "--weight-decay", 0.01,
-             "--momentum", 0.9),
-            lambda p: torch.optim.SGD(p, lr=0.05, weight_decay=0.01, momentum=0.9), None,
+            (
+                "--optimizer",
+                "sgd",
+                "--learning-rate",
+                0.05,
+                "--weight-decay",
+                0.01,
+                "--momentum",
+                0.9,
+            ),
+            lambda p: torch.optim.SGD(p, lr=0.05, weight_decay=0.01, momentum=0.9),
+            None,
         ),
         "clip": (
             ("--clip-norm", 0.1, "--learning-rate", 2e-3, "--epsilon", 1e-3),
-            lambda p: torch.optim.AdamW(p, lr=2e-3, eps=1e-3), 0.1,
+            lambda p: torch.optim.AdamW(p, lr=2e-3, eps=1e-3),
+            0.1,
         ),
         "clip-sgd": (
             ("--optimizer", "sgd", "--clip-norm", 0.2, "--learning-rate", 0.1, "--weight-decay", 0),
-            lambda p: torch.optim.SGD(p, lr=0.1), 0.2,
+            lambda p: torch.optim.SGD(p, lr=0.1),
+            0.2,
         ),
         "adamw": (
-            ("--learning-rate", 5e-3, "--beta1", 0.8, "--beta2", 0.95, "--epsilon", 1e-3,
-             "--weight-decay", 0.2),
-            lambda p: torch.optim.AdamW(p, 5e-3, (0.8, 0.95), 1e-3, 0.2), None,
+            (
+                "--learning-rate",
+                5e-3,
+                "--beta1",
+                0.8,
+                "--beta2",
+                0.95,
+                "--epsilon",
+                1e-3,
+                "--weight-decay",
+                0.2,
+            ),
+            lambda p: torch.optim.AdamW(p, 5e-3, (0.8, 0.95), 1e-3, 0.2),
+            None,
         ),
     }[optimizer]
     done = run(graph, "--steps", 5, *options, inputs=inputs, weights=weights, save=["parameters"])
@@ -117,7 +154,9 @@ def test_autocast(name):
     inputs, weights = random_inputs(graph), initial_weights(graph)
     options = ("--steps", 3, "--learning-rate", 1e-3)
     full = run(graph, *options, inputs=inputs, weights=weights)
-    half = run(graph, *options, "--autocast", "bf16", inputs=inputs, weights=weights, save=["parameters"])
+    half = run(
+        graph, *options, "--autocast", "bf16", inputs=inputs, weights=weights, save=["parameters"]
+    )
     assert half.losses != full.losses
     scale = max(abs(loss) for loss in full.losses)
     for a, b in zip(half.losses, full.losses):
@@ -166,9 +205,9 @@ def test_forward_only(name):
     import encoder_layer
     import mlp
 
-    build = {
-        "mlp": mlp.build, "attention": attention.build, "encoder_layer": encoder_layer.build
-    }[name]
+    build = {"mlp": mlp.build, "attention": attention.build, "encoder_layer": encoder_layer.build}[
+        name
+    ]
     graph, trained = build(loss="none"), build(loss="mse")
     inputs, weights = random_inputs(graph), initial_weights(graph)
     done = run(graph, "--steps", 2, inputs=inputs, weights=weights, save=["outputs", "parameters"])
@@ -176,7 +215,12 @@ def test_forward_only(name):
     assert all(torch.equal(done.parameters[name], weights[name]) for name in weights)
     target = torch.zeros(done.outputs["output"].shape)
     training = run(
-        trained, "--steps", 1, "--optimizer", "none", inputs={**inputs, "target": target},
+        trained,
+        "--steps",
+        1,
+        "--optimizer",
+        "none",
+        inputs={**inputs, "target": target},
         weights=weights,
     )
     mean = done.outputs["output"].double().square().mean().item()
@@ -187,13 +231,23 @@ def test_forward_only(name):
 def test_initial_weights():
     """Distributions by their moments; a seed gives the same weights, another one others."""
     graph = remat.Graph()
-    graph.loss(ops.reduce("sum", sum(
-        (graph.parameter(name, (20000,), how) for name, how in (
-            ("constant", init.constant(1.5)), ("uniform", init.uniform(0.3)),
-            ("normal", init.normal(0.02)), ("other", init.normal(0.02)),
-        )),
-        start=graph.input("x", (20000,)),
-    )))
+    graph.loss(
+        ops.reduce(
+            "sum",
+            sum(
+                (
+                    graph.parameter(name, (20000,), how)
+                    for name, how in (
+                        ("constant", init.constant(1.5)),
+                        ("uniform", init.uniform(0.3)),
+                        ("normal", init.normal(0.02)),
+                        ("other", init.normal(0.02)),
+                    )
+                ),
+                start=graph.input("x", (20000,)),
+            ),
+        )
+    )
     weights = initial_weights(graph, seed=9)
     assert torch.equal(weights["constant"], torch.full((20000,), 1.5))
     uniform, normal = weights["uniform"].double(), weights["normal"].double()

@@ -63,7 +63,9 @@ def test_moments_of_random():
     assert 0 <= values.min() and values.max() < 1
     assert abs(values.mean() - 0.5) < 4 / math.sqrt(12 * 1e5)
     values = outputs["normal"].double()
-    assert abs(values.mean()) < 4 / math.sqrt(1e5) and abs(values.var() - 1) < 4 * math.sqrt(2 / 1e5)
+    assert abs(values.mean()) < 4 / math.sqrt(1e5) and abs(values.var() - 1) < 4 * math.sqrt(
+        2 / 1e5
+    )
 
 
 def dropped(p: float, shape=(64, 64), operations: int = 1):
@@ -133,8 +135,15 @@ def test_attention_dropout():
     eye = torch.eye(length).view(1, length, 1, length).expand(shape)
     c = torch.randn(shape, generator=torch.Generator().manual_seed(0))
     done = run(
-        graph, "--steps", 1, "--seed", 5, "--optimizer", "none",
-        inputs={"q": torch.zeros(shape), "c": c}, weights={"v": eye},
+        graph,
+        "--steps",
+        1,
+        "--seed",
+        5,
+        "--optimizer",
+        "none",
+        inputs={"q": torch.zeros(shape), "c": c},
+        weights={"v": eye},
         save=["outputs", "gradients"],
     )
     weights = done.outputs["result"].permute(0, 2, 1, 3)  # [B, H, T, S]
@@ -161,11 +170,21 @@ def test_gradients_of_attention_dropout():
     tensors = {name: torch.randn(shape, generator=generator) for name in "qkv"}
     weight = torch.randn(shape, generator=generator)
     done = run(
-        graph, "--steps", 1, "--seed", 5, "--optimizer", "none",
-        inputs={"c": weight}, weights=tensors, save=["gradients"],
+        graph,
+        "--steps",
+        1,
+        "--seed",
+        5,
+        "--optimizer",
+        "none",
+        inputs={"c": weight},
+        weights=tensors,
+        save=["gradients"],
     )
     (id,) = random_ids(graph)
-    mask = uniform(5, id, 0, batch * heads * length * length).view(batch, heads, length, length) >= p
+    mask = (
+        uniform(5, id, 0, batch * heads * length * length).view(batch, heads, length, length) >= p
+    )
     leaves = {name: tensor.double().requires_grad_() for name, tensor in tensors.items()}
     q, k, v = (leaf.transpose(1, 2) for leaf in leaves.values())
     scores = q @ k.transpose(-2, -1) / math.sqrt(width)

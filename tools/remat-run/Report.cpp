@@ -1,13 +1,15 @@
 //===- Report.cpp - what remat-run writes down ----------------------------===//
 
 #include "Report.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
-#include <nlohmann/json.hpp>
+#include <cmath>
 
 using namespace remat;
 using namespace remat::run;
 using namespace remat::runtime;
-using JSON = nlohmann::ordered_json;
+namespace json = llvm::json;
 
 CompileReport run::makeReport(const Program &P) {
   CompileReport Report;
@@ -26,27 +28,8 @@ CompileReport run::makeReport(const Program &P) {
   return Report;
 }
 
-static JSON describe(const Refusal &Refused) {
-  JSON Largest = JSON::array();
-  for (const Refusal::Live &Value : Refused.Largest)
-    Largest.push_back({{"name", Value.Name},
-                       {"location", Value.Location},
-                       {"bytes", Value.Bytes}});
-  return {{"peak_op", Refused.PeakOp}, {"largest", std::move(Largest)}};
-}
-
-template <typename T>
-static JSON listPairs(const std::vector<std::pair<std::string, T>> &Pairs) {
-  JSON Object = JSON::object();
-  for (const auto &[Name, Value] : Pairs)
-    Object[Name] = Value;
-  return Object;
-}
-
-static Status writeJSON(const std::string &Path, const JSON &Object) {
-  // Names come from untrusted files: bytes that are no UTF-8 are replaced.
-  std::string Text =
-      Object.dump(2, ' ', false, JSON::error_handler_t::replace) + "\n";
+static Status writeJSON(const std::string &Path, json::Value Object) {
+  std::string Text = llvm::formatv("{0:2}\n", Object).str();
   return writeFile(
       Path,
       std::span(reinterpret_cast<const uint8_t *>(Text.data()), Text.size()));
@@ -54,34 +37,25 @@ static Status writeJSON(const std::string &Path, const JSON &Object) {
 
 Status run::writeReport(const std::string &Path, const ToolOptions &O,
                         const CompileReport &C, const RunResult *Ran) {
-  JSON Report;
-  Report["loss"] = JSON::array();
+  json::Object Report = toJSON(O.Compile, C);
+  json::Array Losses;
   if (Ran)
-    for (float Loss : Ran->Losses)
-      Report["loss"].push_back(Loss); // a NaN becomes null
+    for (float Loss : Ran->Losses) // JSON has no NaN
+      Losses.push_back(std::isfinite(Loss) ? json::Value(Loss) : nullptr);
+  Report["loss"] = std::move(Losses);
+  auto Measured = [Ran](auto Get) {
+    return Ran ? json::Value(Get()) : json::Value(nullptr);
+  };
   Report["ms_per_step"] =
-      Ran && O.Steps > 0 ? JSON(Ran->MedianMs) : JSON(nullptr);
-  Report["device"] = O.Compile.Device;
-  Report["device_description"] = Ran ? JSON(Ran->Device) : JSON(nullptr);
-  Report["budget_bytes"] = C.BudgetBytes ? JSON(*C.BudgetBytes) : JSON(nullptr);
-  Report["unplanned_peak_bytes"] = C.UnplannedPeakBytes;
-  Report["predicted_peak_bytes"] =
-      C.Refused ? JSON(nullptr) : JSON(C.PredictedPeakBytes);
+      Ran && O.Steps > 0 ? json::Value(Ran->MedianMs) : json::Value(nullptr);
+  Report["device_description"] =
+      Measured([&] { return json::fixUTF8(Ran->Device); });
   Report["measured_peak_bytes"] =
-      Ran ? JSON(Ran->MeasuredPeakBytes) : JSON(nullptr);
-  Report["smallest_feasible_bytes"] = C.SmallestFeasibleBytes;
-  Report["predicted_overhead"] = C.PredictedOverhead;
-  Report["predicted_ms"] = C.PredictedMs;
-  Report["recomputed_ops"] = C.RecomputedOps;
-  Report["lower_bound"] = C.LowerBound;
-  Report["gap"] = C.Gap;
-  Report["classes"] = listPairs(C.Classes);
-  Report["classes"]["context"] = Ran ? JSON(Ran->ContextBytes) : JSON(nullptr);
-  Report["compile_seconds"] = listPairs(C.Seconds);
-  Report["parameters_digest"] =
-      Ran ? JSON(Ran->ParametersDigest) : JSON(nullptr);
-  Report["refused"] = C.Refused ? describe(*C.Refused) : JSON(nullptr);
-  return writeJSON(Path, Report);
+      Measured([&] { return Ran->MeasuredPeakBytes; });
+  Report["parameters_digest"] = Measured([&] { return Ran->ParametersDigest; });
+  (*Report.getObject("classes"))["context"] =
+      Measured([&] { return Ran->ContextBytes; });
+  return writeJSON(Path, std::move(Report));
 }
 
 Status run::writeProfile(const std::string &Path, const Program &P,
@@ -90,17 +64,19 @@ Status run::writeProfile(const std::string &Path, const Program &P,
     return Error(ErrorCode::Unavailable,
                  "--profile: the device '" + P.Device +
                      "' does not measure single operations");
-  JSON Steps = JSON::array();
+  json::Array Steps;
   for (size_t I = 0; I < P.Steps.size(); ++I) {
     const Step &S = P.Steps[I];
-    Steps.push_back({{"op", S.Op},
+    Steps.push_back(
+        json::Object{{"op", S.Op},
                      {"phase", S.Phase.empty() ? "forward" : S.Phase},
-                     {"location", S.Location},
+                     {"location", json::fixUTF8(S.Location)},
                      {"recomputes", S.Recomputes},
                      {"flops", S.Flops},
                      {"ms", Milliseconds[I]}});
   }
-  return writeJSON(Path, {{"device", P.Device}, {"steps", std::move(Steps)}});
+  return writeJSON(
+      Path, json::Object{{"device", P.Device}, {"steps", std::move(Steps)}});
 }
 
 Status run::writeFile(const std::string &Path, std::span<const uint8_t> Bytes) {

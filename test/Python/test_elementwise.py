@@ -1,0 +1,211 @@
+"""Elementwise operations and constants against PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+import remat
+import torch
+import torch.nn.functional as F
+from harness import run
+from opcheck import DTYPES, Case, Numbers, check, close
+from remat import ops
+
+UNARY = {
+    "neg": torch.neg,
+    "abs": torch.abs,
+    "exp": torch.exp,
+    "log": torch.log,
+    "sqrt": torch.sqrt,
+    "rsqrt": torch.rsqrt,
+    "reciprocal": torch.reciprocal,
+    "sin": torch.sin,
+    "cos": torch.cos,
+    "tanh": torch.tanh,
+    "erf": torch.erf,
+    "sigmoid": torch.sigmoid,
+    "silu": F.silu,
+    "relu": torch.relu,
+    "gelu": F.gelu,
+    "softmax": lambda x: F.softmax(x, -1),
+}
+SHAPES = ((3, 5), (7,), (2, 3, 4), (1, 1), (33, 17))
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name):
+    numbers = Numbers()
+    positive = name in ("log", "sqrt", "rsqrt", "reciprocal")
+    draw = numbers.positive if positive else numbers.normal
+    leaves = [draw(*shape) for shape in SHAPES]
+    if name != "softmax":
+        leaves.append(draw())
+    if name in ("abs", "relu"):
+        leaves.append(numbers.grid(4, 5))  # zeros
+    check(*(Case(getattr(ops, name), UNARY[name], [leaf]) for leaf in leaves))
+
+
+def test_gelu_tanh():
+    numbers = Numbers(1)
+    check(
+        *(
+            Case(
+                lambda x: ops.gelu(x, "tanh"),
+                lambda x: F.gelu(x, approximate="tanh"),
+                [numbers.normal(*shape) * 3],
+            )
+            for shape in SHAPES
+        )
+    )
+
+
+def test_softmax_of_large_numbers():
+    check(Case(ops.softmax, lambda x: F.softmax(x, -1), [Numbers(2).normal(5, 9) * 80]))
+
+
+BINARY = {
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "div": torch.div,
+    "max": torch.maximum,
+    "min": torch.minimum,
+    "pow": torch.pow,
+}
+PAIRS = (
+    ((4, 3), (4, 3)),
+    ((2, 3), (3,)),
+    ((3,), (2, 3)),
+    ((2, 1, 4), (3, 1)),
+    ((), (2, 3)),
+    ((2, 3), ()),
+    ((1, 5), (4, 1)),
+    ((1,), (6,)),
+)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary(name):
+    numbers = Numbers()
+    positive = name in ("div", "pow")
+    draw = numbers.positive if positive else numbers.normal
+    cases = [Case(getattr(ops, name), BINARY[name], [draw(*lhs), draw(*rhs)]) for lhs, rhs in PAIRS]
+    if not positive:  # ties
+        leaves = [numbers.grid(6, 7), numbers.grid(6, 7)]
+        cases.append(Case(getattr(ops, name), BINARY[name], leaves))
+        leaves = [numbers.grid(6, 1), numbers.grid(7)]
+        cases.append(Case(getattr(ops, name), BINARY[name], leaves))
+    check(*cases)
+
+
+def test_binary_with_itself_and_with_numbers():
+    numbers = Numbers()
+    x, y = numbers.normal(3, 4), numbers.positive(3, 4)
+    twice = lambda x: x * x + x - x * x * x
+    check(
+        Case(twice, twice, [x]),
+        Case(lambda x: 2.5 * x - 1, lambda x: 2.5 * x - 1, [x]),
+        Case(lambda x: 1 / (x + 0.5), lambda x: 1 / (x + 0.5), [y]),
+        Case(lambda x: x**3, lambda x: x**3, [x]),
+        Case(lambda x: ops.max(x, 0.0), lambda x: torch.maximum(x, x.new_zeros(())), [x]),
+    )
+
+
+@pytest.mark.parametrize("dtype", (torch.int32, torch.int64))
+def test_integers(dtype):
+    numbers = Numbers()
+    a = numbers.integers(4, 5, low=-9, dtype=dtype)
+    b = numbers.integers(5, low=-3, high=4, dtype=dtype)
+
+    def divide(a, b):
+        quotient = torch.div(a, torch.where(b == 0, 1, b), rounding_mode="trunc")
+        return torch.where(b == 0, 0, quotient)
+
+    references = {**BINARY, "div": divide}
+    check(*(Case(getattr(ops, name), references[name], [a, b]) for name in BINARY if name != "pow"))
+
+
+def test_compare_and_select():
+    numbers = Numbers()
+    cases = []
+    for predicate in ops.PREDICATES:
+        reference = getattr(torch, predicate)
+        cases.append(
+            Case(
+                lambda x, y, p=predicate: ops.cast(ops.compare(p, x, y), "i32"),
+                lambda x, y, f=reference: f(x, y).int(),
+                [numbers.grid(5, 4), numbers.grid(4)],
+            )
+        )
+    for shapes in (((3, 4),) * 3, ((3, 1), (4,), (3, 4)), ((4,), (), (3, 1))):
+        condition, a, b = shapes
+        leaves = [numbers.bools(*condition), numbers.normal(*a), numbers.normal(*b)]
+        cases.append(Case(ops.select, torch.where, leaves))
+    check(*cases)
+
+
+def test_not_a_number():
+    values = torch.tensor([float("nan"), 1.0, float("inf"), -float("inf"), -0.0])
+    other = torch.tensor([1.0, float("nan"), 2.0, 3.0, 0.0])
+    graph = remat.Graph()
+    x, y = graph.input("x", (5,)), graph.input("y", (5,))
+    functions = {
+        "relu": (ops.relu(x), torch.relu(values)),
+        "max": (ops.max(x, y), torch.maximum(values, other)),
+        "min": (ops.min(x, y), torch.minimum(values, other)),
+        "eq": (ops.cast(ops.compare("eq", x, x), "f32"), (values == values).float()),
+        "ne": (ops.cast(ops.compare("ne", x, x), "f32"), (values != values).float()),
+    }
+    for name, (value, _) in functions.items():
+        graph.output(value, name)
+    done = run(graph, "--steps", 1, inputs={"x": values, "y": other}, save=["outputs"])
+    for name, (_, wanted) in functions.items():
+        close(done.outputs[name], wanted, 0.0, name)
+
+
+def test_cast():
+    x = torch.tensor([0.0, 1.5, -1.5, 2.999, -2.999, 1e-3, 300.25, 65519.0, 1 / 3])
+    graph = remat.Graph()
+    value = graph.input("x", x.shape)
+    wanted = {}
+    for dtype, name in DTYPES.items():
+        graph.output(ops.cast(value, name), name)
+        wanted[name] = x.to(dtype)
+    done = run(graph, "--steps", 1, inputs={"x": x}, save=["outputs"])
+    for name, tensor in wanted.items():
+        assert done.outputs[name].dtype == tensor.dtype
+        assert torch.equal(done.outputs[name], tensor), name
+
+
+def test_gradient_of_cast():
+    x = Numbers().normal(6, 5)
+    for name in ("bf16", "f16"):
+        check(
+            Case(lambda x: ops.cast(ops.cast(x, name) * 2, "f32"), lambda x: x * 2, [x]),
+            forward=4e-3,
+            gradient=4e-3,
+        )
+
+
+def test_constants():
+    data = [[1.0, -2.5], [float("inf"), 1e-20]]
+    weights = torch.tensor([[0.5, -1.0], [2.0, 3.0]])
+    check(
+        Case(
+            lambda x: x * ops.constant(x.graph, weights.tolist(), (2, 2)),
+            lambda x: x * weights.double(),
+            [Numbers().normal(2, 2)],
+        ),
+        Case(
+            lambda x: x + ops.constant(x.graph, 3.0, (2, 2)),
+            lambda x: x + 3,
+            [Numbers().normal(2, 2)],
+        ),
+    )
+    graph = remat.Graph()
+    graph.output(ops.constant(graph, data, (2, 2)), "floats")
+    graph.output(ops.constant(graph, [1, -(2**62)], (2,), "i64"), "integers")
+    graph.output(ops.constant(graph, [True, False, True], (3,), "i1"), "bools")
+    done = run(graph, "--steps", 2, save=["outputs"])
+    assert torch.equal(done.outputs["floats"], torch.tensor(data))
+    assert done.outputs["integers"].tolist() == [1, -(2**62)]
+    assert done.outputs["bools"].tolist() == [True, False, True]

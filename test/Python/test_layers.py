@@ -1,0 +1,233 @@
+"""Layers and losses against PyTorch."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import remat
+import torch
+import torch.nn.functional as F
+from harness import run
+from opcheck import DTYPES, FORWARD, Case, Numbers, check, close
+from remat import ops
+from test_elementwise import BINARY, UNARY
+
+
+def test_layer_norm():
+    numbers = Numbers()
+
+    def reference(x, scale, bias, epsilon=1e-5):
+        variance = x.var(-1, unbiased=False)
+        return (
+            F.layer_norm(x, x.shape[-1:], scale, bias, epsilon),
+            x.mean(-1),
+            (variance + epsilon).rsqrt(),
+        )
+
+    cases = []
+    for shape in ((4, 8), (2, 3, 16), (1, 2), (9, 257)):
+        leaves = [
+            numbers.normal(*shape) * 2 + 1,
+            numbers.normal(shape[-1]),
+            numbers.normal(shape[-1]),
+        ]
+        cases.append(Case(ops.layer_norm, reference, leaves, differentiable=1))
+    leaves = [numbers.normal(3, 5), numbers.normal(5), numbers.normal(5)]
+    cases.append(
+        Case(
+            lambda x, s, b: ops.layer_norm(x, s, b, 0.1),
+            lambda x, s, b: reference(x, s, b, 0.1),
+            leaves,
+            differentiable=1,
+        )
+    )
+    check(*cases)
+
+
+def attention(query, key, value, mask=None, causal=False, scale=None):
+    """The definition, on [B, T, H, D]; a query that sees no key gives 0."""
+    query, key, value = (x.transpose(1, 2) for x in (query, key, value))
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    scores = query @ key.transpose(-2, -1) * scale
+    if mask is not None:
+        scores = (
+            scores.masked_fill(~mask, float("-inf")) if mask.dtype == torch.bool else scores + mask
+        )
+    if causal:
+        seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        scores = scores.masked_fill(~seen, float("-inf"))
+    dead = (scores == float("-inf")).all(-1, keepdim=True)
+    lse = torch.logsumexp(scores, -1)
+    weights = torch.softmax(scores.masked_fill(dead, 0.0), -1).masked_fill(dead, 0.0)
+    return (weights @ value).transpose(1, 2), lse
+
+
+def attention_case(leaves, **options):
+    return Case(
+        lambda *x: ops.attention(*x, **options),
+        lambda *x: attention(*x, **options),
+        leaves,
+        differentiable=1,
+    )
+
+
+def test_attention():
+    numbers = Numbers()
+    same = [numbers.normal(2, 5, 3, 4) for _ in range(3)]
+    cross = [numbers.normal(2, 4, 2, 8), numbers.normal(2, 7, 2, 8), numbers.normal(2, 7, 2, 8)]
+    one = [numbers.normal(1, 1, 1, 1) for _ in range(3)]
+    check(
+        attention_case(same),
+        attention_case(same, causal=True),
+        attention_case(same, scale=0.7),
+        attention_case(cross),
+        attention_case(cross, causal=True),
+        attention_case(one),
+        attention_case([x * 30 for x in same], causal=True),
+    )
+
+
+def test_packed_attention():
+    numbers = Numbers()
+    for causal in (False, True):
+        check(
+            *(
+                Case(
+                    lambda x: ops.attention(x, causal=causal),
+                    lambda x: attention(*x.unbind(2), causal=causal),
+                    [numbers.normal(*shape)],
+                    differentiable=1,
+                )
+                for shape in ((2, 6, 3, 2, 4), (1, 1, 3, 1, 2), (3, 17, 3, 2, 16))
+            )
+        )
+
+
+def test_masked_attention():
+    numbers = Numbers()
+    leaves = [numbers.normal(2, 4, 3, 8), numbers.normal(2, 6, 3, 8), numbers.normal(2, 6, 3, 8)]
+    masks = []
+    for shape in ((4, 6), (2, 1, 1, 6), (3, 4, 6), (2, 3, 4, 6), (6,), (4, 1)):
+        masks += [numbers.bools(*shape), numbers.normal(*shape)]
+    graph, inputs, wanted = remat.Graph(), {}, {}
+    values = []
+    for name, leaf in zip("qkv", leaves):
+        values.append(graph.input(name, leaf.shape))
+        inputs[name] = leaf
+    for i, mask in enumerate(masks):
+        value = graph.input(f"mask{i}", mask.shape, DTYPES[mask.dtype])
+        inputs[f"mask{i}"] = mask
+        result, lse = ops.attention(*values, mask=value)
+        graph.output(result, f"result{i}")
+        graph.output(lse, f"lse{i}")
+        wanted[f"result{i}"], wanted[f"lse{i}"] = attention(
+            *(leaf.double() for leaf in leaves),
+            mask if mask.dtype == torch.bool else mask.double(),
+        )
+    done = run(graph, "--steps", 1, inputs=inputs, save=["outputs"])
+    for name, tensor in wanted.items():
+        close(done.outputs[name], tensor, FORWARD, name)
+
+
+def test_gradient_of_masked_attention():
+    numbers = Numbers()
+    leaves = [numbers.normal(2, 4, 3, 8), numbers.normal(2, 6, 3, 8), numbers.normal(2, 6, 3, 8)]
+    dead = torch.ones(4, 6, dtype=torch.bool)
+    dead[1] = False  # a query that sees nothing
+    cases = [
+        Case(
+            lambda q, k, v, m: ops.attention(q, k, v, mask=m),
+            attention,
+            [*leaves, mask],
+            differentiable=1,
+        )
+        for mask in (numbers.bools(4, 6), numbers.bools(2, 1, 1, 6), dead)
+    ]
+    added = numbers.normal(4, 6)
+    cases.append(
+        Case(
+            lambda q, k, v: ops.attention(
+                q, k, v, mask=ops.constant(q.graph, added.tolist(), (4, 6))
+            ),
+            lambda q, k, v: attention(q, k, v, added.double()),
+            leaves,
+            differentiable=1,
+        )
+    )
+    check(*cases)
+
+
+def test_embedding():
+    numbers = Numbers()
+    check(
+        *(
+            Case(
+                lambda table, ids: ops.embedding(ids, table),
+                lambda table, ids: F.embedding(ids.long(), table),
+                [numbers.normal(7, 5), numbers.integers(*shape, high=7, dtype=dtype)],
+            )
+            for shape, dtype in (
+                ((4,), torch.int64),
+                ((3, 6), torch.int32),
+                ((2, 2, 9), torch.int64),
+                ((), torch.int64),
+            )
+        )
+    )
+
+
+def test_cross_entropy():
+    numbers = Numbers()
+    cases = []
+    for shape, dtype in (
+        ((5, 7), torch.int64),
+        ((2, 3, 11), torch.int32),
+        ((1, 2), torch.int64),
+        ((8, 130), torch.int64),
+    ):
+        logits = numbers.normal(*shape) * 3
+        targets = numbers.integers(*shape[:-1], high=shape[-1], dtype=dtype)
+        cases.append((logits, targets, -100))
+        ignored = targets.clone()
+        ignored.view(-1)[::2] = -100
+        cases.append((logits, ignored, -100))
+        cases.append((logits, targets, int(targets.view(-1)[0])))
+    check(
+        *(
+            Case(
+                lambda x, t, i=ignore: ops.cross_entropy(x, t, i),
+                lambda x, t, i=ignore: cross_entropy(x, t, i),
+                [logits, targets],
+            )
+            for logits, targets, ignore in cases
+        )
+    )
+
+
+def cross_entropy(logits, targets, ignore):
+    if (targets == ignore).all():
+        return (logits * 0).sum()  # PyTorch gives NaN here
+    rows = logits.reshape(-1, logits.shape[-1])
+    return F.cross_entropy(rows, targets.reshape(-1).long(), ignore_index=ignore)
+
+
+def test_mse():
+    numbers = Numbers()
+    check(
+        *(
+            Case(ops.mse, F.mse_loss, [numbers.normal(*shape), numbers.normal(*shape)])
+            for shape in ((4, 5), (), (3, 2, 2))
+        )
+    )
+
+
+def test_every_op_is_tested_here():
+    """Each function of `remat.ops` is used in a graph of these files."""
+    names = ("elementwise", "shapes", "layers", "random")
+    folder = Path(__file__).parent
+    text = "".join((folder / f"test_{name}.py").read_text() for name in names)
+    for name, function in inspect.getmembers(ops, inspect.isfunction):
+        if function.__module__ == ops.__name__ and not name.startswith("_"):
+            covered = name in UNARY or name in BINARY
+            assert covered or f"ops.{name}(" in text or f"ops.{name}," in text, name
