@@ -33,9 +33,7 @@ Plan remat::solver::solveNone(const Model &M, int64_t Budget) {
 /// keeps only what crosses between segments (Chen et al., "Training Deep Nets
 /// with Sublinear Memory Cost", 2016). Tries every number of segments up to
 /// twice the square root.
-Plan remat::solver::solveSqrt(const Model &M, int64_t Budget) {
-  Incumbent Best(M, Budget);
-  Best.offer(basePlan(M.P));
+void remat::solver::sqrtPlans(const Model &M, const PlanSink &Sink) {
   std::vector<OpId> Order = baseOrder(M);
   std::vector<int64_t> Before(M.numOps() + 1, 0);
   for (OpId O = 0; O < M.numOps(); ++O) {
@@ -46,7 +44,9 @@ Plan remat::solver::solveSqrt(const Model &M, int64_t Budget) {
   }
   int64_t Total = M.Turn == None ? 0 : Before[M.Turn + 1];
   int Most = int(2 * std::sqrt(double(M.Turn + 1))) + 1;
-  for (int K = 1; K <= Most && Total > 0; ++K) {
+  // At most about 40 counts: beyond, every second, third and so on.
+  int Stride = 1 + Most / 40;
+  for (int K = 1; K <= Most && Total > 0; K += Stride) {
     auto Segment = [&](OpId O) {
       return int(double(Before[O]) / double(Total) * K);
     };
@@ -56,32 +56,16 @@ Plan remat::solver::solveSqrt(const Model &M, int64_t Budget) {
         if (OpId O = M.P.Values[V].Producer;
             O != None && R <= M.Turn && Segment(R) != Segment(O))
           Dropped[M.Class[V]] = false;
-    Best.offer(emitDropped(M, Order, M.Turn, Dropped));
+    if (!Sink(emitDropped(M, Order, M.Turn, Dropped)))
+      return;
   }
-  return Best.plan();
 }
 
-Plan remat::solver::solveMinCut(const Model &M, int64_t Budget) {
-  Incumbent Best(M, Budget);
-  Best.offer(basePlan(M.P));
+/// Drops one class after another, the least time per byte first, and emits a
+/// plan every so often.
+void remat::solver::greedyPlans(const Model &M, const PlanSink &Sink) {
   if (M.Turn == None)
-    return Best.plan();
-  std::vector<OpId> Order = baseOrder(M);
-  MomentCut Cut(M, M.Turn, /*AnyOrder=*/false);
-  for (const MomentCut::Point &X : Cut.frontier(40, true))
-    Best.offer(emitDropped(M, Order, M.Turn, X.Dropped));
-  return Best.plan();
-}
-
-/// Drops one class after another, the least recomputation time per byte first,
-/// until the plan fits. The time of a class includes the ops that must run
-/// again because their outputs are already dropped.
-Plan remat::solver::solveGreedy(const Model &M, int64_t Budget,
-                                const Deadline &D) {
-  Incumbent Best(M, Budget);
-  Best.offer(basePlan(M.P));
-  if (M.Turn == None)
-    return Best.plan();
+    return;
   std::vector<OpId> Order = baseOrder(M);
   std::vector<bool> Dropped(M.numValues(), false);
   struct Candidate {
@@ -98,12 +82,44 @@ Plan remat::solver::solveGreedy(const Model &M, int64_t Budget,
   std::sort(All.begin(), All.end(), [](const Candidate &A, const Candidate &B) {
     return A.Ratio != B.Ratio ? A.Ratio < B.Ratio : A.Class < B.Class;
   });
-  // Plans are simulated at every 1/256 of the candidates: enough to stop close.
-  size_t Stride = std::max<size_t>(1, All.size() / 256);
-  for (size_t I = 0; I < All.size() && !Best.feasible() && !D.passed(); ++I) {
+  size_t Stride = std::max<size_t>(1, All.size() / 64);
+  for (size_t I = 0; I < All.size(); ++I) {
     Dropped[All[I].Class] = true;
     if ((I + 1) % Stride == 0 || I + 1 == All.size())
-      Best.offer(emitDropped(M, Order, M.Turn, Dropped));
+      if (!Sink(emitDropped(M, Order, M.Turn, Dropped)))
+        return;
   }
+}
+
+Plan remat::solver::solveSqrt(const Model &M, int64_t Budget) {
+  Incumbent Best(M, Budget);
+  Best.offer(basePlan(M.P));
+  sqrtPlans(M, [&](Plan S) {
+    Best.offer(std::move(S));
+    return true;
+  });
+  return Best.plan();
+}
+
+Plan remat::solver::solveMinCut(const Model &M, int64_t Budget) {
+  Incumbent Best(M, Budget);
+  Best.offer(basePlan(M.P));
+  if (M.Turn == None)
+    return Best.plan();
+  std::vector<OpId> Order = baseOrder(M);
+  MomentCut Cut(M, M.Turn, &Order);
+  for (const MomentCut::Point &X : Cut.frontier(40, true))
+    Best.offer(emitDropped(M, Order, M.Turn, X.Dropped));
+  return Best.plan();
+}
+
+Plan remat::solver::solveGreedy(const Model &M, int64_t Budget) {
+  Incumbent Best(M, Budget);
+  Best.offer(basePlan(M.P));
+  if (!Best.feasible())
+    greedyPlans(M, [&](Plan S) {
+      Best.offer(std::move(S));
+      return !Best.feasible();
+    });
   return Best.plan();
 }

@@ -11,12 +11,16 @@ namespace {
 enum : int8_t { Apart, Before, After };
 }
 
-std::vector<int8_t> MomentCut::sides(OpId At, bool AnyOrder) const {
+std::vector<int8_t> MomentCut::sides(OpId At,
+                                     const std::vector<OpId> *Order) const {
   const Problem &P = M.P;
   std::vector<int8_t> Side(M.numOps(), Apart);
-  if (!AnyOrder) {
-    for (OpId O = 0; O < M.numOps(); ++O)
-      Side[O] = O <= At ? Before : After;
+  if (Order) {
+    bool Passed = false;
+    for (OpId O : *Order) {
+      Side[O] = Passed ? After : Before;
+      Passed |= O == At;
+    }
     return Side;
   }
   Side[At] = Before;
@@ -39,13 +43,14 @@ std::vector<int8_t> MomentCut::sides(OpId At, bool AnyOrder) const {
   return Side;
 }
 
-MomentCut::MomentCut(const Model &M, OpId At, bool AnyOrder) : M(M), Net(2) {
+MomentCut::MomentCut(const Model &M, OpId At, const std::vector<OpId> *Order)
+    : M(M), Net(2) {
   // The operands of the op stand there in any case.
   Fixed = M.leastBytesAt(At);
   // Times become integers: rounding down keeps every cut a lower bound.
   double Total = std::max(M.BaseTime, 1e-300);
   Scale = std::ldexp(1.0, 44) / Total;
-  build(sides(At, AnyOrder), At);
+  build(sides(At, Order), At);
 }
 
 void MomentCut::build(const std::vector<int8_t> &Side, OpId At) {
@@ -133,7 +138,7 @@ MomentCut::Point MomentCut::cut(double Price, bool WantDropped) {
 }
 
 /// Fewest bytes, whatever the time; among such cuts not the cheapest.
-MomentCut::Point MomentCut::cutAll(bool WantDropped) {
+MomentCut::Point MomentCut::cutAll() {
   for (size_t I = 0; I < Ops.size(); ++I)
     if (M.Again[Ops[I].first])
       Net.setCapacity(OpEdges[I], 0);
@@ -170,7 +175,7 @@ void MomentCut::refine(std::vector<Point> &Out, const Point &A, const Point &B,
 std::vector<MomentCut::Point> MomentCut::frontier(int32_t MaxCuts,
                                                   bool WantDropped) {
   std::vector<Point> Out;
-  Point All = cutAll(false);
+  Point All = cutAll();
   Point None = cut(0, WantDropped);
   // From the dearest price on, every cut has the fewest bytes.
   double Dear =

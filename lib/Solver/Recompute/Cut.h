@@ -15,9 +15,9 @@ namespace remat::solver {
 /// needs the op's inputs. Aliases are taken to cost nothing.
 class MomentCut {
 public:
-  /// Which ops are before and after: by ancestry, which holds in every order,
-  /// or by the base order.
-  MomentCut(const Model &M, OpId At, bool AnyOrder);
+  /// Which ops are before and after: by the order given, or without one by
+  /// ancestry, which holds in every order.
+  MomentCut(const Model &M, OpId At, const std::vector<OpId> *Order = nullptr);
 
   /// One vertex of the lower convex hull of (kept bytes, recompute time).
   struct Point {
@@ -33,7 +33,9 @@ public:
   /// A lower bound on the extra time of every plan within the budget, from the
   /// prices tried by `frontier`; infinity when even dropping all is too much.
   double bound(int64_t Budget) const;
-  /// No plan has a smaller budget.
+  /// Finds `leastBudget` alone: one cut.
+  void findLeast() { cutAll(); }
+  /// No plan has a smaller budget; after `frontier` or `findLeast`.
   int64_t leastBudget() const { return Fixed + LeastKept; }
 
 private:
@@ -56,9 +58,9 @@ private:
   std::vector<std::pair<double, double>> Cuts;
 
   void build(const std::vector<int8_t> &Side, OpId At);
-  std::vector<int8_t> sides(OpId At, bool AnyOrder) const;
+  std::vector<int8_t> sides(OpId At, const std::vector<OpId> *Order) const;
   Point cut(double Price, bool WantDropped);
-  Point cutAll(bool WantDropped);
+  Point cutAll();
   Point read(bool WantDropped);
   void refine(std::vector<Point> &Out, const Point &A, const Point &B,
               int32_t &Left, bool WantDropped);

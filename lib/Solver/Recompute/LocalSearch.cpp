@@ -2,7 +2,6 @@
 #include "LocalSearch.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace remat::solver;
 
@@ -147,6 +146,14 @@ void LocalSearch::tidy() {
     tryRemove(Extras[Rng.below(uint32_t(Extras.size()))]);
 }
 
+/// Close to exp(-Worse / Heat), with arithmetic that is the same everywhere.
+bool LocalSearch::accepts(double Worse, double Heat) {
+  if (Worse >= 4 * Heat)
+    return false;
+  double X = 1 - Worse / (4 * Heat);
+  return Rng.unit() < X * X * X * X;
+}
+
 void LocalSearch::improve(int64_t Iterations, Plan &Best, double &BestCost) {
   double Extra = std::max(0.0, S.cost() - M.BaseTime);
   double Typical = S.extras().empty()
@@ -158,7 +165,8 @@ void LocalSearch::improve(int64_t Iterations, Plan &Best, double &BestCost) {
     ++Iteration;
     Log.clear();
     double Area = T.area();
-    double Heat = Start * std::pow(1 - double(I) / double(Iterations), 2.0);
+    double Cold = 1 - double(I) / double(Iterations);
+    double Heat = Start * Cold * Cold;
     if (!ruin())
       continue;
     bool Ok = T.overflow() <= 0 || repair(8);
@@ -169,7 +177,7 @@ void LocalSearch::improve(int64_t Iterations, Plan &Best, double &BestCost) {
     if (Accept && Cost == Current)
       Accept = T.area() <= Area || Rng.chance(0.1);
     else if (Accept && Cost > Current)
-      Accept = Heat > 0 && Rng.unit() < std::exp((Current - Cost) / Heat);
+      Accept = accepts(Cost - Current, Heat);
     if (!Accept) {
       rollback(0);
       continue;
@@ -183,31 +191,41 @@ void LocalSearch::improve(int64_t Iterations, Plan &Best, double &BestCost) {
   Log.clear();
 }
 
-void LocalSearch::squeeze(int64_t Target, int Effort, Plan &Best,
+/// Tries to get below the limit by ruin and repair; accepts what is no worse.
+bool LocalSearch::pursue(int Tries) {
+  if (repair(40 + int(S.extras().size())))
+    return true;
+  for (int I = 0; I < Tries && !D.passed(); ++I) {
+    ++Iteration;
+    size_t Mark = Log.size();
+    double Over = T.overflow(), Area = T.area();
+    if (!ruin())
+      continue;
+    if (repair(12) && !neverBroken())
+      return true;
+    bool Worse = T.overflow() > Over * (1 + 0.01 * Rng.unit()) ||
+                 (T.overflow() == Over && T.area() > Area && Rng.chance(0.9));
+    if (Worse || neverBroken())
+      rollback(Mark);
+  }
+  return false;
+}
+
+void LocalSearch::squeeze(int64_t Target, int Tries, Plan &Best,
                           int64_t &BestPeak) {
   BestPeak = T.peak();
   Best = S.plan();
-  double Step = 0.03;
-  while (BestPeak > Target && Step > 0.0004 && !D.passed()) {
-    int64_t Limit = std::max(
-        Target,
-        BestPeak - std::max<int64_t>(1, int64_t(double(BestPeak) * Step)));
-    S.setLimit(Limit);
+  constexpr double Largest = 0.02, Smallest = 0.0003;
+  double Step = Largest;
+  while (BestPeak > Target && Step > Smallest && !D.passed()) {
+    int64_t Less = std::max<int64_t>(1, int64_t(double(BestPeak) * Step));
+    S.setLimit(BestPeak - Less);
     ++Iteration;
     Log.clear();
-    bool Ok = repair(40 + int(S.extras().size()));
-    for (int Try = 0; !Ok && Try < 8 * Effort && !D.passed(); ++Try) {
-      ++Iteration;
-      size_t Mark = Log.size();
-      double Over = T.overflow();
-      ruin();
-      Ok = repair(12);
-      if (!Ok && T.overflow() > Over)
-        rollback(Mark);
-    }
-    if (Ok) {
+    if (pursue(Tries)) {
       BestPeak = T.peak();
       Best = S.plan();
+      Step = std::min(Largest, 1.5 * Step);
     } else {
       rollback(0);
       Step /= 2;

@@ -16,6 +16,12 @@ public:
   /// In [0, 1).
   double unit() { return double(next() >> 11) * 0x1p-53; }
   bool chance(double P) { return unit() < P; }
+  /// A factor between 1 / (1 + Spread) and 1 + Spread. Rational, because the
+  /// functions of the C library differ between machines in the last bit.
+  double noise(double Spread) {
+    double F = 1 + Spread * unit();
+    return next() & 1 << 20 ? F : 1 / F;
+  }
 
 private:
   uint64_t State;
@@ -35,12 +41,15 @@ public:
   /// Ruins and repairs parts at random; keeps the cheapest feasible plan seen.
   /// Needs a feasible schedule.
   void improve(int64_t Iterations, Plan &Best, double &BestCost);
-  /// Lowers the limit step by step as far as it gets, at most to Target. Keeps
-  /// the plan with the lowest peak.
-  void squeeze(int64_t Target, int Effort, Plan &Best, int64_t &BestPeak);
+  /// Lowers the limit step by step until the peak is at most Target or nothing
+  /// helps; keeps the plan with the lowest peak. What it does depends on Target
+  /// only in when it stops.
+  void squeeze(int64_t Target, int Tries, Plan &Best, int64_t &BestPeak);
 
   /// Time that one byte less is worth; sets what is worth extending.
   double Price = 0;
+  /// How many values a repair looks at; more are sampled.
+  int32_t SampleLimit = INT32_MAX;
 
 private:
   struct Change {
@@ -88,10 +97,12 @@ private:
   bool apply(const Candidate &C, int32_t At);
   bool repairStep(double Noise);
   bool tryRemove(int32_t N);
+  bool pursue(int Tries);
   bool ruin();
   void tidy();
   int32_t randomNode();
   bool neverBroken();
+  bool accepts(double Worse, double Heat);
 };
 
 } // namespace remat::solver

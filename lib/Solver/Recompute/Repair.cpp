@@ -2,7 +2,6 @@
 #include "LocalSearch.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace remat::solver;
 
@@ -107,7 +106,7 @@ bool LocalSearch::extendIsBetter(int32_t I, int32_t Next, int32_t At) {
   bool Crosses = T.before(X.End, At) && T.before(At, Next);
   if (!Crosses && T.maxBetween(T.next(X.End), Next) + X.Own <= T.limit())
     return true;
-  double Hold = double(X.Own) * Price * std::exp2(2 * Rng.unit() - 1);
+  double Hold = double(X.Own) * Price * Rng.noise(1);
   return Hold < chainTime(V, Next, 3);
 }
 
@@ -180,10 +179,15 @@ void LocalSearch::candidatesAt(int32_t N, double Noise) {
     double Gain = std::min(Bytes, Over) + 0.05 * Bytes;
     C.Score = (Cost + 1e-9 * M.BaseTime / double(M.numOps())) / Gain;
     if (Noise > 0)
-      C.Score *= std::exp2(Noise * (2 * Rng.unit() - 1));
+      C.Score *= Rng.noise(Noise);
     Found.push_back(C);
   };
-  for (int32_t I = 0, E = S.numInstances(); I < E; ++I) {
+  int32_t E = S.numInstances(), Stride = 1, Start = 0;
+  if (Noise > 0 && E > SampleLimit) {
+    Stride = (E + SampleLimit - 1) / SampleLimit;
+    Start = int32_t(Rng.below(uint32_t(Stride)));
+  }
+  for (int32_t I = Start; I < E; I += Stride) {
     const Schedule::Instance &X = S.instance(I);
     if (!X.Counted || X.Own <= 0 || X.Storage != I)
       continue;

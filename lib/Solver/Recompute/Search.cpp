@@ -18,16 +18,19 @@ public:
   Searcher(const Model &M, const SolveOptions &O, const Deadline &D)
       : M(M), O(O), D(D), Best(M, O.Budget) {}
 
-  Plan run() {
+  SearchResult run() {
     makeSeeds();
     for (const Seed &X : Seeds)
       Best.offer(X.S);
-    if (!Best.feasible())
-      squeeze();
-    if (!Best.feasible() || O.Effort == 0 || Best.measured().Time <= M.BaseTime)
-      return Best.plan();
-    improve();
-    return Best.plan();
+    SearchResult R;
+    if (O.FindMinBudget || Seeds[lowest()].Of.Peak > O.Budget)
+      squeeze(R);
+    else
+      R.MinBudget = Seeds[lowest()].Of.Peak;
+    if (Best.feasible() && O.Effort > 0 && Best.measured().Time > M.BaseTime)
+      improve();
+    R.Best = Best.plan();
+    return R;
   }
 
 private:
@@ -40,24 +43,66 @@ private:
   void addSeed(Plan S) {
     Measure Of = measure(M, S);
     for (const Seed &X : Seeds)
-      if (X.S == S)
+      if (X.Of.Peak == Of.Peak && X.Of.Time == Of.Time && X.S == S)
         return;
     Seeds.push_back({std::move(S), Of});
   }
 
+  static Plan planOf(const Model &M, const std::vector<OpId> &Order) {
+    Plan S;
+    for (OpId Op : Order)
+      S.Sequence.push_back({Op, M.Fastest[Op]});
+    return S;
+  }
+
+  size_t lowest() const {
+    size_t Low = 0;
+    for (size_t I = 1; I < Seeds.size(); ++I)
+      if (Seeds[I].Of.Peak < Seeds[Low].Of.Peak)
+        Low = I;
+    return Low;
+  }
+
+  /// Plans that do not depend on the budget.
   void makeSeeds() {
-    addSeed(basePlan(M.P));
+    std::vector<OpId> Base = baseOrder(M);
+    std::vector<std::vector<OpId>> Orders = {Base, eagerOrder(M, Base),
+                                             lazyOrder(M, Base)};
+    Orders.push_back(eagerOrder(M, Orders[2]));
+    Orders.push_back(leastOrder(M));
+    size_t Low = 0;
+    int64_t LowPeak = INT64_MAX;
+    for (size_t I = 0; I < Orders.size(); ++I) {
+      Plan S = planOf(M, Orders[I]);
+      if (int64_t Peak = measure(M, S).Peak; Peak < LowPeak) {
+        LowPeak = Peak;
+        Low = I;
+      }
+      addSeed(std::move(S));
+    }
     if (M.Turn == None)
       return;
-    std::vector<OpId> Order = baseOrder(M);
-    MomentCut Cut(M, M.Turn, /*AnyOrder=*/false);
+    addCuts(Orders[0]);
+    if (Orders[Low] != Orders[0])
+      addCuts(Orders[Low]);
+    auto Add = [&](Plan S) {
+      addSeed(std::move(S));
+      return true;
+    };
+    sqrtPlans(M, Add);
+    greedyPlans(M, Add);
+  }
+
+  void addCuts(const std::vector<OpId> &Order) {
+    MomentCut Cut(M, M.Turn, &Order);
     for (const MomentCut::Point &X : Cut.frontier(40, true))
       addSeed(emitDropped(M, Order, M.Turn, X.Dropped));
   }
 
-  /// No seed fits: lowers the peak of the lowest ones. What it does depends on
-  /// the budget only in when it stops.
-  void squeeze() {
+  /// Lowers the peak of the lowest seeds. What it does depends on the budget
+  /// only in when it stops, so that the lowest peak found is the same whatever
+  /// budget is asked for, and every budget from there on is met.
+  void squeeze(SearchResult &R) {
     std::vector<const Seed *> Low;
     for (const Seed &X : Seeds)
       Low.push_back(&X);
@@ -66,20 +111,47 @@ private:
                                       : A->Of.Time < B->Of.Time;
     });
     Low.resize(std::min<size_t>(Low.size(), 3));
+    R.MinBudget = Low[0]->Of.Peak;
+    int Tries = std::clamp(100'000 / (M.numOps() + 1), 20, 400)
+                << std::min(std::max(O.Effort - 1, 0), 10);
+    int64_t Target = O.FindMinBudget ? 0 : O.Budget;
     for (const Seed *X : Low) {
       Schedule S(M, X->S, O.Budget);
       LocalSearch L(S, O.Seed, D);
+      L.Price *= 10;
+      L.SampleLimit = 1500;
       Plan P;
       int64_t Peak = 0;
-      L.squeeze(O.Budget, std::max(1, O.Effort), P, Peak);
+      L.squeeze(Target, Tries, P, Peak);
+      R.MinBudget = std::min(R.MinBudget, Peak);
       Best.offer(P);
-      if (Best.feasible())
+      if (Peak <= Target)
         return;
     }
   }
 
+  /// The seeds that promise most: time and what their peak is over.
+  std::vector<const Seed *> promising(size_t Count) const {
+    double Base = M.BaseTime, Low = double(Best.measured().Peak);
+    double Most = double(Seeds[0].Of.Peak);
+    double Slope =
+        Most > Low ? (Best.measured().Time - Base) / (Most - Low) : 0;
+    std::vector<std::pair<double, const Seed *>> Order;
+    for (const Seed &X : Seeds)
+      for (double Price : {1.5 * Slope, 5 * Slope}) {
+        double Over = std::max(0.0, double(X.Of.Peak - O.Budget));
+        Order.push_back({X.Of.Time + Price * Over, &X});
+      }
+    std::sort(Order.begin(), Order.end());
+    std::vector<const Seed *> Out;
+    for (auto &[Cost, X] : Order)
+      if (Out.size() < Count &&
+          std::find(Out.begin(), Out.end(), X) == Out.end())
+        Out.push_back(X);
+    return Out;
+  }
+
   void improve() {
-    // Repair the seeds next to the limit, keep the best two.
     std::vector<Seed> Starts;
     auto start = [&](const Plan &P) {
       Schedule S(M, P, O.Budget);
@@ -92,9 +164,9 @@ private:
       Starts.push_back(std::move(X));
     };
     start(Best.plan());
-    size_t Stride = std::max<size_t>(1, Seeds.size() / 8);
-    for (size_t I = 0; I < Seeds.size() && !D.passed(); I += Stride)
-      start(Seeds[I].S);
+    for (const Seed *X : promising(M.numOps() < 3000 ? 8 : 4))
+      if (!D.passed())
+        start(X->S);
     std::sort(Starts.begin(), Starts.end(), [](const Seed &A, const Seed &B) {
       return A.Of.Time < B.Of.Time;
     });
@@ -105,6 +177,7 @@ private:
     for (const Seed &X : Starts) {
       Schedule S(M, X.S, O.Budget);
       LocalSearch L(S, O.Seed, D);
+      L.SampleLimit = 1500;
       Plan P = X.S;
       double Cost = S.cost();
       L.improve(Iterations, P, Cost);
@@ -115,7 +188,7 @@ private:
 
 } // namespace
 
-Plan remat::solver::solveSearch(const Model &M, const SolveOptions &O,
-                                const Deadline &D) {
+SearchResult remat::solver::solveSearch(const Model &M, const SolveOptions &O,
+                                        const Deadline &D) {
   return Searcher(M, O, D).run();
 }

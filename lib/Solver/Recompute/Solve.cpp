@@ -50,22 +50,28 @@ Floor remat::solver::floorOf(const Problem &P) {
   return F;
 }
 
-static Plan runStrategy(const Model &M, const SolveOptions &O,
-                        const Deadline &D) {
+static SearchResult runStrategy(const Model &M, const SolveOptions &O,
+                                const Deadline &D) {
+  SearchResult R;
   switch (O.Method) {
   case Strategy::None:
-    return solveNone(M, O.Budget);
+    R.Best = solveNone(M, O.Budget);
+    break;
   case Strategy::Sqrt:
-    return solveSqrt(M, O.Budget);
+    R.Best = solveSqrt(M, O.Budget);
+    break;
   case Strategy::Greedy:
-    return solveGreedy(M, O.Budget, D);
+    R.Best = solveGreedy(M, O.Budget);
+    break;
   case Strategy::MinCut:
-    return solveMinCut(M, O.Budget);
+    R.Best = solveMinCut(M, O.Budget);
+    break;
   case Strategy::Optimal:
   case Strategy::Search:
-    break;
+    return solveSearch(M, O, D);
   }
-  return solveSearch(M, O, D);
+  R.MinBudget = measure(M, R.Best).Peak;
+  return R;
 }
 
 static void refuse(const Model &M, const SolveOptions &O, SolveResult &R) {
@@ -102,7 +108,8 @@ SolveResult remat::solver::solve(const Problem &P,
     return R;
   }
   Model M(P);
-  R.Best = runStrategy(M, Options, D);
+  SearchResult Found = runStrategy(M, Options, D);
+  R.Best = std::move(Found.Best);
   VerifyResult V = verify(P, R.Best, Options.Budget);
   R.Feasible = V.Ok;
   Certificate &C = R.Proof;
@@ -111,10 +118,11 @@ SolveResult remat::solver::solve(const Problem &P,
   C.BaseTime = M.BaseTime;
   C.Overhead = M.BaseTime > 0 ? C.Time / M.BaseTime - 1 : 0;
   C.LowerBound = M.BaseTime;
-  C.MinBudget = V.Peak;
+  C.MinBudget =
+      R.Feasible ? std::min(Found.MinBudget, V.Peak) : Found.MinBudget;
   C.MinBudgetBound = floorOf(P).Bytes;
   if (M.Turn != None) {
-    MomentCut Cut(M, M.Turn, /*AnyOrder=*/true);
+    MomentCut Cut(M, M.Turn);
     Cut.frontier(40, false);
     C.MinBudgetBound = std::max(C.MinBudgetBound, Cut.leastBudget());
     double Extra = Cut.bound(Options.Budget);

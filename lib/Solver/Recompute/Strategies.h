@@ -33,9 +33,26 @@ private:
 /// the lowest peak.
 Plan solveNone(const Model &M, int64_t Budget);
 Plan solveSqrt(const Model &M, int64_t Budget);
-Plan solveGreedy(const Model &M, int64_t Budget, const Deadline &D);
+Plan solveGreedy(const Model &M, int64_t Budget);
 Plan solveMinCut(const Model &M, int64_t Budget);
-Plan solveSearch(const Model &M, const SolveOptions &O, const Deadline &D);
+struct SearchResult {
+  Plan Best;
+  /// The lowest peak of any plan found; every budget from there on is met.
+  int64_t MinBudget = 0;
+};
+SearchResult solveSearch(const Model &M, const SolveOptions &O,
+                         const Deadline &D);
+
+/// Topological orders that may hold less than the given one.
+std::vector<OpId> eagerOrder(const Model &M, const std::vector<OpId> &Order);
+std::vector<OpId> lazyOrder(const Model &M, const std::vector<OpId> &Order);
+std::vector<OpId> leastOrder(const Model &M);
+
+/// Calls back with plans that do not depend on a budget, until it returns
+/// false: the base order, all that `sqrt` tries, all that `greedy` tries.
+using PlanSink = std::function<bool(Plan)>;
+void sqrtPlans(const Model &M, const PlanSink &Sink);
+void greedyPlans(const Model &M, const PlanSink &Sink);
 
 /// Keeps the better of two plans: feasible before infeasible, then less time,
 /// then a lower peak; of infeasible ones the lower peak.
