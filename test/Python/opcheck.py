@@ -30,7 +30,8 @@ class Case:
     """`build` gets graph values, `reference` float64 tensors that ask for gradients.
 
     Float leaves are parameters, the others inputs. The results of the two are compared; the
-    first `differentiable` of them (all if None) are part of the loss.
+    first `differentiable` of them (all if None) are part of the loss; if it is 0 all leaves are
+    inputs.
     """
 
     build: Callable
@@ -73,7 +74,7 @@ def build_graph(cases: Sequence[Case]):
         values = []
         for j, leaf in enumerate(case.leaves):
             name, dtype = f"leaf{i}_{j}", DTYPES[leaf.dtype]
-            if leaf.is_floating_point():
+            if leaf.is_floating_point() and case.differentiable != 0:
                 values.append(graph.parameter(name, leaf.shape, init.constant(0.0), dtype))
                 weights[name] = leaf
             else:
@@ -137,7 +138,7 @@ def check(*cases: Case, forward: float = FORWARD, gradient: float = GRADIENT) ->
         for k, output in enumerate(outputs):
             close(done.outputs[f"out{i}_{k}"], output, forward, f"case {i}, output {k}")
         for j, wanted in enumerate(gradients):
-            if case.leaves[j].is_floating_point():
+            if f"leaf{i}_{j}" in weights:
                 wanted = torch.zeros(case.leaves[j].shape) if wanted is None else wanted
                 what = f"case {i}, gradient of leaf {j}"
                 close(done.gradients[f"grad.leaf{i}_{j}"], wanted, gradient, what)

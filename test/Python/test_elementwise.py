@@ -134,6 +134,7 @@ def test_compare_and_select():
                 lambda x, y, p=predicate: ops.cast(ops.compare(p, x, y), "i32"),
                 lambda x, y, f=reference: f(x, y).int(),
                 [numbers.grid(5, 4), numbers.grid(4)],
+                differentiable=0,
             )
         )
     for shapes in (((3, 4),) * 3, ((3, 1), (4,), (3, 4)), ((4,), (), (3, 1))):

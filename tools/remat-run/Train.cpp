@@ -51,6 +51,17 @@ static Status writeRate(Session &S, const ToolOptions &O) {
                "--learning-rate: the program has no learning rate");
 }
 
+/// A program without an optimizer reads how many steps are done, but does not
+/// count them itself.
+static Status writeStep(Session &S, uint64_t Step) {
+  for (const Argument &A : S.getProgram().Arguments)
+    if (A.Role == Role::Step && A.DonatedResult < 0) {
+      int64_t Count = Step;
+      return S.writeArgument(A.Name, &Count, sizeof Count);
+    }
+  return {};
+}
+
 static void printBytes(llvm::raw_ostream &OS, uint64_t Bytes) {
   OS << llvm::format("%.2f MiB", double(Bytes) / (1 << 20));
 }
@@ -81,6 +92,8 @@ static Status runSteps(Session &S, InputFeeder &Feeder, const ToolOptions &O,
     std::string Where = "step " + std::to_string(Step + 1);
     if (Status Fed = Feeder.feed(S, Step); !Fed)
       return Fed.getError().within(Where);
+    if (Status Counted = writeStep(S, Step); !Counted)
+      return Counted;
     if (Status Ran = S.runStep(); !Ran)
       return Ran.getError().within(Where);
     float Value = 0;
