@@ -1,22 +1,328 @@
 //===- DialectAttributes.cpp - checks of remat.* attributes -----*- C++ -*-===//
+//
+// The tables of RematDialect.td as a verifier. Names end up in reports and in
+// generated source, so that their alphabet is checked here, once.
+//
+//===----------------------------------------------------------------------===//
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "remat/IR/RematOps.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace remat;
 
-LogicalResult RematDialect::verifyOperationAttribute(Operation *,
-                                                     NamedAttribute) {
+namespace {
+/// One attribute of an argument or result of a function, to be checked.
+struct InterfaceAttribute {
+  mutable FunctionOpInterface Func; // a handle, whose methods are not const
+  bool IsResult;
+  unsigned Index;
+  NamedAttribute Named;
+
+  StringRef getName() const { return Named.getName(); }
+  Type getType() const {
+    return IsResult ? Func.getResultTypes()[Index]
+                    : Func.getArgumentTypes()[Index];
+  }
+  std::optional<Role> getRole() const {
+    auto Attr = IsResult
+                    ? Func.getResultAttrOfType<RoleAttr>(Index, RoleAttrName)
+                    : Func.getArgAttrOfType<RoleAttr>(Index, RoleAttrName);
+    return Attr ? std::optional(Attr.getValue()) : std::nullopt;
+  }
+  InFlightDiagnostic emitError() const {
+    return Func.emitError()
+           << (IsResult ? "result #" : "argument #") << Index << ": ";
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// remat.role
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyTensor(const InterfaceAttribute &A) {
+  auto Tensor = dyn_cast<RankedTensorType>(A.getType());
+  if (!Tensor || !Tensor.hasStaticShape())
+    return A.emitError() << "type " << A.getType()
+                         << " is no ranked tensor of static shape";
+  Type Element = Tensor.getElementType();
+  if (!Element.isF32() && !Element.isBF16() && !Element.isF16() &&
+      !Element.isSignlessInteger(1) && !Element.isSignlessInteger(32) &&
+      !Element.isSignlessInteger(64))
+    return A.emitError() << "element type " << Element
+                         << " is not f32, bf16, f16, i32, i64 or i1";
+  return verifySizedTensor(Tensor, [&] { return A.emitError(); });
+}
+
+/// The type that a role demands, null if it demands none.
+static Type getRoleType(Role Role, MLIRContext *Context) {
+  switch (Role) {
+  case Role::seed:
+  case Role::step:
+    return RankedTensorType::get({}, IntegerType::get(Context, 64));
+  case Role::learning_rate:
+  case Role::loss:
+    return RankedTensorType::get({}, Float32Type::get(Context));
+  default:
+    return nullptr;
+  }
+}
+
+static LogicalResult verifyRole(const InterfaceAttribute &A) {
+  auto Attr = dyn_cast<RoleAttr>(A.Named.getValue());
+  if (!Attr)
+    return A.emitError() << "'" << A.getName() << "' must be a #remat.role";
+  Role Role = Attr.getValue();
+  if (failed(verifyTensor(A)))
+    return failure();
+
+  using enum remat::Role;
+  bool OfArgument = llvm::is_contained(
+      {parameter, input, state, seed, step, learning_rate}, Role);
+  bool OfResult = llvm::is_contained(
+      {parameter, state, step, loss, output, gradient}, Role);
+  if (A.IsResult ? !OfResult : !OfArgument)
+    return A.emitError() << "role '" << stringifyRole(Role) << "' is none of "
+                         << (A.IsResult ? "a result" : "an argument");
+
+  Type Type = getRoleType(Role, A.Func->getContext());
+  if (Type && A.getType() != Type)
+    return A.emitError() << "a value of role '" << stringifyRole(Role)
+                         << "' is a " << Type << ", not a " << A.getType();
+  if ((Role == parameter || Role == gradient) &&
+      !isa<FloatType>(cast<RankedTensorType>(A.getType()).getElementType()))
+    return A.emitError() << "a value of role '" << stringifyRole(Role)
+                         << "' must have float elements, not " << A.getType();
   return success();
 }
 
-LogicalResult RematDialect::verifyRegionArgAttribute(Operation *, unsigned,
-                                                     unsigned, NamedAttribute) {
+//===----------------------------------------------------------------------===//
+// remat.name
+//===----------------------------------------------------------------------===//
+
+/// Whether `Attribute` is the first of its name on the function's arguments or
+/// results: checks over all of them then run once.
+static bool isFirst(const InterfaceAttribute &A) {
+  for (unsigned I = 0; I < A.Index; ++I)
+    if (A.IsResult ? A.Func.getResultAttr(I, A.getName())
+                   : A.Func.getArgAttr(I, A.getName()))
+      return false;
+  return true;
+}
+
+static LogicalResult verifyUniqueNames(const InterfaceAttribute &A) {
+  llvm::StringMap<unsigned> Seen;
+  unsigned Count =
+      A.IsResult ? A.Func.getNumResults() : A.Func.getNumArguments();
+  for (unsigned I = 0; I < Count; ++I) {
+    auto Name = dyn_cast_or_null<StringAttr>(
+        A.IsResult ? A.Func.getResultAttr(I, NameAttrName)
+                   : A.Func.getArgAttr(I, NameAttrName));
+    if (!Name)
+      continue;
+    auto [Before, Inserted] = Seen.try_emplace(Name, I);
+    if (!Inserted)
+      return InterfaceAttribute{A.Func, A.IsResult, I, A.Named}.emitError()
+             << "name '" << Name.getValue() << "' is already that of #"
+             << Before->second;
+  }
   return success();
 }
 
-LogicalResult RematDialect::verifyRegionResultAttribute(Operation *, unsigned,
-                                                        unsigned,
-                                                        NamedAttribute) {
+static LogicalResult verifyName(const InterfaceAttribute &A) {
+  auto Name = dyn_cast<StringAttr>(A.Named.getValue());
+  constexpr size_t MaxLength = 255;
+  if (!Name || Name.empty() || Name.size() > MaxLength)
+    return A.emitError() << "'" << A.getName() << "' must be a string of 1 to "
+                         << MaxLength << " characters";
+  // Neither quotes nor anything that begins or ends a comment or a line.
+  constexpr StringRef Punctuation = "_.-/:+@#$[](),=";
+  for (char Char : Name.getValue())
+    if (!llvm::isAlnum(Char) && !Punctuation.contains(Char))
+      return A.emitError() << "name has the character "
+                           << "0x"
+                           << llvm::utohexstr(static_cast<uint8_t>(Char))
+                           << "; letters, digits and " << Punctuation
+                           << " are allowed";
+  return isFirst(A) ? verifyUniqueNames(A) : success();
+}
+
+//===----------------------------------------------------------------------===//
+// remat.init, remat.data, remat.bound
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyInit(const InterfaceAttribute &A) {
+  auto Init = dyn_cast<InitAttr>(A.Named.getValue());
+  if (!Init)
+    return A.emitError() << "'" << A.getName() << "' must be a #remat.init";
+  std::optional<Role> Role = A.getRole();
+  if (A.IsResult || Role == Role::input)
+    return A.emitError() << "'" << A.getName()
+                         << "' is for parameters and states";
+  if (Init.getKind() != InitKind::constant && !(Init.getValue() >= 0.0))
+    return A.emitError() << "'" << A.getName() << "' has the negative width "
+                         << Init.getValue();
+  return success();
+}
+
+/// Checks that the attribute stands on an input of integers.
+static LogicalResult verifyIntegerInput(const InterfaceAttribute &A) {
+  auto Tensor = dyn_cast<RankedTensorType>(A.getType());
+  if (!A.IsResult && A.getRole() == Role::input && Tensor &&
+      Tensor.getElementType().isInteger())
+    return success();
+  return A.emitError() << "'" << A.getName()
+                       << "' is for inputs with integer elements";
+}
+
+static LogicalResult verifyData(const InterfaceAttribute &A) {
+  auto Data = dyn_cast<StringAttr>(A.Named.getValue());
+  if (!Data || (Data != "tokens" && Data != "targets"))
+    return A.emitError() << "'" << A.getName()
+                         << "' must be \"tokens\" or \"targets\"";
+  return verifyIntegerInput(A);
+}
+
+static LogicalResult verifyBound(const InterfaceAttribute &A) {
+  auto Bound = dyn_cast<IntegerAttr>(A.Named.getValue());
+  if (!Bound || !Bound.getType().isSignlessInteger(64) || Bound.getInt() < 1)
+    return A.emitError() << "'" << A.getName() << "' must be a positive i64";
+  return verifyIntegerInput(A);
+}
+
+//===----------------------------------------------------------------------===//
+// remat.donated, remat.offset
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyDonated(const InterfaceAttribute &A) {
+  auto Donated = dyn_cast<IntegerAttr>(A.Named.getValue());
+  if (A.IsResult || !Donated || !Donated.getType().isSignlessInteger(64))
+    return A.emitError() << "'" << A.getName()
+                         << "' must be an i64 on an argument";
+  int64_t Result = Donated.getInt();
+  if (Result < 0 || Result >= static_cast<int64_t>(A.Func.getNumResults()))
+    return A.emitError() << "is donated to result #" << Result
+                         << ", but there are " << A.Func.getNumResults();
+  if (A.Func.getResultTypes()[Result] != A.getType())
+    return A.emitError() << "of type " << A.getType()
+                         << " is donated to result #" << Result << " of type "
+                         << A.Func.getResultTypes()[Result];
+  if (!isFirst(A))
+    return success();
+  llvm::DenseMap<Attribute, unsigned> Seen;
+  for (unsigned I = 0; I < A.Func.getNumArguments(); ++I) {
+    Attribute Other = A.Func.getArgAttr(I, DonatedAttrName);
+    if (!Other)
+      continue;
+    auto [Before, Inserted] = Seen.try_emplace(Other, I);
+    if (!Inserted)
+      return InterfaceAttribute{A.Func, false, I, A.Named}.emitError()
+             << "is donated to the same result as argument #" << Before->second;
+  }
+  return success();
+}
+
+/// A byte count or offset: an i64 that is not negative.
+static bool isByteCount(Attribute Attr) {
+  auto Integer = dyn_cast<IntegerAttr>(Attr);
+  return Integer && Integer.getType().isSignlessInteger(64) &&
+         Integer.getInt() >= 0;
+}
+
+static LogicalResult verifyOffset(const InterfaceAttribute &A) {
+  if (!A.IsResult && isByteCount(A.Named.getValue()))
+    return success();
+  return A.emitError() << "'" << A.getName()
+                       << "' must be a byte offset on an argument";
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments and results
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyInterfaceAttribute(Operation *Op, bool IsResult,
+                                              unsigned Index,
+                                              NamedAttribute Named) {
+  auto Func = dyn_cast<FunctionOpInterface>(Op);
+  if (!Func)
+    return Op->emitError() << "'" << Named.getName().getValue()
+                           << "' is for arguments and results of functions";
+  InterfaceAttribute A = {Func, IsResult, Index, Named};
+  using Verifier = LogicalResult (*)(const InterfaceAttribute &);
+  static const std::pair<StringRef, Verifier> Verifiers[] = {
+      {RoleAttrName, verifyRole},     {NameAttrName, verifyName},
+      {InitAttrName, verifyInit},     {DataAttrName, verifyData},
+      {BoundAttrName, verifyBound},   {DonatedAttrName, verifyDonated},
+      {OffsetAttrName, verifyOffset},
+  };
+  for (auto [Name, Verify] : Verifiers)
+    if (A.getName() == Name)
+      return Verify(A);
+  return A.emitError() << "the dialect has no attribute '" << A.getName()
+                       << "' for arguments or results";
+}
+
+LogicalResult RematDialect::verifyRegionArgAttribute(Operation *Op, unsigned,
+                                                     unsigned Index,
+                                                     NamedAttribute Named) {
+  return verifyInterfaceAttribute(Op, /*IsResult=*/false, Index, Named);
+}
+
+LogicalResult RematDialect::verifyRegionResultAttribute(Operation *Op, unsigned,
+                                                        unsigned Index,
+                                                        NamedAttribute Named) {
+  return verifyInterfaceAttribute(Op, /*IsResult=*/true, Index, Named);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+/// Nothing if the attribute is right, else what it must be.
+static std::optional<StringRef>
+explainOperationAttribute(Operation *Op, NamedAttribute Named) {
+  StringRef Name = Named.getName();
+  Attribute Value = Named.getValue();
+  auto Text = dyn_cast<StringAttr>(Value);
+  auto Check = [](bool Right, StringRef Must) {
+    return Right ? std::nullopt : std::optional(Must);
+  };
+  if (Name == ArenaAttrName)
+    return Check(isa<FunctionOpInterface>(Op) && isByteCount(Value),
+                 "must be a byte count on a function");
+  if (!isa_and_nonnull<RematDialect>(Op->getDialect()))
+    return "is for operations of this dialect";
+  if (Name == PhaseAttrName)
+    return Check(Text && (Text == "backward" || Text == "optimizer"),
+                 "must be \"backward\" or \"optimizer\"");
+  if (Name == KeepAttrName)
+    return Check(Text &&
+                     (Text == "must" || Text == "never" || Text == "prefer"),
+                 "must be \"must\", \"never\" or \"prefer\"");
+  if (Name == OriginAttrName || Name == IdAttrName)
+    return Check(isByteCount(Value), "must be an i64 that is not negative");
+  if (Name == ChoiceAttrName)
+    return Check(Text && !Text.empty(), "must be the name of a kernel");
+  auto Numbers = dyn_cast<DenseI64ArrayAttr>(Value);
+  bool NotNegative =
+      Numbers && llvm::all_of(Numbers.asArrayRef(),
+                              [](int64_t Number) { return Number >= 0; });
+  if (Name == OffsetsAttrName)
+    return Check(NotNegative && Numbers.size() == Op->getNumResults(),
+                 "must have one byte offset for each result");
+  if (Name == WorkspaceAttrName)
+    return Check(NotNegative && Numbers.size() == 2,
+                 "must have a byte offset and a byte count");
+  return "is no attribute that the dialect has for operations";
+}
+
+LogicalResult RematDialect::verifyOperationAttribute(Operation *Op,
+                                                     NamedAttribute Named) {
+  if (std::optional<StringRef> Fault = explainOperationAttribute(Op, Named))
+    return Op->emitError() << "'" << Named.getName().getValue() << "' "
+                           << *Fault;
   return success();
 }
