@@ -8,7 +8,8 @@ using namespace remat::cuda;
 // Conversions to and from the 16-bit types and the declaration of dynamic
 // shared memory are the only parts that only CUDA can run; a host emulation
 // that defines REMAT_EMULATION brings its own.
-static constexpr const char *Prelude = R"cuda(// Types, conversions, vector accesses, reductions and random numbers.
+static constexpr const char *Prelude =
+    R"cuda(// Types, conversions, vector accesses, reductions and random numbers.
 
 typedef long long int64;
 typedef unsigned long long uint64;
@@ -164,6 +165,31 @@ __device__ __forceinline__ float randomNormal(int64 seed, int64 id, int64 step, 
   float u1 = uniformOf(second ? words.w : words.y);
   float r = sqrtf(-2.0f * logf(1.0f - u0)), angle = 6.283185307179586f * u1;
   return (i & 1) != 0 ? r * sinf(angle) : r * cosf(angle);
+}
+
+// Copies a tile of Rows rows, `stride` elements apart, to shared memory as
+// float; there rows are Columns + 1 apart. Rows from `valid` on become zero.
+template <int Rows, int Columns, int Threads, typename T>
+__device__ __forceinline__ void loadTile(float *tile, const T *from, int64 stride, int64 valid) {
+  for (int i = threadIdx.x; i < Rows * Columns; i += Threads) {
+    int row = i / Columns, column = i % Columns;
+    tile[row * (Columns + 1) + column] =
+        row < valid ? toFloat(from[row * stride + column]) : 0.0f;
+  }
+}
+
+// Sum and maximum over each half of a warp.
+__device__ __forceinline__ float halfWarpSum(float x) {
+#pragma unroll
+  for (int mask = 8; mask > 0; mask >>= 1)
+    x += __shfl_xor_sync(0xffffffffu, x, mask);
+  return x;
+}
+__device__ __forceinline__ float halfWarpMax(float x) {
+#pragma unroll
+  for (int mask = 8; mask > 0; mask >>= 1)
+    x = maximum(x, __shfl_xor_sync(0xffffffffu, x, mask));
+  return x;
 }
 )cuda";
 

@@ -1,0 +1,68 @@
+//===- CUDAKernelPlan.h - how own CUDA kernels split their work -*- C++ -*-===//
+//
+// The split of an operation into launches and the workspace between them. The
+// planner asks for the bytes, the kernel library prints what they say. A split
+// depends on types and attributes alone, never on a device or a budget: the
+// order of every sum, and so every bit of the result, stays the same.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_ANALYSIS_CUDAKERNELPLAN_H
+#define REMAT_ANALYSIS_CUDAKERNELPLAN_H
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <cstdint>
+
+namespace remat::cuda {
+
+/// Rows handled by 32 threads each (eight rows a block) or by a block each.
+struct RowPlan {
+  int64_t Threads = 32; ///< of one row
+  int64_t RowsPerBlock = 8;
+  int64_t getBlockThreads() const { return Threads * RowsPerBlock; }
+};
+RowPlan getRowPlan(int64_t Columns);
+
+/// A reduction of [Outer, Reduced, Inner] over its middle dimension, in
+/// `Chunks` parts a result whose partial results lie in the workspace. Chunks
+/// is 1 where one stage does.
+struct ReducePlan {
+  int64_t Outer = 1, Reduced = 1, Inner = 1;
+  int64_t Chunks = 1;
+  /// The reduced dimensions are not neighbours: one warp a result, strided.
+  bool Strided = false;
+  int64_t getPartials() const {
+    return Chunks == 1 ? 0 : Outer * Chunks * Inner;
+  }
+};
+ReducePlan getReducePlan(llvm::ArrayRef<int64_t> Shape,
+                         llvm::ArrayRef<int64_t> Dims);
+
+/// Blocks of layer_norm_backward; each leaves one partial row of the gradients
+/// of scale and bias.
+int64_t getLayerNormBackwardBlocks(int64_t Rows);
+
+/// Parts in which a sum over all of `Elements` is made.
+int64_t getFlatChunks(int64_t Elements);
+
+/// The radix sort of embedding_backward: stable, eight bits a pass.
+struct SortPlan {
+  static constexpr int64_t Tile = 1024; ///< ids a block sorts in one pass
+  static constexpr int64_t Digits = 256;
+  int64_t Ids = 0, Tiles = 0, Passes = 0;
+  /// Byte offsets in the workspace: two arrays each of keys and positions, and
+  /// the digit counts of each tile.
+  int64_t getKeys(int64_t Which) const;
+  int64_t getPositions(int64_t Which) const;
+  int64_t getCounts() const;
+  int64_t getBytes() const;
+};
+SortPlan getSortPlan(int64_t Ids, int64_t TableRows);
+
+/// Workspace bytes of the own kernels of `Op`.
+int64_t getKernelWorkspace(mlir::Operation *Op);
+
+} // namespace remat::cuda
+
+#endif // REMAT_ANALYSIS_CUDAKERNELPLAN_H

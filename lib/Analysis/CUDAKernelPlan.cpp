@@ -1,0 +1,125 @@
+//===- CUDAKernelPlan.cpp - how own CUDA kernels split their work ---------===//
+
+#include "remat/Analysis/CUDAKernelPlan.h"
+#include "remat/IR/RematOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::cuda;
+
+RowPlan remat::cuda::getRowPlan(int64_t Columns) {
+  if (Columns <= 1024)
+    return {32, 8};
+  if (Columns <= 4096)
+    return {128, 1};
+  if (Columns <= 65536)
+    return {256, 1};
+  return {1024, 1};
+}
+
+/// Parts of a reduction so that about `Wanted` blocks run, none of which
+/// reduces fewer than `Least` elements.
+static int64_t getChunks(int64_t Reduced, int64_t Blocks, int64_t Wanted,
+                         int64_t Least) {
+  int64_t Most = llvm::divideCeil(Reduced, Least);
+  return std::max<int64_t>(1, std::min(Most, Wanted / Blocks));
+}
+
+ReducePlan remat::cuda::getReducePlan(llvm::ArrayRef<int64_t> Shape,
+                                      llvm::ArrayRef<int64_t> Dims) {
+  ReducePlan Plan;
+  // Where the reduced dimensions are one run, but for sizes of 1, the shape is
+  // [Outer, Reduced, Inner].
+  enum { Before, Within, After } Place = Before;
+  for (auto [Dim, Size] : llvm::enumerate(Shape)) {
+    if (Size == 1)
+      continue;
+    bool IsReduced = llvm::is_contained(Dims, static_cast<int64_t>(Dim));
+    if (IsReduced && Place == After)
+      Plan.Strided = true;
+    if (IsReduced)
+      Place = Within;
+    else if (Place == Within)
+      Place = After;
+    (IsReduced         ? Plan.Reduced
+     : Place == Before ? Plan.Outer
+                       : Plan.Inner) *= Size;
+  }
+  if (Plan.Strided || Plan.Outer * Plan.Inner == 0)
+    return Plan;
+  if (Plan.Inner == 1)
+    Plan.Chunks = getChunks(Plan.Reduced, Plan.Outer, 512, 8192);
+  else
+    Plan.Chunks = getChunks(
+        Plan.Reduced, Plan.Outer * llvm::divideCeil(Plan.Inner, 256), 512, 64);
+  return Plan;
+}
+
+int64_t remat::cuda::getLayerNormBackwardBlocks(int64_t Rows) {
+  return std::clamp<int64_t>(llvm::divideCeil(Rows, 32), 1, 256);
+}
+
+int64_t remat::cuda::getFlatChunks(int64_t Elements) {
+  return std::clamp<int64_t>(llvm::divideCeil(Elements, 8192), 1, 512);
+}
+
+int64_t SortPlan::getKeys(int64_t Which) const {
+  return llvm::alignTo(Ids * 4, 16) * Which;
+}
+int64_t SortPlan::getPositions(int64_t Which) const {
+  return getKeys(2 + Which);
+}
+int64_t SortPlan::getCounts() const { return getKeys(4); }
+int64_t SortPlan::getBytes() const { return getCounts() + Tiles * Digits * 4; }
+
+SortPlan remat::cuda::getSortPlan(int64_t Ids, int64_t TableRows) {
+  SortPlan Plan;
+  Plan.Ids = Ids;
+  Plan.Tiles = llvm::divideCeil(Ids, SortPlan::Tile);
+  // Ids outside the table sort behind it, as TableRows.
+  Plan.Passes = llvm::divideCeil(llvm::Log2_64(TableRows) + 1, 8);
+  return Plan;
+}
+
+static int64_t getElements(Value V) {
+  return getNumElements(cast<RankedTensorType>(V.getType()).getShape())
+      .value_or(0);
+}
+
+static int64_t getReduceWorkspace(ReduceOp Op) {
+  auto Type = cast<RankedTensorType>(Op.getOperand().getType());
+  int64_t Bytes = isa<FloatType>(Type.getElementType()) ? 4 : 8;
+  return getReducePlan(Type.getShape(), Op.getDims()).getPartials() * Bytes;
+}
+
+int64_t remat::cuda::getKernelWorkspace(Operation *Op) {
+  return llvm::TypeSwitch<Operation *, int64_t>(Op)
+      .Case(getReduceWorkspace)
+      .Case([](LayerNormBackwardOp Op) {
+        int64_t Columns = getElements(Op.getScale());
+        int64_t Rows = getElements(Op.getMean());
+        return 2 * getLayerNormBackwardBlocks(Rows) * Columns * 4;
+      })
+      .Case([](CrossEntropyOp Op) { return getElements(Op.getLse()) * 4; })
+      .Case([](CrossEntropyBackwardOp) { return int64_t(4); })
+      .Case([](MseOp Op) {
+        return getFlatChunks(getElements(Op.getPrediction())) * 4;
+      })
+      .Case([](GlobalNormOp Op) {
+        int64_t Partials = 0;
+        for (Value Operand : Op.getOperands())
+          Partials += getFlatChunks(getElements(Operand));
+        return Partials * 4;
+      })
+      .Case([](EmbeddingBackwardOp Op) {
+        auto Table = cast<RankedTensorType>(Op.getTableGrad().getType());
+        return getSortPlan(getElements(Op.getIds()), Table.getDimSize(0))
+            .getBytes();
+      })
+      .Case([](AttentionBackwardOp Op) { return getElements(Op.getLse()) * 4; })
+      .Default([](Operation *) { return int64_t(0); });
+}

@@ -1,0 +1,256 @@
+"""One case for each way that an own CUDA kernel works: an operation as text, its operands and the
+values that it must give, made with PyTorch in float64."""
+
+import math
+
+import torch
+
+TYPES = {
+    torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16",
+    torch.int32: "i32", torch.int64: "i64", torch.bool: "i1",
+}
+TOLERANCE = {torch.float32: 2e-6, torch.bfloat16: 4e-3, torch.float16: 6e-4}
+F32, BF16, F16 = torch.float32, torch.bfloat16, torch.float16
+
+
+class Case:
+    """`text` has {i} for operand i, {o} for the operand types and {r} for the result types.
+    `inplace` maps results to the operands whose memory they take over."""
+
+    def __init__(self, name, text, operands, results, inplace=None, tolerance=None):
+        self.name, self.text = name, text
+        self.operands, self.results = operands, results
+        self.inplace, self.tolerance = inplace or {}, tolerance
+
+
+def tensor_type(t):
+    return "tensor<" + "".join(f"{n}x" for n in t.shape) + TYPES[t.dtype] + ">"
+
+
+def _random(*shape, dtype=F32, scale=1.0):
+    return (torch.randn(shape, dtype=torch.float64) * scale).to(dtype)
+
+
+def _d(t):
+    return t.double()
+
+
+def row_cases():
+    for dtype in (F32, BF16, F16):
+        for shape in ((5, 7), (33, 64), (3, 768), (2, 2, 1000), (2, 4096), (2, 5003), (1, 70000)):
+            x = _random(*shape, dtype=dtype, scale=3)
+            y = torch.softmax(_d(x), -1)
+            for inplace in ({}, {0: 0}):
+                yield Case(f"softmax {shape} {dtype}", "remat.softmax {0} : {r}", [x], [y.to(dtype)], inplace)
+            p, g = y.to(dtype), _random(*shape, dtype=dtype)
+            dx = _d(p) * (_d(g) - (_d(p) * _d(g)).sum(-1, keepdim=True))
+            yield Case(f"softmax_backward {shape} {dtype}", "remat.softmax_backward {0}, {1} : {r}",
+                       [p, g], [dx.to(dtype)], {0: 1})
+        for rows, columns in ((7, 5), (70, 768), (300, 64), (5, 1000), (4, 4096), (3, 5003), (2, 12288)):
+            for scale_type in {dtype, F32}:
+                yield from layer_norm_cases(rows, columns, dtype, scale_type)
+
+
+def layer_norm_cases(rows, columns, dtype, scale_type):
+    x, g = _random(rows, columns, dtype=dtype, scale=2), _random(rows, columns, dtype=dtype)
+    scale, bias = _random(columns, dtype=scale_type), _random(columns, dtype=scale_type)
+    mean = _d(x).mean(-1)
+    rstd = 1 / torch.sqrt(_d(x).var(-1, unbiased=False) + 1e-3)
+    normal = (_d(x) - mean[:, None]) * rstd[:, None]
+    y = normal * _d(scale) + _d(bias)
+    label = f"({rows}, {columns}) {dtype} {scale_type}"
+    yield Case("layer_norm " + label,
+               "remat.layer_norm {0}, {1}, {2} {{epsilon = 1.0e-3 : f64}} : ({o}) -> ({r})",
+               [x, scale, bias], [y.to(dtype), mean.float(), rstd.float()], {0: 0})
+    mean, rstd = mean.float(), rstd.float()
+    normal = (_d(x) - _d(mean)[:, None]) * _d(rstd)[:, None]
+    scaled = _d(g) * _d(scale)
+    dx = (scaled - scaled.mean(-1, keepdim=True)
+          - normal * (scaled * normal).mean(-1, keepdim=True)) * _d(rstd)[:, None]
+    for inplace in ({0: 0}, {0: 1}):
+        yield Case("layer_norm_backward " + label,
+                   "remat.layer_norm_backward {0}, {1}, {2}, {3}, {4} : ({o}) -> ({r})",
+                   [g, x, scale, mean, rstd],
+                   [dx.to(dtype), (_d(g) * normal).sum(0).to(scale_type), _d(g).sum(0).to(scale_type)],
+                   inplace, 3e-6 if dtype == F32 else None)
+
+
+def reduce_cases():
+    shapes = [((6, 10), [1]), ((6, 1000), [1]), ((40, 768), [0]), ((1000, 24), [0]), ((3, 50, 7), [1]),
+              ((200, 131), [0, 1]), ((3, 30000), [1]), ((5, 4, 6, 8), [0, 2]), ((2, 3, 4), [1, 2]), ((5,), [0]),
+              ((1, 40, 1, 9), [1]), ((600000,), [0])]
+    for dtype in (F32, BF16, torch.int32, torch.int64):
+        for shape, dims in shapes:
+            x = _random(*shape, dtype=dtype) if dtype.is_floating_point else torch.randint(-50, 50, shape, dtype=dtype)
+            wide = _d(x) if dtype.is_floating_point else x.long()
+            results = {"sum": wide.sum(dims), "max": wide.amax(dims)}
+            if dtype.is_floating_point:
+                results["mean"] = wide.mean(dims)
+            for kind, value in results.items():
+                yield Case(f"reduce {kind} {shape} {dims} {dtype}",
+                           f"remat.reduce #remat.reduction<{kind}> {{0}}, {dims} : ({{o}}) -> ({{r}})",
+                           [x], [value.to(dtype)], tolerance=1e-5 if dtype == F32 else None)
+    x = _random(4, 6)
+    yield Case("reduce keep_dims", "remat.reduce #remat.reduction<sum> {0}, [0] {{keep_dims}} : ({o}) -> ({r})",
+               [x], [_d(x).sum(0, keepdim=True).float()])
+
+
+def shape_cases():
+    for dtype in (F32, BF16, torch.int64, torch.bool):
+        def fill(*shape):
+            return torch.randint(0, 2, shape).to(dtype) if dtype == torch.bool else _random(*shape, scale=99.0).to(dtype)
+        for shape, order in (((5, 7), [1, 0]), ((64, 96), [1, 0]), ((2, 3, 4, 8), [0, 2, 1, 3]), ((2, 3, 40), [2, 0, 1]),
+                             ((3, 5, 35, 2), [3, 1, 2, 0]), ((4, 6, 10), [0, 2, 1]), ((1, 8, 1, 5), [3, 2, 1, 0])):
+            x = fill(*shape)
+            yield Case(f"transpose {shape} {order} {dtype}", f"remat.transpose {{0}}, {order} : ({{o}}) -> ({{r}})",
+                       [x], [x.permute(order).contiguous()])
+        x = fill(6, 10, 24)
+        yield Case(f"slice {dtype}", "remat.slice {0}, [1, 2, 8] [4, 5, 16] : ({o}) -> ({r})", [x],
+                   [x[1:5, 2:7, 8:24].contiguous()])
+        yield Case(f"slice odd {dtype}", "remat.slice {0}, [0, 3, 1] [6, 7, 5] : ({o}) -> ({r})", [x],
+                   [x[:, 3:10, 1:6].contiguous()])
+        padded = torch.zeros(9, 11, 24, dtype=dtype)
+        padded[1:7, 0:10] = x
+        yield Case(f"pad {dtype}", "remat.pad {0}, [1, 0, 0] [2, 1, 0] : ({o}) -> ({r})", [x], [padded])
+        y, z = fill(6, 3, 24), fill(6, 8, 24)
+        yield Case(f"concat {dtype}", "remat.concat {0}, {1}, {2} {{dim = 1 : i64}} : ({o}) -> ({r})", [x, y, z],
+                   [torch.cat([x, y, z], 1)])
+        for shape, to in (((3, 1), (3, 40)), ((24,), (6, 10, 24)), ((6, 1, 24), (6, 10, 24)), ((), (5, 3))):
+            b = fill(*shape)
+            yield Case(f"broadcast {shape} {to} {dtype}", "remat.broadcast {0} : {o} to {r}", [b],
+                       [b.expand(to).contiguous()])
+
+
+def embedding_cases():
+    for dtype in (F32, BF16):
+        for rows, columns, count in ((11, 5, 30), (50, 24, 3000), (70000, 8, 1500), (300, 768, 100)):
+            table = _random(rows, columns, dtype=dtype)
+            for id_type in (torch.int32, torch.int64):
+                ids = torch.randint(0, rows, (count,), dtype=id_type)
+                ids[0], ids[-1] = rows, -1
+                known = (ids >= 0) & (ids < rows)
+                safe = torch.where(known, ids, torch.zeros_like(ids)).long()
+                out = table[safe] * known[:, None].to(dtype)
+                yield Case(f"embedding {rows} {columns} {dtype}", "remat.embedding {0}, {1} : ({o}) -> ({r})",
+                           [ids.reshape(2, -1), table], [out.reshape(2, count // 2, columns)])
+                g = _random(count, columns, dtype=dtype)
+                sums = torch.zeros(rows, columns, dtype=torch.float64)
+                sums.index_add_(0, safe, _d(g) * known[:, None])
+                yield Case(f"embedding_backward {rows} {columns} {count} {dtype}",
+                           "remat.embedding_backward {0}, {1} : ({o}) -> ({r})", [ids, g], [sums.to(dtype)])
+
+
+def loss_cases():
+    for dtype in (F32, BF16):
+        for rows, columns in ((9, 13), (40, 256), (5, 1001), (3, 50304)):
+            x = _random(rows, columns, dtype=dtype, scale=4)
+            for ignored in (0, 2, rows):
+                targets = torch.randint(0, columns, (rows,))
+                targets[:ignored] = -100
+                lse = torch.logsumexp(_d(x), -1)
+                picked = _d(x)[torch.arange(rows), targets.clamp(min=0)]
+                counted = targets != -100
+                count = max(int(counted.sum()), 1)
+                loss = ((lse - picked) * counted).sum() / count
+                label = f"{rows} {columns} {ignored} {dtype}"
+                yield Case("cross_entropy " + label, "remat.cross_entropy {0}, {1} : ({o}) -> ({r})",
+                           [x, targets], [loss.float(), lse.float()])
+                g = torch.tensor(1.7)
+                one_hot = torch.nn.functional.one_hot(targets.clamp(min=0), columns)
+                dx = (torch.exp(_d(x) - _d(lse.float())[:, None]) - one_hot) * counted[:, None] * _d(g) / count
+                yield Case("cross_entropy_backward " + label,
+                           "remat.cross_entropy_backward {0}, {1}, {2}, {3} : ({o}) -> ({r})",
+                           [g, x, targets, lse.float()], [dx.to(dtype)], {0: 1}, 3e-6 if dtype == F32 else None)
+        for shape in ((7,), (30, 1000), (3, 100001)):
+            x, y = _random(*shape, dtype=dtype), _random(*shape, dtype=dtype)
+            yield Case(f"mse {shape} {dtype}", "remat.mse {0}, {1} : ({o}) -> ({r})", [x, y],
+                       [((_d(x) - _d(y)) ** 2).mean().float()])
+
+
+def optimizer_cases():
+    rate, step, scale = torch.tensor(0.01), torch.tensor(4), torch.tensor(0.5)
+    for dtype, grad_type in ((F32, F32), (F32, BF16), (BF16, BF16)):
+        for shape in ((7,), (33, 40)):
+            p, g = _random(*shape, dtype=dtype), _random(*shape, dtype=grad_type)
+            m, v = _random(*shape, scale=0.1), _random(*shape).abs() * 0.1
+            for scaled in (False, True):
+                grad = _d(g) * (0.5 if scaled else 1.0)
+                m1, v1 = 0.9 * _d(m) + 0.1 * grad, 0.999 * _d(v) + 0.001 * grad ** 2
+                new = _d(p) * (1 - 0.01 * 0.1)
+                new = new - 0.01 * (m1 / (1 - 0.9 ** 5)) / (torch.sqrt(v1 / (1 - 0.999 ** 5)) + 1e-8)
+                more, text = ([scale], "scale {6} ") if scaled else ([], "")
+                yield Case(f"adamw {shape} {dtype} {grad_type} {scaled}",
+                           "remat.adamw {0}, {1} moments {2}, {3} rate {4} step {5} " + text +
+                           "{{weight_decay = 1.0e-1 : f64}} : ({o}) -> ({r})",
+                           [p, g, m, v, rate, step] + more, [new.to(dtype), m1.float(), v1.float()],
+                           {0: 0, 1: 2, 2: 3})
+                base = grad + 0.1 * _d(p)
+                b = 0.8 * _d(m) + base
+                more, text = ([scale], "scale {4} ") if scaled else ([], "")
+                yield Case(f"sgd momentum {shape} {dtype} {grad_type}",
+                           "remat.sgd {0}, {1} buffer {2} rate {3} " + text +
+                           "{{momentum = 8.0e-1 : f64, weight_decay = 1.0e-1 : f64}} : ({o}) -> ({r})",
+                           [p, g, m, rate] + more, [(_d(p) - 0.01 * b).to(dtype), b.float()], {0: 0, 1: 2})
+                text = "scale {3} " if scaled else ""
+                yield Case(f"sgd {shape} {dtype} {grad_type}",
+                           "remat.sgd {0}, {1} rate {2} " + text + "{{weight_decay = 1.0e-1 : f64}} : ({o}) -> ({r})",
+                           [p, g, rate] + more, [(_d(p) - 0.01 * base).to(dtype)], {0: 0})
+    tensors = [_random(30, 7), _random(40000), _random(3, 3, dtype=BF16)]
+    norm = torch.sqrt(sum((_d(t) ** 2).sum() for t in tensors))
+    yield Case("global_norm", "remat.global_norm {0}, {1}, {2} : ({o}) -> ({r})", tensors, [norm.float()])
+
+
+def attention(q, k, v, causal, mask, scale):
+    """q, k, v are [B, T, H, D] in float64; gives the result, [B, T, H, D], and the log-sum-exp."""
+    scores = torch.einsum("bthd,bshd->bhts", q, k) * scale
+    if causal:
+        t, s = scores.shape[2:]
+        scores = scores.masked_fill(torch.arange(s)[None] > torch.arange(t)[:, None], -math.inf)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + _d(mask)
+    lse = torch.logsumexp(scores, -1)
+    p = torch.exp(scores - lse.masked_fill(lse == -math.inf, 0)[..., None])
+    return torch.einsum("bhts,bshd->bthd", p, v), lse
+
+
+def attention_cases():
+    for dtype in (F32, BF16):
+        for batch, t, s, heads, width, causal, mask_kind, packed in (
+                (1, 70, 70, 2, 16, True, None, True), (2, 33, 50, 1, 64, False, None, False),
+                (1, 20, 20, 2, 40, True, "bool", False), (2, 40, 24, 2, 24, False, "float", False),
+                (1, 9, 9, 1, 160, True, None, True), (1, 18, 18, 1, 256, False, None, False)):
+            q = _random(batch, t, heads, width, dtype=dtype)
+            k, v = (_random(batch, s, heads, width, dtype=dtype) for _ in range(2))
+            mask = None
+            if mask_kind == "bool":
+                mask = torch.rand(batch, 1, t, s) > 0.3
+                mask[0, 0, 3] = False
+            elif mask_kind == "float":
+                mask = _random(heads, 1, s)
+            scale = 1 / math.sqrt(width) if packed else 0.3
+            wide = [_d(x).requires_grad_() for x in (q, k, v)]
+            out, lse = attention(*wide, causal, mask, scale)
+            g = _random(batch, t, heads, width, dtype=dtype)
+            grads = torch.autograd.grad(out, wide, _d(g))
+            out, lse = out.detach().to(dtype), lse.detach().float()
+            attributes = "{{" + ", ".join((["causal"] if causal else []) + ([] if packed else ["scale = 3.0e-1 : f64"])) + "}}"
+            qkv = [torch.stack([q, k, v], 2)] if packed else [q, k, v]
+            dqkv = [torch.stack(grads, 2).to(dtype)] if packed else [x.to(dtype) for x in grads]
+            more, n = ([mask] if mask is not None else []), len(qkv)
+            names = ", ".join(f"{{{i}}}" for i in range(n))
+            label = f"{batch} {t} {s} {heads} {width} {causal} {mask_kind} {dtype}"
+            masked = f"mask {{{n}}} " if more else ""
+            yield Case("attention " + label, f"remat.attention {names} {masked}{attributes} : ({{o}}) -> ({{r}})",
+                       qkv + more, [out, lse], tolerance=5e-6 if dtype == F32 else None)
+            names = ", ".join(f"{{{i + 1}}}" for i in range(n))
+            masked = f"mask {{{n + 3}}} " if more else ""
+            yield Case("attention_backward " + label,
+                       f"remat.attention_backward {{0}} qkv {names} output {{{n + 1}}}, {{{n + 2}}} {masked}{attributes}"
+                       " : ({o}) -> ({r})", [g] + qkv + [out, lse] + more, dqkv,
+                       tolerance=1e-5 if dtype == F32 else 2e-2)
+
+
+def all_cases():
+    torch.manual_seed(1)
+    for make in (row_cases, reduce_cases, shape_cases, embedding_cases, loss_cases, optimizer_cases, attention_cases):
+        yield from make()

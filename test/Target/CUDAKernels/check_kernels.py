@@ -1,0 +1,250 @@
+"""Runs every own CUDA kernel on small tensors and compares with PyTorch in float64.
+
+  check_kernels.py --print-kernels build/bin/print-kernels              on the host, emulated block by block
+  check_kernels.py --print-kernels build/bin/print-kernels --save F     writes the kernels' sources only
+  check_kernels.py --kernels F --device cuda                            on a GPU, with CuPy
+  check_kernels.py --kernels F --nvrtc libnvrtc.so.13                   compiles only, for every architecture
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import torch
+
+import cases
+
+GUARD = 512
+ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+
+
+def make_module(all_cases):
+    """The cases as functions of one module."""
+    lines = []
+    for number, case in enumerate(all_cases):
+        names = [f"%a{i}" for i in range(len(case.operands))]
+        types = [cases.tensor_type(t) for t in case.operands]
+        results = [cases.tensor_type(t) for t in case.results]
+        text = case.text.format(*names, o=", ".join(types), r=", ".join(results))
+        outs = f"%r:{len(results)}" if len(results) > 1 else "%r"
+        returned = ", ".join(f"%r#{i}" if len(results) > 1 else "%r" for i in range(len(results)))
+        arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, types))
+        lines.append(f"func.func @case{number}({arguments}) -> ({', '.join(results)}) {{\n  {outs} = {text}\n"
+                     f"  return {returned} : {', '.join(results)}\n}}")
+    return "\n".join(lines) + "\n"
+
+
+def print_kernels(tool, all_cases):
+    with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
+        file.write(make_module(all_cases))
+        file.flush()
+        return json.loads(subprocess.run([tool, file.name], check=True, stdout=subprocess.PIPE).stdout)
+
+
+def name_kernels(operations):
+    """One name for each distinct source; gives (all sources as text, name by launch)."""
+    names, texts = {}, []
+    for operation in operations:
+        for launch in operation["launches"]:
+            source = launch["source"]
+            if source not in names:
+                names[source] = f"{launch['name']}_{len(names)}"
+                texts.append(source.replace("@NAME@", names[source]))
+            launch["entry"] = names[source]
+    return texts
+
+
+class Emulator:
+    """Compiles the kernels as C++ with undefined-behaviour checks and runs them with fibers."""
+
+    device = "cpu"
+
+    def __init__(self, prelude, texts, operations):
+        here = os.path.dirname(os.path.abspath(__file__))
+        self.directory = tempfile.TemporaryDirectory()
+        compiler = os.environ.get("CXX", "clang++-22")
+        names = sorted({l["entry"] for o in operations for l in o["launches"]})
+        parts = [names[i::16] for i in range(16)]
+        self.functions = {}
+        running = []
+        for number, part in enumerate(parts):
+            source = f"{self.directory.name}/k{number}.cpp"
+            with open(source, "w") as file:
+                file.write('#include "emulation.h"\n' + prelude)
+                file.write("template <typename... A, size_t... I> void call(void (*f)(A...), void **a, std::index_sequence<I...>)"
+                           " { f((A)a[I]...); }\n"
+                           "template <typename... A> void call(void (*f)(A...), void **a)"
+                           " { call(f, a, std::index_sequence_for<A...>()); }\n")
+                for text in texts:
+                    if any(f" {n}(" in text for n in part):
+                        file.write(text)
+                for name in part:
+                    file.write(f'extern "C" void run_{name}(const unsigned *g, unsigned t, unsigned s, void **a) '
+                               f"{{ emulation::launch(g, t, s, [=] {{ call({name}, a); }}); }}\n")
+            command = [compiler, "-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-fsanitize=alignment,shift,bounds",
+                       "-fsanitize-trap=all", "-I", here, source, "-o", source + ".so"]
+            running.append((part, source, subprocess.Popen(command)))
+            if len(running) % 3 == 0:
+                running[-3][2].wait()
+        for part, source, process in running:
+            if process.wait() != 0:
+                sys.exit("the kernels do not compile for the emulation")
+            library = ctypes.CDLL(source + ".so")
+            for name in part:
+                self.functions[name] = getattr(library, "run_" + name)
+
+    def launch(self, launch, addresses):
+        grid = (ctypes.c_uint * 3)(*launch["grid"])
+        arguments = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+        self.functions[launch["entry"]](grid, launch["block"][0], launch["shared"], arguments)
+
+    def synchronize(self):
+        pass
+
+
+class GPU:
+    device = "cuda"
+
+    def __init__(self, prelude, texts, operations):
+        import cupy
+        self.cupy = cupy
+        torch.zeros(1, device="cuda")
+        self.module = cupy.RawModule(code=prelude + "".join(texts), backend="nvrtc", options=("--std=c++17",))
+        self.functions = {}
+
+    def launch(self, launch, addresses):
+        name = launch["entry"]
+        if name not in self.functions:
+            self.functions[name] = self.module.get_function(name)
+            if launch["shared"] > 48 * 1024:
+                self.functions[name].max_dynamic_shared_size_bytes = launch["shared"]
+        values = tuple(self.cupy.uint64(a) for a in addresses)
+        stream = self.cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
+        with stream:
+            self.functions[name](tuple(launch["grid"]), tuple(launch["block"]), values, shared_mem=launch["shared"])
+
+    def synchronize(self):
+        torch.cuda.synchronize()
+
+
+class Buffer:
+    """A tensor's bytes between two guards."""
+
+    def __init__(self, nbytes, device, content=None):
+        self.nbytes = nbytes
+        self.bytes = torch.full((nbytes + 2 * GUARD,), 0xff, dtype=torch.uint8)
+        if content is not None:
+            flat = content.contiguous().reshape(-1)
+            self.bytes[GUARD:GUARD + nbytes] = flat.view(torch.uint8) if flat.dtype != torch.bool else flat.to(torch.uint8)
+        raw = torch.zeros(nbytes + 2 * GUARD + 512, dtype=torch.uint8, device=device)
+        shift = -raw.data_ptr() % 512
+        self.bytes = raw[shift:shift + nbytes + 2 * GUARD].copy_(self.bytes)
+
+    def address(self):
+        return self.bytes.data_ptr() + GUARD
+
+    def read(self, like):
+        inside = self.bytes[GUARD:GUARD + self.nbytes].cpu().clone()
+        return inside.view(like.dtype).reshape(like.shape) if like.dtype != torch.bool else inside.bool().reshape(like.shape)
+
+    def guards_hold(self):
+        return bool((self.bytes[:GUARD] == 0xff).all() and (self.bytes[GUARD + self.nbytes:] == 0xff).all())
+
+
+def relative_error(got, expected):
+    if not got.dtype.is_floating_point:
+        return 0.0 if torch.equal(got, expected) else float("inf")
+    got, expected = got.double(), expected.double()
+    same = got == expected  # infinities
+    difference = torch.where(same, torch.zeros_like(got), got - expected)
+    finite = torch.where(torch.isinf(expected) & same, torch.zeros_like(expected), expected)
+    error = difference.norm() / max(finite.norm().item(), 1e-30)
+    return float("inf") if torch.isnan(error) else error.item()
+
+
+def run_case(case, operation, machine):
+    """Gives a list of what is wrong."""
+    operands = [Buffer(t.numel() * t.element_size(), machine.device, t) for t in case.operands]
+    results = [operands[case.inplace[i]] if i in case.inplace else Buffer(t.numel() * t.element_size(), machine.device)
+               for i, t in enumerate(case.results)]
+    workspace = Buffer(operation["workspace"], machine.device)
+    for launch in operation["launches"]:
+        places = {"operand": operands, "result": results}
+        addresses = [workspace.address() + a["int"] if a["kind"] == "workspace"
+                     else places[a["kind"]][a["index"]].address() for a in launch["arguments"]]
+        machine.launch(launch, addresses)
+    machine.synchronize()
+    wrong = []
+    for i, (expected, buffer) in enumerate(zip(case.results, results)):
+        tolerance = case.tolerance or cases.TOLERANCE.get(expected.dtype, 0.0)
+        error = relative_error(buffer.read(expected), expected)
+        if not error <= tolerance:
+            wrong.append(f"result {i}: relative error {error:.2e} > {tolerance:.0e}")
+    for i, (t, buffer) in enumerate(zip(case.operands, operands)):
+        if i not in case.inplace.values() and not torch.equal(buffer.read(t).reshape(-1).view(torch.uint8),
+                                                              t.contiguous().reshape(-1).view(torch.uint8)):
+            wrong.append(f"operand {i} changed")
+    if not all(b.guards_hold() for b in operands + results + [workspace]):
+        wrong.append("bytes outside a tensor changed")
+    return wrong
+
+
+def compile_all(nvrtc, prelude, texts):
+    library = ctypes.CDLL(nvrtc)
+    source = (prelude + "".join(texts)).encode()
+    for architecture in ARCHITECTURES:
+        program = ctypes.c_void_p()
+        library.nvrtcCreateProgram(ctypes.byref(program), source, b"kernels.cu", 0, None, None)
+        options = (ctypes.c_char_p * 2)(b"--gpu-architecture=" + architecture.encode(), b"--std=c++17")
+        failed = library.nvrtcCompileProgram(program, 2, options)
+        size = ctypes.c_size_t()
+        library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        library.nvrtcGetProgramLog(program, log)
+        if failed:
+            sys.exit(f"{architecture}: {log.value.decode()}")
+        print(f"{architecture}: {len(texts)} kernels compile")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--print-kernels", help="the tool that prints kernels")
+    parser.add_argument("--kernels", help="kernels that --save has written")
+    parser.add_argument("--save", help="write the kernels to this file and stop")
+    parser.add_argument("--device", choices=("emulated", "cuda"), default="emulated")
+    parser.add_argument("--nvrtc", help="only compile, with this NVRTC")
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    options = parser.parse_args()
+    chosen = [c for c in cases.all_cases() if options.only in c.name]
+    if options.kernels:
+        with open(options.kernels) as file:
+            kernels = json.load(file)
+    else:
+        kernels = print_kernels(options.print_kernels, chosen)
+    if options.save:
+        with open(options.save, "w") as file:
+            json.dump(kernels, file)
+        return
+    operations = kernels["operations"]
+    if len(operations) != len(chosen):
+        sys.exit(f"{len(chosen)} cases, but kernels for {len(operations)}")
+    texts = name_kernels(operations)
+    if options.nvrtc:
+        return compile_all(options.nvrtc, kernels["prelude"], texts)
+    machine = (GPU if options.device == "cuda" else Emulator)(kernels["prelude"], texts, operations)
+    failures = 0
+    for case, operation in zip(chosen, operations):
+        wrong = run_case(case, operation, machine)
+        if wrong:
+            failures += 1
+            print(f"{case.name}: {'; '.join(wrong)}", flush=True)
+    print(f"{len(chosen)} cases, {len(texts)} kernels, {failures} wrong")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+//===- emulation.h - CUDA kernels on the host, for tests ------------------===//
+//
+// Enough of CUDA to compile the kernels that this project prints as C++ and run
+// them block by block: each thread of a block is a fiber that runs until it
+// waits for its warp or its block. A barrier that not every thread reaches ends
+// the process with a message. Compiled with sanitizers, it finds misaligned
+// accesses without a GPU.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TEST_TARGET_CUDAKERNELS_EMULATION_H
+#define REMAT_TEST_TARGET_CUDAKERNELS_EMULATION_H
+
+#define REMAT_EMULATION 1
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <ucontext.h>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __shared__ static
+#define __align__(n) alignas(n)
+#define REMAT_SHARED(name) unsigned char *name = emulation::Shared
+
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+};
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
+  return {x, y, z, w};
+}
+inline float __int_as_float(int x) {
+  float r;
+  memcpy(&r, &x, 4);
+  return r;
+}
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+
+struct bf16 {
+  unsigned short bits;
+};
+struct f16 {
+  unsigned short bits;
+};
+inline float toFloat(bf16 x) {
+  return __int_as_float(int(unsigned(x.bits) << 16));
+}
+inline bf16 toBF16(float x) {
+  if (x != x)
+    return {0x7fff};
+  unsigned u;
+  memcpy(&u, &x, 4);
+  return {static_cast<unsigned short>((u + 0x7fff + ((u >> 16) & 1)) >> 16)};
+}
+inline float toFloat(f16 x) {
+  _Float16 h;
+  memcpy(&h, &x.bits, 2);
+  return h;
+}
+inline f16 toF16(float x) {
+  _Float16 h = x;
+  f16 r;
+  memcpy(&r.bits, &h, 2);
+  return r;
+}
+
+inline dim3 blockIdx, gridDim, blockDim, threadIdx;
+
+namespace emulation {
+struct Fiber {
+  ucontext_t Context;
+  std::vector<char> Stack = std::vector<char>(1 << 17);
+  bool Done = false;
+};
+struct Barrier {
+  unsigned Arrived = 0, Generation = 0;
+};
+inline unsigned char *Shared;
+inline std::vector<Fiber> Fibers;
+inline ucontext_t Scheduler;
+inline unsigned Now;
+inline std::function<void()> Body;
+inline uint64_t Progress;
+inline Barrier Block;
+inline std::vector<Barrier> Warps;
+inline std::vector<uint64_t> Slots;
+
+inline void yield() { swapcontext(&Fibers[Now].Context, &Scheduler); }
+
+inline void wait(Barrier &B, unsigned Count) {
+  ++Progress;
+  unsigned Generation = B.Generation;
+  if (++B.Arrived == Count) {
+    B.Arrived = 0;
+    ++B.Generation;
+    return;
+  }
+  while (B.Generation == Generation)
+    yield();
+}
+inline void waitWarp() { wait(Warps[Now / 32], 32); }
+
+inline void runFiber() {
+  Body();
+  Fibers[Now].Done = true;
+  ++Progress;
+  yield();
+}
+
+/// The value that lane `From` of the warp passed.
+template <typename T> T exchange(T Value, unsigned From) {
+  static_assert(sizeof(T) <= 8);
+  memcpy(&Slots[Now], &Value, sizeof(T));
+  waitWarp();
+  T Result;
+  memcpy(&Result, &Slots[Now / 32 * 32 + From], sizeof(T));
+  waitWarp();
+  return Result;
+}
+} // namespace emulation
+
+inline void __syncthreads() { emulation::wait(emulation::Block, blockDim.x); }
+template <typename T> T __shfl_xor_sync(unsigned, T Value, int Mask) {
+  return emulation::exchange(Value, (emulation::Now % 32) ^ unsigned(Mask));
+}
+template <typename T> T __shfl_up_sync(unsigned, T Value, unsigned Delta) {
+  unsigned Lane = emulation::Now % 32;
+  return emulation::exchange(Value, Lane < Delta ? Lane : Lane - Delta);
+}
+template <typename T> unsigned __match_any_sync(unsigned, T Value) {
+  using namespace emulation;
+  Slots[Now] = uint64_t(Value);
+  waitWarp();
+  unsigned Same = 0;
+  for (unsigned Lane = 0; Lane < 32; ++Lane)
+    Same |= unsigned(Slots[Now / 32 * 32 + Lane] == uint64_t(Value)) << Lane;
+  waitWarp();
+  return Same;
+}
+inline int atomicAdd(int *Address, int Value) {
+  int Old = *Address;
+  *Address += Value;
+  return Old;
+}
+
+namespace emulation {
+inline void runBlock(unsigned Threads) {
+  Block = {};
+  Warps.assign((Threads + 31) / 32, {});
+  Slots.assign((Threads + 31) / 32 * 32, 0);
+  for (unsigned I = 0; I < Threads; ++I) {
+    Fiber &F = Fibers[I];
+    F.Done = false;
+    getcontext(&F.Context);
+    F.Context.uc_stack.ss_sp = F.Stack.data();
+    F.Context.uc_stack.ss_size = F.Stack.size();
+    F.Context.uc_link = nullptr;
+    makecontext(&F.Context, runFiber, 0);
+  }
+  for (unsigned Left = Threads; Left > 0;) {
+    uint64_t Before = Progress;
+    for (Now = 0; Now < Threads; ++Now) {
+      if (Fibers[Now].Done)
+        continue;
+      threadIdx.x = Now;
+      threadIdx.y = threadIdx.z = 0;
+      swapcontext(&Scheduler, &Fibers[Now].Context);
+      Left -= Fibers[Now].Done;
+    }
+    if (Left > 0 && Progress == Before) {
+      fprintf(stderr, "a barrier that not every thread reaches\n");
+      abort();
+    }
+  }
+}
+
+/// Runs `Kernel` over the grid.
+inline void launch(const unsigned *Grid, unsigned Threads, unsigned SharedBytes,
+                   std::function<void()> Kernel) {
+  std::vector<uint4> Memory((SharedBytes + 15) / 16 + 1);
+  Shared = reinterpret_cast<unsigned char *>(Memory.data());
+  Body = std::move(Kernel);
+  gridDim = {Grid[0], Grid[1], Grid[2]};
+  blockDim = {Threads, 1, 1};
+  if (Fibers.size() < Threads)
+    Fibers.resize(Threads);
+  for (blockIdx.z = 0; blockIdx.z < Grid[2]; ++blockIdx.z)
+    for (blockIdx.y = 0; blockIdx.y < Grid[1]; ++blockIdx.y)
+      for (blockIdx.x = 0; blockIdx.x < Grid[0]; ++blockIdx.x)
+        runBlock(Threads);
+}
+} // namespace emulation
+
+#endif // REMAT_TEST_TARGET_CUDAKERNELS_EMULATION_H

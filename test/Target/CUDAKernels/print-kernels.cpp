@@ -1,0 +1,93 @@
+//===- print-kernels.cpp - the own kernels of a graph as JSON ---*- C++ -*-===//
+//
+// For tests: reads a graph and prints the prelude and, for each operation that
+// own kernels run, the launches with their source text.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "remat/IR/RematOps.h"
+#include "remat/Target/CUDA/KernelLibrary.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using remat::cuda::Argument;
+using remat::cuda::Launch;
+
+static void printTypes(llvm::json::OStream &JSON, llvm::StringRef Key,
+                       TypeRange Types) {
+  JSON.attributeArray(Key, [&] {
+    for (Type T : Types) {
+      auto Tensor = cast<RankedTensorType>(T);
+      JSON.object([&] {
+        JSON.attribute("type",
+                       remat::cuda::getTypeName(Tensor.getElementType()));
+        JSON.attributeArray("shape", [&] {
+          for (int64_t Size : Tensor.getShape())
+            JSON.value(Size);
+        });
+      });
+    }
+  });
+}
+
+static void printLaunch(llvm::json::OStream &JSON, const Launch &L) {
+  JSON.object([&] {
+    JSON.attribute("name", L.Name);
+    JSON.attribute("source", L.Source);
+    JSON.attribute("grid", llvm::json::Array(L.Grid));
+    JSON.attribute("block", llvm::json::Array(L.Block));
+    JSON.attribute("shared", L.SharedBytes);
+    JSON.attributeArray("arguments", [&] {
+      for (const Argument &A : L.Arguments)
+        JSON.object([&] {
+          constexpr llvm::StringLiteral Kinds[] = {"operand", "result",
+                                                   "workspace", "int", "float"};
+          JSON.attribute("kind", Kinds[static_cast<unsigned>(A.Kind)]);
+          JSON.attribute("index", A.Index);
+          JSON.attribute("int", A.Int);
+          JSON.attribute("float", A.Float);
+        });
+    });
+  });
+}
+
+int main(int Argc, char **Argv) {
+  if (Argc != 2) {
+    llvm::errs() << "usage: print-kernels graph.mlir\n";
+    return 1;
+  }
+  DialectRegistry Registry;
+  Registry.insert<func::FuncDialect, remat::RematDialect>();
+  MLIRContext Context(Registry);
+  auto Module = parseSourceFile<ModuleOp>(Argv[1], &Context);
+  if (!Module)
+    return 1;
+  llvm::json::OStream JSON(llvm::outs());
+  JSON.object([&] {
+    JSON.attribute("prelude", remat::cuda::getPrelude());
+    JSON.attributeArray("operations", [&] {
+      Module->walk([&](Operation *Op) {
+        if (!remat::cuda::hasKernels(Op))
+          return;
+        llvm::SmallVector<Launch> Launches;
+        remat::cuda::getLaunches(Op, Launches);
+        JSON.object([&] {
+          JSON.attribute("op", Op->getName().stripDialect());
+          JSON.attribute("workspace", remat::cuda::getWorkspaceBytes(Op));
+          printTypes(JSON, "operands", Op->getOperandTypes());
+          printTypes(JSON, "results", Op->getResultTypes());
+          JSON.attributeArray("launches", [&] {
+            for (const Launch &L : Launches)
+              printLaunch(JSON, L);
+          });
+        });
+      });
+    });
+  });
+  llvm::outs() << "\n";
+  return 0;
+}
