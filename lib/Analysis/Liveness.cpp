@@ -182,7 +182,7 @@ LogicalResult BufferLiveness::sumLiveBytes(func::FuncOp Func) {
   for (size_t I = 0; I <= Ops.size(); ++I) {
     Live += Change[I];
     if (Live > std::numeric_limits<int64_t>::max())
-      return Func.emitError("bytes alive at once do not fit 64 bits");
+      return emitError(Func.getLoc(), "bytes alive at once do not fit 64 bits");
     LiveBytes.push_back(static_cast<int64_t>(Live));
   }
   return success();

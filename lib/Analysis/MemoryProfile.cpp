@@ -96,6 +96,12 @@ std::string remat::getValueName(Value V) {
     return "argument #" + std::to_string(Argument.getArgNumber());
   }
   auto Result = cast<OpResult>(V);
+  for (OpOperand &Use : Result.getUses())
+    if (auto Return = dyn_cast<func::ReturnOp>(Use.getOwner()))
+      if (auto Name = Return->getParentOfType<func::FuncOp>()
+                          .getResultAttrOfType<StringAttr>(
+                              Use.getOperandNumber(), NameAttrName))
+        return Name.str();
   return (Result.getOwner()->getName().stripDialect() + "#" +
           std::to_string(Result.getResultNumber()))
       .str();

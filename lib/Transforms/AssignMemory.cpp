@@ -55,7 +55,8 @@ static LogicalResult packTemporaries(func::FuncOp Func,
   }
   solver::PackResult Packed = solver::pack(Requests, Options);
   if (!Packed.Error.empty())
-    return Func.emitError("memory cannot be assigned: ") << Packed.Error;
+    return emitError(Func.getLoc(), "memory cannot be assigned: ")
+           << Packed.Error;
   for (auto [Place, Offset] : llvm::zip_equal(Places, Packed.Offsets))
     *Place = Base + Offset;
   L.ArenaBytes = Base + Packed.Height;
@@ -95,7 +96,7 @@ FailureOr<Assignment> remat::assignMemory(func::FuncOp Func,
     return failure();
   MemoryProfile Profile(*Liveness, Model);
   if (Profile.getPeak() > solver::MaxTotalBytes)
-    return Func.emitError("needs ")
+    return emitError(Func.getLoc(), "needs ")
            << Profile.getPeak() << " bytes at once, more than the "
            << solver::MaxTotalBytes << " that can be assigned";
 
@@ -128,7 +129,7 @@ struct AssignMemoryPass : remat::impl::AssignMemoryBase<AssignMemoryPass> {
     std::unique_ptr<TargetModel> Model =
         TargetModel::create(Device, Arch, Attention);
     if (!Model) {
-      getOperation().emitError("unknown device '")
+      emitError(getOperation().getLoc(), "unknown device '")
           << Device.getValue() << "': use host or cuda";
       return signalPassFailure();
     }

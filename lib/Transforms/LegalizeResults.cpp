@@ -65,18 +65,18 @@ LogicalResult Legalizer::checkDonations() {
       continue;
     unsigned Number = Argument.getArgNumber();
     if (*Donated >= Return->getNumOperands())
-      return Func.emitError("argument #")
+      return emitError(Func.getLoc(), "argument #")
              << Number << " is donated to result #" << *Donated
              << ", but there are " << Return->getNumOperands() << " results";
     Type Returned = Return->getOperand(*Donated).getType();
     if (Returned != Argument.getType())
-      return Func.emitError("argument #")
+      return emitError(Func.getLoc(), "argument #")
              << Number << " of type " << Argument.getType()
              << " is donated to result #" << *Donated << " of type "
              << Returned;
     auto [It, IsNew] = DonorOf.try_emplace(*Donated, Number);
     if (!IsNew)
-      return Func.emitError("arguments #")
+      return emitError(Func.getLoc(), "arguments #")
              << It->second << " and #" << Number
              << " are both donated to result #" << *Donated;
   }

@@ -22,7 +22,7 @@ static FailureOr<PlanningProblem> getProblem(func::FuncOp Func,
                                              StringRef Attention) {
   auto Model = TargetModel::create(Device, Arch, Attention);
   if (!Model)
-    return Func.emitError("unknown device '")
+    return emitError(Func.getLoc(), "unknown device '")
            << Device << "': use host or cuda";
   if (failed(legalizeResults(Func)))
     return failure();
@@ -39,7 +39,7 @@ struct PlanPass : remat::impl::PlanBase<PlanPass> {
     solver::SolveOptions Options;
     std::optional<solver::Strategy> Method = solver::strategyOf(Strategy);
     if (!Method)
-      return Func.emitError("unknown strategy '")
+      return emitError(Func.getLoc(), "unknown strategy '")
              << Strategy.getValue()
              << "': use none, sqrt, greedy, mincut, optimal or search";
     FailureOr<PlanningProblem> Problem =
@@ -52,7 +52,7 @@ struct PlanPass : remat::impl::PlanBase<PlanPass> {
     Options.Seed = Seed;
     solver::SolveResult Solved = solver::solve(Problem->Problem, Options);
     if (!Solved.Feasible)
-      return Func.emitError() << Solved.Reason.Message;
+      return emitError(Func.getLoc()) << Solved.Reason.Message;
     return applyPlan(Func, *Problem, Solved.Best, /*EmitRemarks=*/true);
   }
 

@@ -107,6 +107,8 @@ LogicalResult PlanApplier::run(const solver::Plan &Plan) {
   // instances afterwards, in one walk over the new order.
   SmallVector<Operation *> Sources;
   for (const solver::Step &Step : Plan.Sequence) {
+    if (Problem.Positions[Step.Op] == NoPosition)
+      continue;
     place(Step);
     Sources.push_back(Originals[Problem.Positions[Step.Op]]);
   }
@@ -114,7 +116,7 @@ LogicalResult PlanApplier::run(const solver::Plan &Plan) {
     Value Found = Newest.lookup(V);
     return Found ? Found : V;
   };
-  Operation *Op = &Func.getBody().front().front();
+  Operation *Op = Originals.empty() ? nullptr : &Return->getBlock()->front();
   for (Operation *Source : Sources) {
     while (isResidentConstant(Op))
       Op = Op->getNextNode();
@@ -137,7 +139,8 @@ FailureOr<PlanSummary> remat::applyPlan(func::FuncOp Func,
   solver::VerifyResult Checked =
       solver::verify(Problem.Problem, Plan, solver::MaxTotalBytes);
   if (!Checked.Ok)
-    return Func.emitError("the planner's plan is wrong: ") << Checked.Error;
+    return emitError(Func.getLoc(), "the planner's plan is wrong: ")
+           << Checked.Error;
   ValueNumbering Numbering;
   SmallVector<unsigned> Before = Numbering.run(Func);
 
@@ -145,7 +148,8 @@ FailureOr<PlanSummary> remat::applyPlan(func::FuncOp Func,
   if (failed(Applier.run(Plan)) || failed(sortOverwrites(Func)))
     return failure();
   if (Numbering.run(Func) != Before)
-    return Func.emitError("the planned block does not compute what the graph "
-                          "says");
+    return emitError(Func.getLoc(),
+                     "the planned block does not compute what the graph "
+                     "says");
   return Applier.Summary;
 }

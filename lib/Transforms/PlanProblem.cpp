@@ -1,6 +1,6 @@
 //===- PlanProblem.cpp - a graph as the planner sees it -------------------===//
 
-#include "remat/Analysis/Liveness.h"
+#include "remat/Analysis/MemoryProfile.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Transforms/Plan.h"
 #include "llvm/ADT/StringSet.h"
@@ -19,8 +19,11 @@ public:
 
 private:
   LogicalResult addResident(Value V, StringRef Name);
+  LogicalResult addArguments();
   LogicalResult addOperation(Operation *Op, unsigned Position);
   LogicalResult addOutput(OpResult Result, solver::OpId Id);
+  std::vector<solver::ValueId> getInputs(Operation *Op);
+  bool isReadByOthers(BlockArgument Argument);
   void setTimes(Operation *Op, solver::Op &Made);
   solver::ValueId findReuse(OpResult Result);
   void findLastReaders();
@@ -33,6 +36,10 @@ private:
   DenseMap<Value, solver::ValueId> Ids;
   DenseMap<Value, Operation *> LastReaders; ///< in block order, by root
   llvm::StringSet<> Names;
+  /// For each argument that others than its overwriter read, its old bytes as a
+  /// value of the op "begin"; see `addArguments`.
+  DenseMap<Value, solver::ValueId> OldBytes;
+  solver::ValueId Begin = solver::None;
 };
 
 } // namespace
@@ -64,6 +71,60 @@ LogicalResult ProblemBuilder::addResident(Value V, StringRef Name) {
   return success();
 }
 
+/// Whether anything but the operation that overwrites `Argument` reads it.
+bool ProblemBuilder::isReadByOthers(BlockArgument Argument) {
+  for (auto [Root, Overwritten] : Overwrites) {
+    if (Overwritten != Argument)
+      continue;
+    SmallVector<Value> Worklist = {Argument};
+    while (!Worklist.empty())
+      for (Operation *User : Worklist.pop_back_val().getUsers()) {
+        if (isView(User))
+          Worklist.push_back(User->getResult(0));
+        else if (User != Root.getDefiningOp())
+          return true;
+      }
+  }
+  return false;
+}
+
+/// Arguments are resident, but for one kind: an argument that some operations
+/// read and another one overwrites. The planner knows of no rule that readers
+/// come first, so it is told what breaking the rule costs: an op "begin" makes
+/// the old bytes, the overwriter takes them over if it is their last reader and
+/// needs bytes of its own while others still read. These are the bytes of the
+/// update's operand, which in truth waits for the last reader.
+LogicalResult ProblemBuilder::addArguments() {
+  SmallVector<BlockArgument> Overwritten;
+  for (BlockArgument Argument : Func.getArguments()) {
+    auto Name = Func.getArgAttrOfType<StringAttr>(Argument.getArgNumber(),
+                                                  NameAttrName);
+    std::string Text =
+        Name ? Name.str() : "arg" + std::to_string(Argument.getArgNumber());
+    if (isReadByOthers(Argument))
+      Overwritten.push_back(Argument);
+    else if (failed(addResident(Argument, Text)))
+      return failure();
+  }
+  if (Overwritten.empty())
+    return success();
+  solver::Problem &P = Made.Problem;
+  solver::OpId Id = P.addOp(getUniqueName("begin"), 0, {});
+  P.Ops[Id].Once = true;
+  Made.Positions.push_back(NoPosition);
+  // Every op follows this one, so that the bytes count from the first op on.
+  Begin = P.addOutput(Id, getUniqueName("begin#0"), 0);
+  for (BlockArgument Argument : Overwritten) {
+    std::optional<int64_t> Bytes = getAlignedBytes(Argument);
+    if (!Bytes)
+      return emitError(Argument.getLoc())
+             << "size of " << Argument.getType() << " does not fit 64 bits";
+    Ids[Argument] = OldBytes[Argument] =
+        P.addOutput(Id, getUniqueName(getValueName(Argument)), *Bytes);
+  }
+  return success();
+}
+
 static solver::Keep getPolicy(Operation *Op) {
   auto Attr = Op->getAttrOfType<StringAttr>(KeepAttrName);
   return llvm::StringSwitch<solver::Keep>(Attr ? Attr.getValue() : "")
@@ -88,7 +149,8 @@ solver::ValueId ProblemBuilder::findReuse(OpResult Result) {
       auto It = Ids.find(Other);
       return It != Ids.end() && Made.Problem.Values[It->second].Reuses == Id;
     });
-    if (IsTaken || Made.Problem.Values[Ids.at(Root)].Producer == solver::None ||
+    if (IsTaken || isa<BlockArgument>(Root) ||
+        Made.Problem.Values[Ids.at(Root)].Producer == solver::None ||
         Overwrites.contains(Root) || !mayOverwrite(Result, Root))
       continue;
     if (LastReaders.lookup(Root) == Op)
@@ -108,18 +170,23 @@ LogicalResult ProblemBuilder::addOutput(OpResult Result, solver::OpId Id) {
   solver::Problem &P = Made.Problem;
   std::string Name = getUniqueName(P.Ops[Id].Name + "#" +
                                    std::to_string(Result.getResultNumber()));
-  // What overwrites an argument lies in the argument's resident bytes.
-  bool Overwriting = Overwrites.contains(Result);
+  // What overwrites an argument lies in the argument's bytes.
+  BlockArgument Overwritten = Overwrites.lookup(Result);
+  auto Old = OldBytes.find(Overwritten);
   bool View = isView(Op);
-  solver::ValueId Reuse =
-      Overwriting || View ? solver::None : findReuse(Result);
+  bool OwnsNone = View || (Overwritten && Old == OldBytes.end());
+  solver::ValueId Reuse = solver::None;
+  if (Old != OldBytes.end())
+    Reuse = Old->second;
+  else if (!OwnsNone)
+    Reuse = findReuse(Result);
   solver::ValueId Value =
-      P.addOutput(Id, std::move(Name), Overwriting || View ? 0 : *Bytes);
+      P.addOutput(Id, std::move(Name), OwnsNone ? 0 : *Bytes);
   P.Values[Value].Reuses = Reuse;
   P.Values[Value].Policy = getPolicy(Op);
   if (View)
     P.Values[Value].Alias = Ids.at(Op->getOperand(0));
-  if (Overwriting)
+  if (Overwritten)
     P.Ops[Id].Once = true;
   Ids[Result] = Value;
   return success();
@@ -138,6 +205,27 @@ void ProblemBuilder::setTimes(Operation *Op, solver::Op &Made) {
     for (const KernelChoice &Choice : Choices)
       Made.Choices.push_back(
           {Choice.Name, Choice.Microseconds, Choice.Workspace});
+}
+
+std::vector<solver::ValueId> ProblemBuilder::getInputs(Operation *Op) {
+  std::vector<solver::ValueId> Inputs;
+  auto add = [&](solver::ValueId Id) {
+    if (!llvm::is_contained(Inputs, Id))
+      Inputs.push_back(Id);
+  };
+  for (Value Operand : Op->getOperands())
+    add(Ids.at(Operand));
+  for (OpResult Result : Op->getResults()) {
+    auto Old = OldBytes.find(Overwrites.lookup(Result));
+    if (Old != OldBytes.end())
+      add(Old->second);
+  }
+  bool IsSource = llvm::none_of(Inputs, [&](solver::ValueId Id) {
+    return Made.Problem.Values[Id].Producer != solver::None;
+  });
+  if (IsSource && Begin != solver::None)
+    Inputs.push_back(Begin);
+  return Inputs;
 }
 
 LogicalResult ProblemBuilder::addOperation(Operation *Op, unsigned Position) {
@@ -161,14 +249,8 @@ LogicalResult ProblemBuilder::addOperation(Operation *Op, unsigned Position) {
 
 FailureOr<PlanningProblem> ProblemBuilder::run() {
   findLastReaders();
-  for (BlockArgument Argument : Func.getArguments()) {
-    auto Name = Func.getArgAttrOfType<StringAttr>(Argument.getArgNumber(),
-                                                  NameAttrName);
-    std::string Text =
-        Name ? Name.str() : "arg" + std::to_string(Argument.getArgNumber());
-    if (failed(addResident(Argument, Text)))
-      return failure();
-  }
+  if (failed(addArguments()))
+    return failure();
   Block &Body = Func.getBody().front();
   for (auto [Position, Op] : llvm::enumerate(Body.without_terminator()))
     if (failed(addOperation(&Op, Position)))
@@ -180,7 +262,7 @@ FailureOr<PlanningProblem> ProblemBuilder::run() {
       Made.Problem.Results.push_back(Id);
   }
   if (std::optional<std::string> Bad = solver::check(Made.Problem))
-    return Func.emitError("cannot be planned: ") << *Bad;
+    return emitError(Func.getLoc(), "cannot be planned: ") << *Bad;
   return std::move(Made);
 }
 

@@ -22,7 +22,8 @@ static std::unique_ptr<TargetModel> getModel(func::FuncOp Func,
                                              StringRef Device, StringRef Arch) {
   auto Model = TargetModel::create(Device, Arch, "auto");
   if (!Model)
-    Func.emitError("unknown device '") << Device << "': use host or cuda";
+    emitError(Func.getLoc(), "unknown device '")
+        << Device << "': use host or cuda";
   return Model;
 }
 

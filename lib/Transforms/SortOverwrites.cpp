@@ -84,8 +84,9 @@ LogicalResult remat::sortOverwrites(func::FuncOp Func) {
   Order O(Func);
   std::vector<unsigned> Sorted = O.sort();
   if (Sorted.size() != O.size())
-    return Func.emitError("no order of the operations reads every donated "
-                          "argument before it is overwritten");
+    return emitError(Func.getLoc(),
+                     "no order of the operations reads every donated "
+                     "argument before it is overwritten");
   Operation *Return = Func.getBody().front().getTerminator();
   for (unsigned Number : Sorted)
     O.getOperation(Number)->moveBefore(Return);

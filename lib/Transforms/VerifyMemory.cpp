@@ -108,7 +108,7 @@ LogicalResult Verifier::locateAll() {
     auto Offset = Func.getArgAttrOfType<IntegerAttr>(Argument.getArgNumber(),
                                                      OffsetAttrName);
     if (!Offset)
-      return Func.emitError("argument #")
+      return emitError(Func.getLoc(), "argument #")
              << Argument.getArgNumber() << " has no " << OffsetAttrName;
     if (failed(locate(Argument, Offset.getInt())))
       return failure();
@@ -193,7 +193,7 @@ LogicalResult Verifier::checkEnd() {
     if (std::optional<unsigned> Donated = getDonatedResult(Argument))
       Expected = Return->getOperand(*Donated);
     if (Ranges.at(Expected) != Ranges.at(Argument))
-      return Func.emitError("result of donated argument #")
+      return emitError(Func.getLoc(), "result of donated argument #")
              << Argument.getArgNumber() << " lies elsewhere";
     if (failed(checkRead(Return, Expected)))
       return failure();
@@ -202,7 +202,7 @@ LogicalResult Verifier::checkEnd() {
     if (isResidentConstant(&Op) && failed(checkRead(Return, Op.getResult(0))))
       return failure();
   if (HighestEnd != ArenaBytes)
-    return Func.emitError("arena has ")
+    return emitError(Func.getLoc(), "arena has ")
            << ArenaBytes << " bytes but the last value ends at " << HighestEnd;
   return success();
 }
@@ -210,7 +210,7 @@ LogicalResult Verifier::checkEnd() {
 LogicalResult Verifier::run() {
   auto Size = Func->getAttrOfType<IntegerAttr>(ArenaAttrName);
   if (!Size)
-    return Func.emitError("has no ") << ArenaAttrName;
+    return emitError(Func.getLoc(), "has no ") << ArenaAttrName;
   ArenaBytes = Size.getInt();
   if (failed(locateAll()))
     return failure();

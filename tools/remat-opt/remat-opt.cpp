@@ -11,6 +11,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "remat/IR/GraphFile.h"
 #include "remat/IR/RematDialect.h"
+#include "remat/Pipeline.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -42,6 +43,7 @@ int main(int Argc, char **Argv) {
   registerCSEPass();
   registerStripDebugInfoPass();
   remat::registerPasses();
+  remat::registerPipeline();
 
   static llvm::cl::opt<bool> AllowBytecode(
       "allow-bytecode",

@@ -15,6 +15,9 @@
 
 namespace remat {
 
+/// The position of an op of the problem that is no operation.
+inline constexpr unsigned NoPosition = ~0u;
+
 /// A planner's problem and where its parts come from. It speaks of operations
 /// by position in the block, so that it serves for any copy of the function.
 struct PlanningProblem {
@@ -26,7 +29,7 @@ struct PlanningProblem {
 
 /// Builds the problem of `Func`, whose results are legal (`legalizeResults`):
 /// arguments, constants that are no splat and results that overwrite arguments
-/// are resident; views are aliases; in-place operands are reuses; sizes are
+/// are resident (but see the op "begin" in PlanProblem.cpp); views are aliases; in-place operands are reuses; sizes are
 /// multiples of 256 bytes; times, workspaces and choices are the model's.
 /// Emits a diagnostic and fails if the solver refuses the problem.
 mlir::FailureOr<PlanningProblem> buildProblem(mlir::func::FuncOp Func,

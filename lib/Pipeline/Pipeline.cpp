@@ -1,0 +1,209 @@
+//===- Pipeline.cpp - the one way from a graph to a program ---------------===//
+
+#include "remat/Pipeline.h"
+#include "BudgetLoop.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "remat/IR/RematDialect.h"
+#include "remat/Target/Program.h"
+#include "remat/Transforms/Passes.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace remat;
+
+static std::unique_ptr<TargetModel> getModel(func::FuncOp Func,
+                                             const CompileOptions &Options) {
+  auto Model =
+      TargetModel::create(Options.Device, Options.Arch, Options.Attention);
+  if (!Model)
+    emitError(Func.getLoc(), "unknown device '")
+        << Options.Device << "': use host or cuda";
+  return Model;
+}
+
+//===----------------------------------------------------------------------===//
+// The passes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The budget loop as a pass.
+class FitBudgetPass
+    : public PassWrapper<FitBudgetPass, OperationPass<func::FuncOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FitBudgetPass)
+
+  /// `Report` may be null.
+  FitBudgetPass(const CompileOptions &Options, CompileReport *Report)
+      : Options(Options), Report(Report) {}
+
+  StringRef getArgument() const override { return "remat-fit-budget"; }
+  StringRef getDescription() const override {
+    return "Plans, fuses and assigns memory until it fits the budget";
+  }
+
+  void runOnOperation() override {
+    std::unique_ptr<TargetModel> Model = getModel(getOperation(), Options);
+    if (!Model)
+      return signalPassFailure();
+    CompileReport Unread;
+    BudgetLoop Loop(getOperation(), Options, *Model, Report ? *Report : Unread);
+    if (failed(Loop.run()))
+      signalPassFailure();
+  }
+
+private:
+  CompileOptions Options;
+  CompileReport *Report;
+};
+
+} // namespace
+
+static AddOptimizerOptions getOptimizer(const OptimizerOptions &O) {
+  AddOptimizerOptions Pass;
+  Pass.kind = O.Kind;
+  Pass.rate = O.LearningRate;
+  Pass.beta1 = O.Beta1;
+  Pass.beta2 = O.Beta2;
+  Pass.epsilon = O.Epsilon;
+  Pass.weightDecay = O.WeightDecay;
+  Pass.momentum = O.Momentum;
+  Pass.clipNorm = O.ClipNorm;
+  return Pass;
+}
+
+static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
+                        CompileReport *Report) {
+  OpPassManager &FuncPM = PM.nest<func::FuncOp>();
+  if (!Options.Autocast.empty())
+    FuncPM.addPass(createAutocast({Options.Autocast}));
+  FuncPM.addPass(createDifferentiate());
+  if (Options.MicroBatches > 1)
+    FuncPM.addPass(createAccumulate({Options.MicroBatches}));
+  if (Options.Optimizer.Kind != "none")
+    FuncPM.addPass(createAddOptimizer(getOptimizer(Options.Optimizer)));
+  FuncPM.addPass(createCanonicalizerPass());
+  FuncPM.addPass(createCSEPass());
+  if (Options.Fuse)
+    FuncPM.addPass(createFuse({"before-plan"}));
+  FuncPM.addPass(createLegalizeResults());
+  FuncPM.addPass(std::make_unique<FitBudgetPass>(Options, Report));
+}
+
+void remat::buildPipeline(OpPassManager &PM, const CompileOptions &Options) {
+  buildPasses(PM, Options, nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Adds each pass's seconds to the report under the pass's name. The budget
+/// loop writes its own phases.
+class PhaseTimes : public PassInstrumentation {
+public:
+  explicit PhaseTimes(CompileReport &Report) : Report(Report) {}
+
+  void runBeforePass(Pass *P, Operation *) override {
+    Starts[P] = Clock::now();
+  }
+  void runAfterPass(Pass *P, Operation *) override {
+    StringRef Name = P->getArgument();
+    Name.consume_front("remat-");
+    if (Name.empty() || Name == "fit-budget")
+      return;
+    std::chrono::duration<double> Time = Clock::now() - Starts[P];
+    Report.Seconds.push_back({Name.str(), Time.count()});
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  CompileReport &Report;
+  DenseMap<Pass *, Clock::time_point> Starts;
+};
+
+} // namespace
+
+static EmitOptions getEmitOptions(const CompileOptions &Options,
+                                  const CompileReport &Report,
+                                  const TargetModel &Model) {
+  EmitOptions Emit;
+  Emit.Device = Options.Device;
+  Emit.Arch = Options.Device == "cuda" ? Options.Arch : "";
+  Emit.CompileKernels = Options.CompileKernels;
+  Emit.Model = &Model;
+  Emit.Plan.Strategy = Options.Strategy;
+  Emit.Plan.BudgetBytes = Report.BudgetBytes.value_or(-1);
+  Emit.Plan.UnplannedPeakBytes = Report.UnplannedPeakBytes;
+  Emit.Plan.PredictedPeakBytes = Report.PredictedPeakBytes;
+  Emit.Plan.SmallestFeasibleBytes = Report.SmallestFeasibleBytes;
+  Emit.Plan.PredictedOverhead = Report.PredictedOverhead;
+  Emit.Plan.PredictedMs = Report.PredictedMs;
+  Emit.Plan.RecomputedOps = static_cast<int32_t>(Report.RecomputedOps);
+  return Emit;
+}
+
+LogicalResult remat::compile(ModuleOp Module, const CompileOptions &Options,
+                             std::vector<uint8_t> &Program,
+                             CompileReport &Report) {
+  Report = CompileReport();
+  auto Func = Module.lookupSymbol<func::FuncOp>("main");
+  if (!Func || Func.isExternal() || !llvm::hasSingleElement(Func.getBody()))
+    return emitError(Module.getLoc(),
+                     "a graph is one function @main of one block");
+  std::unique_ptr<TargetModel> Model = getModel(Func, Options);
+  if (!Model)
+    return failure();
+
+  PassManager PM(Module.getContext());
+  PM.addInstrumentation(std::make_unique<PhaseTimes>(Report));
+  buildPasses(PM, Options, &Report);
+  if (failed(PM.run(Module)))
+    return failure();
+
+  auto Start = std::chrono::steady_clock::now();
+  LogicalResult Emitted =
+      emitProgram(Func, getEmitOptions(Options, Report, *Model), Program);
+  std::chrono::duration<double> Time = std::chrono::steady_clock::now() - Start;
+  Report.Seconds.push_back({"emit", Time.count()});
+  return Emitted;
+}
+
+//===----------------------------------------------------------------------===//
+// The command line
+//===----------------------------------------------------------------------===//
+
+/// Parses "name=value name=value" with the names of getCompileOptions().
+static LogicalResult
+parsePipelineOptions(StringRef Text, CompileOptions &Options,
+                     function_ref<LogicalResult(const Twine &)> Error) {
+  SmallVector<StringRef> Words;
+  Text.split(Words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef Word : Words) {
+    auto [Name, Value] = Word.split('=');
+    if (std::optional<std::string> Bad = setCompileOption(Options, Name, Value))
+      return Error("option '" + Name + "': " + *Bad);
+  }
+  return success();
+}
+
+void remat::registerPipeline() {
+  registerPassPipeline(
+      "remat-pipeline",
+      "from a graph to a planned graph with assigned memory: "
+      "remat-pipeline=\"budget=50% strategy=search ...\"",
+      [](OpPassManager &PM, StringRef Text,
+         function_ref<LogicalResult(const Twine &)> Error) {
+        CompileOptions Options;
+        if (failed(parsePipelineOptions(Text, Options, Error)))
+          return failure();
+        buildPipeline(PM, Options);
+        return success();
+      },
+      [](function_ref<void(const mlir::detail::PassOptions &)>) {});
+}

@@ -1,0 +1,48 @@
+//===- Refusal.cpp - why a budget is refused, and what would do -----------===//
+
+#include "BudgetLoop.h"
+#include "remat/Analysis/MemoryProfile.h"
+#include "remat/IR/TypeUtils.h"
+
+using namespace mlir;
+using namespace remat;
+
+/// Values that the diagnostic names.
+static constexpr size_t MaxNamed = 6;
+
+void remat::emitRefusal(func::FuncOp Planned, const TargetModel &Model,
+                        Refusal &Refused) {
+  FailureOr<BufferLiveness> Liveness = BufferLiveness::compute(Planned);
+  if (failed(Liveness))
+    return;
+  MemoryProfile Profile(*Liveness, Model);
+  int64_t Peak = Profile.getPeakPosition();
+  bool AtEnd = Peak == static_cast<int64_t>(Liveness->getOperations().size());
+  Operation *Op = AtEnd ? Planned.getBody().front().getTerminator()
+                        : Liveness->getOperations()[Peak];
+  std::string Where = getLocationText(Op->getLoc());
+  Refused.PeakOp = (Op->getName().getStringRef() + " at " + Where).str();
+
+  InFlightDiagnostic Diag = emitError(Planned.getLoc());
+  Diag << "budget of " << Refused.BudgetBytes << " bytes is refused: at least "
+       << Refused.SmallestFeasibleBytes << " bytes are needed, "
+       << Refused.UnplannedPeakBytes << " without recomputation";
+  Diag.attachNote(Op->getLoc()) << "the peak of " << Profile.getPeak()
+                                << " bytes is at '" << Op->getName() << "'";
+  SmallVector<Value> Live = Profile.getLiveValues(Peak);
+  Live.truncate(std::min(Live.size(), MaxNamed));
+  for (Value V : Live) {
+    int64_t Bytes = Liveness->getBuffers()[Liveness->getBuffer(V)].Bytes;
+    Refused.Largest.push_back(
+        {getValueName(V), getLocationText(V.getLoc()), Bytes});
+    Diag.attachNote(V.getLoc())
+        << getMemoryClassName(getMemoryClass(V)) << ": " << V.getType() << " '"
+        << getValueName(V) << "' holds " << Bytes << " bytes there";
+  }
+  if (!AtEnd && Profile.getWorkspaces()[Peak])
+    Diag.attachNote(Op->getLoc())
+        << "its workspace takes " << Profile.getWorkspaces()[Peak] << " bytes";
+  Diag.attachNote(Planned.getLoc())
+      << "the smallest budget that would do is "
+      << Refused.SmallestFeasibleBytes << " bytes";
+}
