@@ -72,6 +72,24 @@ Policy Autocasting::getPolicy(Operation *Op) {
       .Default([](auto) { return Policy::Follow; });
 }
 
+/// The constant `V` rounded to another float type, or null if it is none.
+static Value remakeConstant(OpBuilder &B, Value V, FloatType Type) {
+  auto Constant = V.getDefiningOp<ConstantOp>();
+  if (!Constant)
+    return Value();
+  auto Elements = dyn_cast<DenseFPElementsAttr>(Constant.getValue());
+  if (!Elements)
+    return Value();
+  auto Rounded = Elements.mapValues(Type, [&](const APFloat &Element) {
+    APFloat Value = Element;
+    bool LosesInfo;
+    Value.convert(Type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                  &LosesInfo);
+    return Value.bitcastToAPInt();
+  });
+  return ConstantOp::create(B, Constant.getLoc(), Rounded);
+}
+
 /// `V` in another float type; integers and i1 pass.
 Value Autocasting::castTo(Value V, FloatType Type, Operation *Before) {
   if (!isFloat(V) || getElementTypeOrSelf(V.getType()) == Type)
@@ -83,11 +101,13 @@ Value Autocasting::castTo(Value V, FloatType Type, Operation *Before) {
         getElementTypeOrSelf(Cast.getOperand().getType()) == Type)
       return Cast.getOperand();
   Value &Known = Casts[{V, Type}];
-  if (!Known) {
-    B.setInsertionPoint(Before);
-    Known = B.createOrFold<CastOp>(
-        Before->getLoc(), cast<RankedTensorType>(V.getType()).clone(Type), V);
-  }
+  if (Known)
+    return Known;
+  B.setInsertionPoint(Before);
+  Known = remakeConstant(B, V, Type);
+  if (!Known)
+    Known = CastOp::create(B, Before->getLoc(),
+                           cast<RankedTensorType>(V.getType()).clone(Type), V);
   return Known;
 }
 
@@ -140,6 +160,16 @@ void Autocasting::visit(Operation *Op) {
   }
 }
 
+/// A cast that the user wrote to the type that its operand has by now, and a
+/// constant that was remade for all its readers.
+static void removeLeftover(Operation *Op) {
+  if (auto Cast = dyn_cast<CastOp>(Op))
+    if (Cast.getOperand().getType() == Cast.getResult().getType())
+      Cast.getResult().replaceAllUsesWith(Cast.getOperand());
+  if (isa<CastOp, ConstantOp>(Op) && Op->use_empty())
+    Op->erase();
+}
+
 LogicalResult Autocasting::run() {
   if (!getResultsOfRole(Graph, Role::gradient).empty()) {
     InFlightDiagnostic Diag = Graph.emitError()
@@ -158,13 +188,8 @@ LogicalResult Autocasting::run() {
        llvm::zip_equal(Return->getOpOperands(), Graph.getResultTypes()))
     if (auto Element = dyn_cast<FloatType>(getElementTypeOrSelf(Type)))
       Operand.set(castTo(Operand.get(), Element, Return));
-  // A cast that the user wrote to the type that its operand has by now.
   for (Operation *Op : Ops)
-    if (auto Cast = dyn_cast<CastOp>(Op))
-      if (Cast.getOperand().getType() == Cast.getResult().getType()) {
-        Cast.getResult().replaceAllUsesWith(Cast.getOperand());
-        Cast.erase();
-      }
+    removeLeftover(Op);
   return success();
 }
 

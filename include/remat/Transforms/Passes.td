@@ -76,7 +76,7 @@ def Differentiate : Pass<"remat-differentiate", "::mlir::func::FuncOp"> {
     ```mlir
     %0 = remat.matmul %x, %w : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
     %1 = remat.relu %0 : tensor<2x4xf32>
-    %loss = remat.reduce sum %1, [0, 1] : (tensor<2x4xf32>) -> tensor<f32>
+    %loss = remat.reduce <sum> %1, [0, 1] : (tensor<2x4xf32>) -> tensor<f32>
     return %loss : tensor<f32>
     ```
 
@@ -85,7 +85,7 @@ def Differentiate : Pass<"remat-differentiate", "::mlir::func::FuncOp"> {
     ```mlir
     %0 = remat.matmul %x, %w : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
     %1 = remat.relu %0 : tensor<2x4xf32>
-    %loss = remat.reduce sum %1, [0, 1] : (tensor<2x4xf32>) -> tensor<f32>
+    %loss = remat.reduce <sum> %1, [0, 1] : (tensor<2x4xf32>) -> tensor<f32>
     %2 = remat.constant dense<1.0> : tensor<f32>
     %3 = remat.reshape %2 : tensor<f32> to tensor<1x1xf32>
     %4 = remat.broadcast %3 : tensor<1x1xf32> to tensor<2x4xf32>
@@ -118,7 +118,7 @@ def Accumulate : Pass<"remat-accumulate", "::mlir::func::FuncOp"> {
     ```mlir
     func.func @main(%x: tensor<3xf32> {remat.role = #remat.role<input>}, ...) {
       %0 = remat.mul %x, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-      %loss = remat.reduce sum %0, [0] : (tensor<3xf32>) -> tensor<f32>
+      %loss = remat.reduce <sum> %0, [0] : (tensor<3xf32>) -> tensor<f32>
       return %loss : tensor<f32>
     ```
 
@@ -129,11 +129,11 @@ def Accumulate : Pass<"remat-accumulate", "::mlir::func::FuncOp"> {
       %0 = remat.slice %x, [0, 0] [1, 3] : (tensor<2x3xf32>) -> tensor<1x3xf32>
       %1 = remat.reshape %0 : tensor<1x3xf32> to tensor<3xf32>
       %2 = remat.mul %1, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-      %3 = remat.reduce sum %2, [0] : (tensor<3xf32>) -> tensor<f32>
+      %3 = remat.reduce <sum> %2, [0] : (tensor<3xf32>) -> tensor<f32>
       %4 = remat.slice %x, [1, 0] [1, 3] : (tensor<2x3xf32>) -> tensor<1x3xf32>
       %5 = remat.reshape %4 : tensor<1x3xf32> to tensor<3xf32>
       %6 = remat.mul %5, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-      %7 = remat.reduce sum %6, [0] : (tensor<3xf32>) -> tensor<f32>
+      %7 = remat.reduce <sum> %6, [0] : (tensor<3xf32>) -> tensor<f32>
       %8 = remat.add %3, %7 : (tensor<f32>, tensor<f32>) -> tensor<f32>
       %9 = remat.constant dense<5.0e-01> : tensor<f32>
       %10 = remat.mul %8, %9 : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -238,12 +238,12 @@ def Plan : Pass<"remat-plan", "::mlir::func::FuncOp"> {
 
     ```mlir
     %1 = remat.exp %0 : tensor<64xf32>
-    %2 = remat.reduce sum %1, [0] : (tensor<64xf32>) -> tensor<f32>
+    %2 = remat.reduce <sum> %1, [0] : (tensor<64xf32>) -> tensor<f32>
     ...
     %8 = remat.mul %7, %1 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
     // becomes
     %1 = remat.exp %0 {remat.id = 0 : i64} : tensor<64xf32>
-    %2 = remat.reduce sum %1, [0] : (tensor<64xf32>) -> tensor<f32>
+    %2 = remat.reduce <sum> %1, [0] : (tensor<64xf32>) -> tensor<f32>
     ...
     %8 = remat.exp %0 {remat.origin = 0 : i64} : tensor<64xf32>
     %9 = remat.mul %7, %8 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>

@@ -1,0 +1,37 @@
+// RUN: remat-opt %s --remat-accumulate=micro-batches=2 --split-input-file --verify-diagnostics
+// RUN: not remat-opt %s --remat-accumulate=micro-batches=0 --split-input-file 2>&1 | FileCheck %s --check-prefix=COUNT
+// RUN: not remat-opt %s --remat-accumulate=micro-batches=99999 --split-input-file 2>&1 | FileCheck %s --check-prefix=COUNT
+// COUNT: error: micro-batches is {{0|99999}}; it must be from 1 to 4096
+
+// expected-error@+2 {{result 1 is neither a loss, an output nor a gradient: it cannot be accumulated}}
+// expected-note@+1 {{run remat-accumulate behind remat-differentiate and before remat-add-optimizer}}
+func.func @main(%w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "w"})
+    -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"},
+        tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "w"}) {
+  return %w, %w : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// Ids 0 and 2^63 - 1 span 2^63 numbers.
+// expected-error@+2 {{random ids from 0 to 9223372036854775807 leave no room for 2 micro-batches in 64 bits}}
+// expected-note@+1 {{number random operations from 0}}
+func.func @main(%seed: tensor<i64> {remat.role = #remat.role<seed>, remat.name = "seed"},
+                %step: tensor<i64> {remat.role = #remat.role<step>, remat.name = "step"})
+    -> (tensor<3xf32> {remat.role = #remat.role<output>, remat.name = "y"},
+        tensor<3xf32> {remat.role = #remat.role<output>, remat.name = "z"}) {
+  %0 = remat.random <uniform> %seed, %step {id = 0} : tensor<3xf32>
+  %1 = remat.random <normal> %seed, %step {id = 9223372036854775807} : tensor<3xf32>
+  return %0, %1 : tensor<3xf32>, tensor<3xf32>
+}
+
+// -----
+
+// 2^60 elements of 4 bytes fit 64 bits, twice as many do not.
+func.func @main(
+    // expected-error@+1 {{2 micro-batches of input 'x' ('tensor<1152921504606846976xf32>') do not fit 64-bit sizes}}
+    %x: tensor<1152921504606846976xf32> {remat.role = #remat.role<input>, remat.name = "x"})
+    -> (tensor<1152921504606846976xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
+  %0 = remat.neg %x : tensor<1152921504606846976xf32>
+  return %0 : tensor<1152921504606846976xf32>
+}
