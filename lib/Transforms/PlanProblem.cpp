@@ -233,11 +233,7 @@ LogicalResult ProblemBuilder::addOperation(Operation *Op, unsigned Position) {
       (Op->getName().stripDialect() + "." + std::to_string(Position)).str());
   if (isResidentConstant(Op))
     return addResident(Op->getResult(0), Name);
-  std::vector<solver::ValueId> Inputs;
-  for (Value Operand : Op->getOperands())
-    if (!llvm::is_contained(Inputs, Ids.at(Operand)))
-      Inputs.push_back(Ids.at(Operand));
-  solver::OpId Id = Made.Problem.addOp(std::move(Name), 0, std::move(Inputs));
+  solver::OpId Id = Made.Problem.addOp(std::move(Name), 0, getInputs(Op));
   Made.Positions.push_back(Position);
   setTimes(Op, Made.Problem.Ops[Id]);
   Made.Problem.Ops[Id].Once = Op->hasTrait<RunsOnce>();
