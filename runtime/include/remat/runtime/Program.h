@@ -59,6 +59,9 @@ enum class Role : uint8_t {
 /// The operand number of an optional operand that is not there.
 inline constexpr uint32_t NoTensor = 0xffffffff;
 
+/// Tensors have no more dimensions.
+inline constexpr size_t MaxRank = 64;
+
 /// A contiguous row-major run of the arena. Dimensions are at least 1.
 struct Tensor {
   DType Type = DType::F32;

@@ -1,0 +1,172 @@
+//===- Attention.cpp - attention block by block ---------------------------===//
+
+#include "host/Attention.h"
+#include "host/Blas.h"
+#include "host/Numeric.h"
+#include <limits>
+
+using namespace remat::runtime;
+
+static constexpr float MinusInfinity = -std::numeric_limits<float>::infinity();
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+static Status checkQkv(const OpCall &Op, size_t First, bool Packed) {
+  const Value &Q = Op.Operands[First];
+  REMAT_TRY(checkFloat(Q));
+  REMAT_REQUIRE(Q.getRank() == (Packed ? 5 : 4) && (!Packed || Q.Shape[2] == 3),
+                "has a query of shape " + formatShape(Q.Shape));
+  for (int64_t Dim : Q.Shape)
+    REMAT_REQUIRE(Dim <= INT32_MAX, "has a dimension of " +
+                                        std::to_string(Dim) +
+                                        ", more than the BLAS takes");
+  if (Packed)
+    return {};
+  const Value &K = Op.Operands[First + 1];
+  REMAT_REQUIRE(K.getRank() == 4 && K.Shape[1] <= INT32_MAX,
+                "has a key of shape " + formatShape(K.Shape));
+  REMAT_TRY(checkType(K, Q.Type));
+  REMAT_TRY(checkShape(K, {{Q.Shape[0], K.Shape[1], Q.Shape[2], Q.Shape[3]}}));
+  return checkSameType(Op.Operands[First + 2], K);
+}
+
+Status remat::runtime::checkAttention(const OpCall &Op, size_t First,
+                                      size_t Mask) {
+  bool Packed = Op.Attributes->getFlag("packed");
+  REMAT_TRY(checkQkv(Op, First, Packed));
+  double P = Op.Attributes->getFloat("dropout_p", 0);
+  REMAT_TRY(checkProbability(P));
+  REMAT_REQUIRE(P == 0 || (Op.has(Mask + 1) && Op.has(Mask + 2)),
+                "drops out without seed and step");
+  for (size_t I : {Mask + 1, Mask + 2})
+    if (Op.has(I))
+      REMAT_TRY(checkScalar(Op.Operands[I], DType::I64));
+  REMAT_REQUIRE(!Op.Attributes->find("scale") ||
+                    Op.Attributes->find("scale")->Floats.size() == 1,
+                "has a scale that is no number");
+  if (!Op.has(Mask))
+    return {};
+  const Value &Q = Op.Operands[First], &M = Op.Operands[Mask];
+  REMAT_REQUIRE(M.Type == DType::I1 || isFloat(M.Type),
+                "has a mask of " + std::string(getName(M.Type)));
+  int64_t Keys = Packed ? Q.Shape[1] : Op.Operands[First + 1].Shape[1];
+  int64_t Scores[] = {Q.Shape[0], Q.Shape[Packed ? 3 : 2], Q.Shape[1], Keys};
+  REMAT_REQUIRE(broadcastsTo(M.Shape, Scores),
+                "has a mask of shape " + formatShape(M.Shape) +
+                    " for scores of shape " + formatShape(Scores));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+Heads Attention::getHeads(const Value &V, unsigned Which, bool IsPacked) const {
+  int64_t Width = NumHeads * Dim;
+  return {V.Type,     V.Data,
+          V.Shape[1], IsPacked ? 3 * Width : Width,
+          Dim,        IsPacked ? Which * Width : 0};
+}
+
+static int64_t getScalar(const OpCall &Op, size_t Operand) {
+  return Op.has(Operand) ? *Op.Operands[Operand].as<int64_t>() : 0;
+}
+
+Attention::Attention(const OpCall &Op, size_t First, size_t MaskOperand)
+    : Packed(Op.Attributes->getFlag("packed")),
+      Causal(Op.Attributes->getFlag("causal")),
+      DropoutP(static_cast<float>(Op.Attributes->getFloat("dropout_p", 0))),
+      Dropout(Op.Attributes->getFloat("dropout_p", 0)),
+      Stream(getScalar(Op, MaskOperand + 1), Op.Attributes->getInt("id", 0),
+             getScalar(Op, MaskOperand + 2)) {
+  const Value &Q = Op.Operands[First];
+  Batches = Q.Shape[0];
+  NumQueries = Q.Shape[1];
+  NumHeads = Q.Shape[Packed ? 3 : 2];
+  Dim = Q.Shape.back();
+  NumKeys = Packed ? NumQueries : Op.Operands[First + 1].Shape[1];
+  QueryHeads = getHeads(Q, 0, Packed);
+  KeyHeads = getHeads(Op.Operands[Packed ? First : First + 1], 1, Packed);
+  ValueHeads = getHeads(Op.Operands[Packed ? First : First + 2], 2, Packed);
+  Scale = static_cast<float>(Op.Attributes->getFloat(
+      "scale", 1.0 / std::sqrt(static_cast<double>(Dim))));
+  if (!Op.has(MaskOperand))
+    return;
+  Mask = &Op.Operands[MaskOperand];
+  int64_t Stride = 1;
+  for (int64_t I = Mask->getRank(); I-- > 0; Stride *= Mask->Shape[I])
+    if (Mask->Shape[I] != 1)
+      MaskStrides[4 - Mask->getRank() + I] = Stride;
+}
+
+void Attention::load(const Heads &H, const ScoreBlock &B, int64_t Row,
+                     int64_t Count, float *Out) const {
+  for (int64_t I = 0; I < Count; ++I)
+    loadFloats(H.Type, H.Data, H.locate(B.Batch, B.Head, Row + I), Dim,
+               Out + I * Dim);
+}
+
+void Attention::store(const Heads &H, const ScoreBlock &B, int64_t Row,
+                      int64_t Count, const float *In) const {
+  for (int64_t I = 0; I < Count; ++I)
+    storeFloats(H.Type, H.Data, H.locate(B.Batch, B.Head, Row + I), Dim,
+                In + I * Dim);
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+void Attention::computeScores(const ScoreBlock &B, const float *Q,
+                              const float *K, float *Scores) const {
+  multiply(false, true, B.Queries, B.Keys, Dim, Scale, Q, Dim, K, Dim, 0.0f,
+           Scores, B.Keys);
+  for (int64_t I = 0; I < B.Queries; ++I) {
+    float *Row = Scores + I * B.Keys;
+    if (Mask) {
+      int64_t Base = B.Batch * MaskStrides[0] + B.Head * MaskStrides[1] +
+                     (B.Query + I) * MaskStrides[2] + B.Key * MaskStrides[3];
+      for (int64_t J = 0; J < B.Keys; ++J) {
+        int64_t Element = Base + J * MaskStrides[3];
+        if (Mask->Type != DType::I1)
+          Row[J] += loadFloat(Mask->Type, Mask->Data, Element);
+        else if (!Mask->Data[Element])
+          Row[J] = MinusInfinity;
+      }
+    }
+    if (Causal)
+      for (int64_t J = std::max<int64_t>(0, B.Query + I + 1 - B.Key);
+           J < B.Keys; ++J)
+        Row[J] = MinusInfinity;
+  }
+}
+
+void Attention::computeProbabilities(const ScoreBlock &B, const float *Lse,
+                                     float *Scores) const {
+  for (int64_t I = 0; I < B.Queries; ++I)
+    for (int64_t J = 0; J < B.Keys; ++J) {
+      float &X = Scores[I * B.Keys + J];
+      X = Lse[I] == MinusInfinity ? 0.0f : expf(X - Lse[I]);
+    }
+}
+
+void Attention::computeFactors(const ScoreBlock &B, float *Factors) const {
+  if (DropoutP == 0) {
+    std::fill(Factors, Factors + B.Queries * B.Keys, 1.0f);
+    return;
+  }
+  for (int64_t I = 0; I < B.Queries; ++I) {
+    float *Row = Factors + I * B.Keys;
+    Walk Elements;
+    Elements.Dims = {B.Keys};
+    Elements.Strides = {1};
+    Elements.Base =
+        ((B.Batch * NumHeads + B.Head) * NumQueries + B.Query + I) * NumKeys +
+        B.Key;
+    drawBlock(Stream, /*Normal=*/false, Elements, 0, B.Keys, Row);
+    for (int64_t J = 0; J < B.Keys; ++J)
+      Row[J] = Dropout.apply(1.0f, Row[J]);
+  }
+}

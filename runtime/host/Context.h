@@ -1,0 +1,75 @@
+//===- Context.h - threads and scratch of the host's kernels ----*- C++ -*-===//
+
+#ifndef REMAT_RUNTIME_HOST_CONTEXT_H
+#define REMAT_RUNTIME_HOST_CONTEXT_H
+
+#include "remat/runtime/Result.h"
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace remat::runtime {
+
+/// Runs independent tasks on a fixed number of threads. A kernel cuts its work
+/// into tasks by its shapes alone, never by the number of threads, so that its
+/// values do not depend on that number.
+class Context {
+public:
+  /// `Threads` workers, the caller among them; 0: one a processor.
+  explicit Context(unsigned Threads);
+  ~Context();
+  Context(const Context &) = delete;
+  Context &operator=(const Context &) = delete;
+
+  using Task = std::function<void(int64_t Index, unsigned Worker)>;
+
+  /// Calls `F` for 0 .. Count - 1 and waits for all. Not to be nested.
+  void parallelFor(int64_t Count, const Task &F);
+
+  /// Calls `F(First, Last)` for runs of at most `Grain` elements of [0, Count).
+  template <typename Function>
+  void forBlocks(int64_t Count, int64_t Grain, Function F) {
+    parallelFor((Count + Grain - 1) / Grain, [&](int64_t Index, unsigned) {
+      F(Index * Grain, std::min(Count, (Index + 1) * Grain));
+    });
+  }
+
+  /// Makes sure that each worker has `Bytes` bytes of scratch; OutOfMemory if
+  /// the system has none.
+  Status reserveScratch(uint64_t Bytes);
+  /// That worker's scratch, aligned to 64 bytes.
+  template <typename T> T *getScratch(unsigned Worker) {
+    return reinterpret_cast<T *>(Scratch[Worker].Data);
+  }
+  unsigned getNumWorkers() const { return NumWorkers; }
+
+private:
+  void work(unsigned Worker);
+  void runTasks(unsigned Worker);
+
+  struct Buffer {
+    char *Data = nullptr;
+    uint64_t Bytes = 0;
+  };
+
+  unsigned NumWorkers;
+  std::vector<Buffer> Scratch;
+  std::vector<std::thread> Workers;
+  std::mutex Mutex;
+  std::condition_variable Begin, End;
+  uint64_t Generation = 0;
+  unsigned Busy = 0;
+  bool Stop = false;
+  const Task *Current = nullptr;
+  int64_t Count = 0;
+  std::atomic<int64_t> Next{0};
+};
+
+} // namespace remat::runtime
+
+#endif // REMAT_RUNTIME_HOST_CONTEXT_H

@@ -1,0 +1,207 @@
+//===- HostDevice.cpp - runs programs on the processor --------------------===//
+//
+// The embedded default, and the oracle: it runs the programs of every device,
+// step by step at their offsets, with its own kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#include "host/Blas.h"
+#include "host/Context.h"
+#include "host/Op.h"
+#include "remat/runtime/Device.h"
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <unistd.h>
+
+using namespace remat::runtime;
+
+namespace {
+
+class HostExecutable : public Executable {
+public:
+  HostExecutable(std::shared_ptr<const Program> P, Context &C);
+
+  Status run(void *Arena, const RunOptions &Options) override;
+  std::vector<double> getStepMilliseconds() const override { return StepMs; }
+  void setProfiling(bool On) override { Profiling = On; }
+
+private:
+  void bind(char *Arena);
+  Status runStep(size_t Index);
+
+  struct BoundStep {
+    const OpRecord *Record;
+    OpCall Call;
+  };
+
+  std::shared_ptr<const Program> TheProgram;
+  Context &TheContext;
+  std::vector<BoundStep> Steps;
+  char *BoundTo = nullptr;
+  bool Profiling = false;
+  std::vector<double> StepMs;
+};
+
+class HostDevice : public Device {
+public:
+  explicit HostDevice(const DeviceOptions &Options)
+      : TheContext(Options.Threads) {
+    useOneBlasThread();
+  }
+
+  std::string_view getName() const override { return "host"; }
+  std::string_view getArch() const override { return ""; }
+  std::string getDescription() const override;
+  Result<void *> allocate(uint64_t Bytes) override;
+  void deallocate(void *Address, uint64_t Bytes) override;
+  Status copyIn(void *Destination, const void *Source,
+                uint64_t Bytes) override {
+    std::memcpy(Destination, Source, Bytes);
+    return {};
+  }
+  Status copyOut(void *Destination, const void *Source,
+                 uint64_t Bytes) override {
+    std::memcpy(Destination, Source, Bytes);
+    return {};
+  }
+  Status fill(void *Destination, uint8_t Value, uint64_t Bytes) override {
+    std::memset(Destination, Value, Bytes);
+    return {};
+  }
+  Result<std::unique_ptr<Executable>>
+  prepare(std::shared_ptr<const Program> P) override {
+    return std::unique_ptr<Executable>(
+        std::make_unique<HostExecutable>(std::move(P), TheContext));
+  }
+  Status synchronize() override { return {}; }
+  Result<MemoryInfo> getMemoryInfo() override;
+
+private:
+  Context TheContext;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Executable
+//===----------------------------------------------------------------------===//
+
+HostExecutable::HostExecutable(std::shared_ptr<const Program> P, Context &C)
+    : TheProgram(std::move(P)), TheContext(C) {
+  for (const Step &S : TheProgram->Steps) {
+    BoundStep Bound = {findOp(S.Op), {}};
+    Bound.Call.Name = S.Op;
+    Bound.Call.Attributes = &S.Attributes;
+    Bound.Call.TheStep = &S;
+    for (uint32_t Tensor : S.Operands)
+      Bound.Call.Operands.push_back(
+          Tensor == NoTensor ? Value::missing()
+                             : Value::of(TheProgram->Tensors[Tensor]));
+    for (uint32_t Tensor : S.Results)
+      Bound.Call.Results.push_back(Value::of(TheProgram->Tensors[Tensor]));
+    Steps.push_back(std::move(Bound));
+  }
+}
+
+void HostExecutable::bind(char *Arena) {
+  if (BoundTo == Arena)
+    return;
+  BoundTo = Arena;
+  for (size_t I = 0; I < Steps.size(); ++I) {
+    const Step &S = TheProgram->Steps[I];
+    OpCall &Call = Steps[I].Call;
+    for (size_t J = 0; J < S.Operands.size(); ++J)
+      if (S.Operands[J] != NoTensor)
+        Call.Operands[J].Data =
+            Arena + TheProgram->Tensors[S.Operands[J]].Offset;
+    for (size_t J = 0; J < S.Results.size(); ++J)
+      Call.Results[J].Data = Arena + TheProgram->Tensors[S.Results[J]].Offset;
+  }
+}
+
+Status HostExecutable::runStep(size_t Index) {
+  const BoundStep &Bound = Steps[Index];
+  auto Begin = std::chrono::steady_clock::now();
+  Status S = Bound.Record->Run(Bound.Call, TheContext);
+  if (Profiling)
+    StepMs.push_back(std::chrono::duration<double, std::milli>(
+                         std::chrono::steady_clock::now() - Begin)
+                         .count());
+  if (S)
+    return S;
+  const Step &From = TheProgram->Steps[Index];
+  return S.getError().within(
+      "step " + std::to_string(Index) + " (" + From.Op +
+      (From.Location.empty() ? ")" : " at " + From.Location + ")"));
+}
+
+Status HostExecutable::run(void *Arena, const RunOptions &Options) {
+  auto *Base = static_cast<char *>(Arena);
+  auto Poison = [&](const std::vector<ByteRange> &Ranges) {
+    if (Options.Poison)
+      for (const ByteRange &R : Ranges)
+        std::memset(Base + R.Offset, 0xff, R.Bytes);
+  };
+  bind(Base);
+  StepMs.clear();
+  Poison(TheProgram->UnusedAtStart);
+  for (size_t I = 0; I < Steps.size(); ++I) {
+    REMAT_TRY(runStep(I));
+    Poison(TheProgram->Steps[I].Freed);
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Device
+//===----------------------------------------------------------------------===//
+
+static uint64_t getPhysicalBytes() {
+  return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
+}
+
+std::string HostDevice::getDescription() const {
+  std::ifstream File("/proc/cpuinfo");
+  std::string Name = "processor";
+  for (std::string Line; std::getline(File, Line);)
+    if (Line.rfind("model name", 0) == 0) {
+      size_t Colon = Line.find(": ");
+      if (Colon != std::string::npos)
+        Name = Line.substr(Colon + 2);
+      break;
+    }
+  return Name + ", " + std::to_string(TheContext.getNumWorkers()) + " threads";
+}
+
+Result<void *> HostDevice::allocate(uint64_t Bytes) {
+  // The system promises more memory than it has; a request beyond all of it
+  // would end the process later.
+  constexpr uint64_t Page = 4096;
+  uint64_t Physical = getPhysicalBytes();
+  void *Address = nullptr;
+  if (Bytes <= Physical)
+    Address = std::aligned_alloc(Page, (Bytes + Page - 1) / Page * Page);
+  if (!Address)
+    return Error(ErrorCode::OutOfMemory,
+                 "the host refuses " + std::to_string(Bytes) +
+                     " bytes; it has " + std::to_string(Physical));
+  return Address;
+}
+
+void HostDevice::deallocate(void *Address, uint64_t) { std::free(Address); }
+
+Result<MemoryInfo> HostDevice::getMemoryInfo() {
+  MemoryInfo Info;
+  Info.TotalBytes = getPhysicalBytes();
+  Info.FreeBytes =
+      uint64_t(sysconf(_SC_AVPHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
+  return Info;
+}
+
+namespace remat::runtime {
+Result<std::unique_ptr<Device>> createHostDevice(const DeviceOptions &Options) {
+  return std::unique_ptr<Device>(std::make_unique<HostDevice>(Options));
+}
+} // namespace remat::runtime

@@ -1,0 +1,149 @@
+//===- Op.cpp - the registry of ops and helpers of their checks -----------===//
+
+#include "host/Op.h"
+#include <map>
+
+using namespace remat::runtime;
+
+Value Value::of(const Tensor &T) {
+  return {true, T.Type, T.Shape, T.NumElements, nullptr};
+}
+
+Value Value::missing() {
+  Value V;
+  V.Present = false;
+  return V;
+}
+
+//===----------------------------------------------------------------------===//
+// Registry
+//===----------------------------------------------------------------------===//
+
+static const std::map<std::string_view, const OpRecord *> &getRegistry() {
+  static const auto Registry = [] {
+    std::map<std::string_view, const OpRecord *> Map;
+    for (auto Table :
+         {getElementwiseOps(), getRandomOps(), getShapeOps(), getReductionOps(),
+          getMatmulOps(), getNormOps(), getAttentionOps(), getEmbeddingOps(),
+          getLossOps(), getOptimizerOps(), getGroupOps()})
+      for (const OpRecord &Record : Table)
+        Map.emplace(Record.Name, &Record);
+    return Map;
+  }();
+  return Registry;
+}
+
+const OpRecord *remat::runtime::findOp(std::string_view Name) {
+  auto It = getRegistry().find(Name);
+  return It == getRegistry().end() ? nullptr : It->second;
+}
+
+std::vector<const OpRecord *> remat::runtime::getAllOps() {
+  std::vector<const OpRecord *> All;
+  for (auto &[Name, Record] : getRegistry())
+    All.push_back(Record);
+  return All;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+Status remat::runtime::checkOptionalCounts(const OpCall &Op, size_t Required,
+                                           size_t Operands, size_t Results) {
+  REMAT_REQUIRE(Op.Operands.size() == Operands,
+                "has " + std::to_string(Op.Operands.size()) +
+                    " operands; its kernel reads " + std::to_string(Operands));
+  REMAT_REQUIRE(Op.Results.size() == Results,
+                "has " + std::to_string(Op.Results.size()) +
+                    " results; its kernel writes " + std::to_string(Results));
+  for (size_t I = 0; I < Required; ++I)
+    REMAT_REQUIRE(Op.Operands[I].Present,
+                  "operand " + std::to_string(I) + " is missing");
+  return {};
+}
+
+Status remat::runtime::checkCounts(const OpCall &Op, size_t Operands,
+                                   size_t Results) {
+  return checkOptionalCounts(Op, Operands, Operands, Results);
+}
+
+Status remat::runtime::checkFloat(const Value &V) {
+  REMAT_REQUIRE(isFloat(V.Type), "has a tensor of " +
+                                     std::string(getName(V.Type)) +
+                                     " where a float type is needed");
+  return {};
+}
+
+Status remat::runtime::checkInteger(const Value &V) {
+  REMAT_REQUIRE(isInteger(V.Type), "has a tensor of " +
+                                       std::string(getName(V.Type)) +
+                                       " where i32 or i64 is needed");
+  return {};
+}
+
+Status remat::runtime::checkType(const Value &V, DType Type) {
+  REMAT_REQUIRE(V.Type == Type, "has a tensor of " +
+                                    std::string(getName(V.Type)) + " where " +
+                                    std::string(getName(Type)) + " is needed");
+  return {};
+}
+
+Status remat::runtime::checkShape(const Value &V,
+                                  std::span<const int64_t> Shape) {
+  REMAT_REQUIRE(
+      std::equal(V.Shape.begin(), V.Shape.end(), Shape.begin(), Shape.end()),
+      "has a tensor of shape " + formatShape(V.Shape) + " where " +
+          formatShape(Shape) + " is needed");
+  return {};
+}
+
+Status remat::runtime::checkSameType(const Value &A, const Value &B) {
+  REMAT_TRY(checkType(A, B.Type));
+  return checkShape(A, B.Shape);
+}
+
+Status remat::runtime::checkScalar(const Value &V, DType Type) {
+  REMAT_TRY(checkType(V, Type));
+  return checkShape(V, {});
+}
+
+std::string remat::runtime::formatShape(std::span<const int64_t> Shape) {
+  std::string Text = "[";
+  for (int64_t Dim : Shape)
+    Text += (Text.size() == 1 ? "" : ", ") + std::to_string(Dim);
+  return Text + "]";
+}
+
+int64_t remat::runtime::countElements(std::span<const int64_t> Shape) {
+  int64_t Count = 1;
+  for (int64_t Dim : Shape)
+    Count *= Dim;
+  return Count;
+}
+
+bool remat::runtime::broadcastsTo(std::span<const int64_t> From,
+                                  std::span<const int64_t> To) {
+  if (From.size() > To.size())
+    return false;
+  size_t Shift = To.size() - From.size();
+  for (size_t I = 0; I < From.size(); ++I)
+    if (From[I] != 1 && From[I] != To[I + Shift])
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// In-place rules
+//===----------------------------------------------------------------------===//
+
+bool remat::runtime::reusesNothing(const OpCall &, size_t, size_t) {
+  return false;
+}
+
+bool remat::runtime::reusesElementwise(const OpCall &Op, size_t Result,
+                                       size_t Operand) {
+  const Value &From = Op.Operands[Operand], &To = Op.Results[Result];
+  return From.NumElements == To.NumElements &&
+         getByteWidth(From.Type) == getByteWidth(To.Type);
+}

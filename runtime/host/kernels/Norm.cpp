@@ -1,0 +1,234 @@
+//===- Norm.cpp - softmax and layer normalisation -------------------------===//
+
+#include "host/Context.h"
+#include "host/Op.h"
+#include "host/Rows.h"
+#include "host/Scalar.h"
+
+using namespace remat::runtime;
+
+/// Rows of a task.
+static int64_t getRowGrain(int64_t Columns) {
+  return std::max<int64_t>(1, 16 * BlockSize / Columns);
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+/// All operands and the result have one float type and a last dimension.
+static Status checkRows(const OpCall &Op, size_t NumOperands) {
+  REMAT_TRY(checkCounts(Op, NumOperands, 1));
+  const Value &Result = Op.Results[0];
+  REMAT_TRY(checkFloat(Result));
+  REMAT_REQUIRE(Result.getRank() >= 1, "has no last dimension");
+  for (const Value &Operand : Op.Operands)
+    REMAT_TRY(checkSameType(Operand, Result));
+  return {};
+}
+
+static Status checkSoftmax(const OpCall &Op) { return checkRows(Op, 1); }
+static Status checkSoftmaxBackward(const OpCall &Op) {
+  return checkRows(Op, 2);
+}
+
+static Status runSoftmax(const OpCall &Op, Context &C) {
+  const Value &In = Op.Operands[0], &Out = Op.Results[0];
+  int64_t Columns = In.Shape.back(), Rows = In.NumElements / Columns;
+  dispatchFloat(In.Type, [&](auto *Null) {
+    using T = std::remove_pointer_t<decltype(Null)>;
+    C.forBlocks(Rows, getRowGrain(Columns), [&](int64_t First, int64_t Last) {
+      for (int64_t I = First * Columns; I < Last * Columns; I += Columns)
+        softmaxRow(In.as<T>() + I, Out.as<T>() + I, Columns);
+    });
+  });
+  return {};
+}
+
+static Status runSoftmaxBackward(const OpCall &Op, Context &C) {
+  const Value &Y = Op.Operands[0], &G = Op.Operands[1], &Out = Op.Results[0];
+  int64_t Columns = Y.Shape.back(), Rows = Y.NumElements / Columns;
+  dispatchFloat(Y.Type, [&](auto *Null) {
+    using T = std::remove_pointer_t<decltype(Null)>;
+    C.forBlocks(Rows, getRowGrain(Columns), [&](int64_t First, int64_t Last) {
+      for (int64_t I = First * Columns; I < Last * Columns; I += Columns)
+        softmaxBackwardRow(Y.as<T>() + I, G.as<T>() + I, Out.as<T>() + I,
+                           Columns);
+    });
+  });
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Layer normalisation
+//===----------------------------------------------------------------------===//
+
+static Status checkLayerNorm(const OpCall &Op) {
+  REMAT_TRY(checkCounts(Op, 3, 3));
+  const Value &X = Op.Operands[0];
+  REMAT_TRY(checkFloat(X));
+  REMAT_REQUIRE(X.getRank() >= 1, "has no last dimension");
+  for (size_t I : {1, 2}) {
+    REMAT_TRY(checkFloat(Op.Operands[I]));
+    REMAT_TRY(checkShape(Op.Operands[I], {{X.Shape.back()}}));
+  }
+  REMAT_TRY(checkSameType(Op.Results[0], X));
+  for (size_t I : {1, 2}) {
+    REMAT_TRY(checkType(Op.Results[I], DType::F32));
+    REMAT_TRY(checkShape(Op.Results[I], dropLast(X)));
+  }
+  double Epsilon = Op.Attributes->getFloat("epsilon", -1);
+  REMAT_REQUIRE(Epsilon >= 0, "has an epsilon of " + std::to_string(Epsilon));
+  return {};
+}
+
+template <typename T>
+static void normaliseRow(const OpCall &Op, int64_t Row, double Epsilon) {
+  const Value &Scale = Op.Operands[1], &Bias = Op.Operands[2];
+  int64_t Columns = Scale.NumElements;
+  const T *In = Op.Operands[0].as<T>() + Row * Columns;
+  T *Out = Op.Results[0].as<T>() + Row * Columns;
+  double Mean = sum(Columns, [&](int64_t I) { return double(widen(In[I])); }) /
+                static_cast<double>(Columns);
+  double Variance = sum(Columns,
+                        [&](int64_t I) {
+                          double Centred = widen(In[I]) - Mean;
+                          return Centred * Centred;
+                        }) /
+                    static_cast<double>(Columns);
+  auto M = static_cast<float>(Mean);
+  auto Rstd = static_cast<float>(1.0 / std::sqrt(Variance + Epsilon));
+  for (int64_t I = 0; I < Columns; ++I)
+    Out[I] = narrow<T>((widen(In[I]) - M) * Rstd *
+                           loadFloat(Scale.Type, Scale.Data, I) +
+                       loadFloat(Bias.Type, Bias.Data, I));
+  Op.Results[1].as<float>()[Row] = M;
+  Op.Results[2].as<float>()[Row] = Rstd;
+}
+
+static Status runLayerNorm(const OpCall &Op, Context &C) {
+  double Epsilon = Op.Attributes->getFloat("epsilon", 0);
+  int64_t Columns = Op.Operands[1].NumElements;
+  dispatchFloat(Op.Operands[0].Type, [&](auto *Null) {
+    using T = std::remove_pointer_t<decltype(Null)>;
+    C.forBlocks(Op.Results[1].NumElements, getRowGrain(Columns),
+                [&](int64_t First, int64_t Last) {
+                  for (int64_t Row = First; Row < Last; ++Row)
+                    normaliseRow<T>(Op, Row, Epsilon);
+                });
+  });
+  return {};
+}
+
+static bool layerNormReuses(const OpCall &, size_t Result, size_t Operand) {
+  return Result == 0 && Operand == 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Its gradient
+//===----------------------------------------------------------------------===//
+
+static Status checkLayerNormBackward(const OpCall &Op) {
+  REMAT_TRY(checkCounts(Op, 5, 3));
+  const Value &Grad = Op.Operands[0], &X = Op.Operands[1];
+  const Value &Scale = Op.Operands[2];
+  REMAT_TRY(checkFloat(X));
+  REMAT_REQUIRE(X.getRank() >= 1, "has no last dimension");
+  REMAT_TRY(checkFloat(Grad));
+  REMAT_TRY(checkShape(Grad, X.Shape));
+  REMAT_TRY(checkFloat(Scale));
+  REMAT_TRY(checkShape(Scale, {{X.Shape.back()}}));
+  for (size_t I : {3, 4}) {
+    REMAT_TRY(checkType(Op.Operands[I], DType::F32));
+    REMAT_TRY(checkShape(Op.Operands[I], dropLast(X)));
+  }
+  REMAT_TRY(checkSameType(Op.Results[0], X));
+  REMAT_TRY(checkSameType(Op.Results[1], Scale));
+  return checkSameType(Op.Results[2], Scale);
+}
+
+/// The gradient of the operand's row; reads each element before writing it.
+static void differentiateRow(const OpCall &Op, int64_t Row) {
+  const Value &Grad = Op.Operands[0], &X = Op.Operands[1];
+  const Value &Scale = Op.Operands[2], &Out = Op.Results[0];
+  float Mean = Op.Operands[3].as<float>()[Row];
+  float Rstd = Op.Operands[4].as<float>()[Row];
+  int64_t Columns = Scale.NumElements, Base = Row * Columns;
+  auto Scaled = [&](int64_t I) {
+    return loadFloat(Grad.Type, Grad.Data, Base + I) *
+           loadFloat(Scale.Type, Scale.Data, I);
+  };
+  auto Normalised = [&](int64_t I) {
+    return (loadFloat(X.Type, X.Data, Base + I) - Mean) * Rstd;
+  };
+  float MeanGrad = sumFloats(Reduction::Mean, Columns,
+                             [&](int64_t I) { return double(Scaled(I)); });
+  float MeanDot = sumFloats(Reduction::Mean, Columns, [&](int64_t I) {
+    return double(Scaled(I)) * double(Normalised(I));
+  });
+  for (int64_t I = 0; I < Columns; ++I) {
+    float G = Rstd * (Scaled(I) - MeanGrad - Normalised(I) * MeanDot);
+    storeFloats(Out.Type, Out.Data, Base + I, 1, &G);
+  }
+}
+
+/// Columns whose sums are made together.
+static constexpr int64_t ColumnGrain = 32;
+
+/// The gradients of scale and bias in columns [First, Last).
+static void sumColumns(const OpCall &Op, int64_t First, int64_t Last) {
+  const Value &Grad = Op.Operands[0], &X = Op.Operands[1];
+  int64_t Columns = Op.Operands[2].NumElements, Count = Last - First;
+  int64_t Rows = Op.Operands[3].NumElements;
+  double ScaleGrad[ColumnGrain] = {}, BiasGrad[ColumnGrain] = {};
+  float G[ColumnGrain], V[ColumnGrain];
+  for (int64_t Row = 0; Row < Rows; ++Row) {
+    float Mean = Op.Operands[3].as<float>()[Row];
+    float Rstd = Op.Operands[4].as<float>()[Row];
+    loadFloats(Grad.Type, Grad.Data, Row * Columns + First, Count, G);
+    loadFloats(X.Type, X.Data, Row * Columns + First, Count, V);
+    for (int64_t I = 0; I < Count; ++I) {
+      ScaleGrad[I] += double(G[I]) * double((V[I] - Mean) * Rstd);
+      BiasGrad[I] += double(G[I]);
+    }
+  }
+  for (size_t Result : {1, 2}) {
+    const double *From = Result == 1 ? ScaleGrad : BiasGrad;
+    for (int64_t I = 0; I < Count; ++I)
+      V[I] = static_cast<float>(From[I]);
+    storeFloats(Op.Results[Result].Type, Op.Results[Result].Data, First, Count,
+                V);
+  }
+}
+
+static Status runLayerNormBackward(const OpCall &Op, Context &C) {
+  int64_t Columns = Op.Operands[2].NumElements;
+  // First the sums over rows: the operand's gradient may overwrite what they
+  // read.
+  C.forBlocks(Columns, ColumnGrain, [&](int64_t First, int64_t Last) {
+    sumColumns(Op, First, Last);
+  });
+  C.forBlocks(Op.Operands[3].NumElements, getRowGrain(Columns),
+              [&](int64_t First, int64_t Last) {
+                for (int64_t Row = First; Row < Last; ++Row)
+                  differentiateRow(Op, Row);
+              });
+  return {};
+}
+
+static bool layerNormBackwardReuses(const OpCall &, size_t Result,
+                                    size_t Operand) {
+  return Result == 0 && Operand <= 1;
+}
+
+std::span<const OpRecord> remat::runtime::getNormOps() {
+  static const OpRecord Records[] = {
+      {"softmax", checkSoftmax, reusesElementwise, runSoftmax},
+      {"softmax_backward", checkSoftmaxBackward, reusesElementwise,
+       runSoftmaxBackward},
+      {"layer_norm", checkLayerNorm, layerNormReuses, runLayerNorm},
+      {"layer_norm_backward", checkLayerNormBackward, layerNormBackwardReuses,
+       runLayerNormBackward},
+  };
+  return Records;
+}

@@ -1,0 +1,154 @@
+//===- Optimizer.cpp - parameter updates ----------------------------------===//
+
+#include "host/Context.h"
+#include "host/Numeric.h"
+#include "host/Op.h"
+#include "host/Scalar.h"
+
+using namespace remat::runtime;
+
+static constexpr int64_t Grain = 16 * BlockSize;
+
+/// The factor of a gradient: operand `Index`, or 1 if it is not there.
+static float getGradScale(const OpCall &Op, size_t Index) {
+  return Op.has(Index) ? *Op.Operands[Index].as<float>() : 1.0f;
+}
+
+/// Parameter, gradient and result agree; the rate is a scalar.
+static Status checkUpdate(const OpCall &Op, size_t Rate, size_t GradScale) {
+  REMAT_TRY(checkFloat(Op.Operands[0]));
+  REMAT_TRY(checkFloat(Op.Operands[1]));
+  REMAT_TRY(checkShape(Op.Operands[1], Op.Operands[0].Shape));
+  REMAT_TRY(checkSameType(Op.Results[0], Op.Operands[0]));
+  REMAT_TRY(checkScalar(Op.Operands[Rate], DType::F32));
+  if (Op.has(GradScale))
+    REMAT_TRY(checkScalar(Op.Operands[GradScale], DType::F32));
+  return {};
+}
+
+/// An f32 state operand and its new value.
+static Status checkState(const OpCall &Op, size_t Operand, size_t Result) {
+  REMAT_TRY(checkType(Op.Operands[Operand], DType::F32));
+  REMAT_TRY(checkShape(Op.Operands[Operand], Op.Operands[0].Shape));
+  return checkSameType(Op.Results[Result], Op.Operands[Operand]);
+}
+
+//===----------------------------------------------------------------------===//
+// SGD: parameter, grad, [buffer], rate, [grad_scale]
+//===----------------------------------------------------------------------===//
+
+static Status checkSgd(const OpCall &Op) {
+  REMAT_REQUIRE(Op.Operands.size() == 5,
+                "has " + std::to_string(Op.Operands.size()) +
+                    " operands; its kernel reads 5");
+  REMAT_TRY(checkOptionalCounts(Op, 2, 5, Op.has(2) ? 2 : 1));
+  REMAT_REQUIRE(Op.has(3), "operand 3 is missing");
+  REMAT_TRY(checkUpdate(Op, 3, 4));
+  return Op.has(2) ? checkState(Op, 2, 1) : Status();
+}
+
+static Status runSgd(const OpCall &Op, Context &C) {
+  const Value &P = Op.Operands[0], &G = Op.Operands[1], &New = Op.Results[0];
+  float Rate = *Op.Operands[3].as<float>(), Scale = getGradScale(Op, 4);
+  auto Momentum = static_cast<float>(Op.Attributes->getFloat("momentum", 0));
+  auto Decay = static_cast<float>(Op.Attributes->getFloat("weight_decay", 0));
+  const float *Buffer = Op.has(2) ? Op.Operands[2].as<float>() : nullptr;
+  float *NewBuffer = Buffer ? Op.Results[1].as<float>() : nullptr;
+  C.forBlocks(P.NumElements, Grain, [&](int64_t First, int64_t Last) {
+    for (int64_t I = First; I < Last; ++I) {
+      float X = loadFloat(P.Type, P.Data, I);
+      float Step = loadFloat(G.Type, G.Data, I) * Scale + Decay * X;
+      if (Buffer) {
+        Step = Momentum * Buffer[I] + Step;
+        NewBuffer[I] = Step;
+      }
+      X -= Rate * Step;
+      storeFloats(New.Type, New.Data, I, 1, &X);
+    }
+  });
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// AdamW: parameter, grad, moment1, moment2, rate, step, [grad_scale]
+//===----------------------------------------------------------------------===//
+
+static Status checkAdamW(const OpCall &Op) {
+  REMAT_TRY(checkOptionalCounts(Op, 6, 7, 3));
+  REMAT_TRY(checkUpdate(Op, 4, 6));
+  REMAT_TRY(checkScalar(Op.Operands[5], DType::I64));
+  REMAT_TRY(checkState(Op, 2, 1));
+  return checkState(Op, 3, 2);
+}
+
+static Status runAdamW(const OpCall &Op, Context &C) {
+  const Value &P = Op.Operands[0], &G = Op.Operands[1], &New = Op.Results[0];
+  const auto *M = Op.Operands[2].as<float>(), *V = Op.Operands[3].as<float>();
+  auto *NewM = Op.Results[1].as<float>(), *NewV = Op.Results[2].as<float>();
+  float Rate = *Op.Operands[4].as<float>(), Scale = getGradScale(Op, 6);
+  double Time = static_cast<double>(*Op.Operands[5].as<int64_t>()) + 1;
+  double B1 = Op.Attributes->getFloat("beta1", 0.9);
+  double B2 = Op.Attributes->getFloat("beta2", 0.999);
+  auto Beta1 = static_cast<float>(B1), Rest1 = static_cast<float>(1 - B1);
+  auto Beta2 = static_cast<float>(B2), Rest2 = static_cast<float>(1 - B2);
+  auto Correction1 = static_cast<float>(1 - std::pow(B1, Time));
+  auto Correction2 = static_cast<float>(1 - std::pow(B2, Time));
+  auto Epsilon = static_cast<float>(Op.Attributes->getFloat("epsilon", 1e-8));
+  auto Decay =
+      static_cast<float>(Op.Attributes->getFloat("weight_decay", 0.01));
+  C.forBlocks(P.NumElements, Grain, [&](int64_t First, int64_t Last) {
+    for (int64_t I = First; I < Last; ++I) {
+      float X = loadFloat(P.Type, P.Data, I);
+      float Grad = loadFloat(G.Type, G.Data, I) * Scale;
+      float Moment1 = Beta1 * M[I] + Rest1 * Grad;
+      float Moment2 = Beta2 * V[I] + Rest2 * Grad * Grad;
+      X -= Rate * Decay * X;
+      X -= Rate * (Moment1 / Correction1) /
+           (std::sqrt(Moment2 / Correction2) + Epsilon);
+      NewM[I] = Moment1;
+      NewV[I] = Moment2;
+      storeFloats(New.Type, New.Data, I, 1, &X);
+    }
+  });
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Global norm
+//===----------------------------------------------------------------------===//
+
+static Status checkGlobalNorm(const OpCall &Op) {
+  REMAT_REQUIRE(!Op.Operands.empty(), "has no operands");
+  REMAT_TRY(checkCounts(Op, Op.Operands.size(), 1));
+  for (const Value &Operand : Op.Operands)
+    REMAT_TRY(checkFloat(Operand));
+  return checkScalar(Op.Results[0], DType::F32);
+}
+
+static Status runGlobalNorm(const OpCall &Op, Context &C) {
+  double Total = 0;
+  for (const Value &X : Op.Operands) {
+    std::vector<double> Partial((X.NumElements + SumChunk - 1) / SumChunk);
+    C.forBlocks(X.NumElements, SumChunk, [&](int64_t First, int64_t Last) {
+      Partial[First / SumChunk] = sumChunk(Last - First, [&](int64_t I) {
+        double Element = loadFloat(X.Type, X.Data, First + I);
+        return Element * Element;
+      });
+    });
+    for (double Part : Partial)
+      Total += Part;
+  }
+  *Op.Results[0].as<float>() = static_cast<float>(std::sqrt(Total));
+  return {};
+}
+
+std::span<const OpRecord> remat::runtime::getOptimizerOps() {
+  // Each element of every operand is read before that element of a result is
+  // written.
+  static const OpRecord Records[] = {
+      {"sgd", checkSgd, reusesElementwise, runSgd},
+      {"adamw", checkAdamW, reusesElementwise, runAdamW},
+      {"global_norm", checkGlobalNorm, reusesNothing, runGlobalNorm},
+  };
+  return Records;
+}

@@ -1,0 +1,139 @@
+//===- Program.cpp - a verified program -----------------------------------===//
+
+#include "remat/runtime/Program.h"
+#include "lib/ProgramChecks.h"
+#include <algorithm>
+
+using namespace remat::runtime;
+
+uint64_t remat::runtime::getByteWidth(DType Type) {
+  static constexpr uint64_t Widths[] = {4, 2, 2, 4, 8, 1};
+  return Widths[static_cast<unsigned>(Type)];
+}
+
+std::string_view remat::runtime::getName(DType Type) {
+  static constexpr std::string_view Names[] = {"f32", "bf16", "f16",
+                                               "i32", "i64",  "i1"};
+  return Names[static_cast<unsigned>(Type)];
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const Attribute *AttributeList::find(std::string_view Name) const {
+  for (const Attribute &A : List)
+    if (A.Name == Name)
+      return &A;
+  return nullptr;
+}
+
+bool AttributeList::getFlag(std::string_view Name) const {
+  const Attribute *A = find(Name);
+  return A && !A->Ints.empty() && A->Ints[0] != 0;
+}
+
+int64_t AttributeList::getInt(std::string_view Name, int64_t Default) const {
+  const Attribute *A = find(Name);
+  return A && !A->Ints.empty() ? A->Ints[0] : Default;
+}
+
+double AttributeList::getFloat(std::string_view Name, double Default) const {
+  const Attribute *A = find(Name);
+  return A && !A->Floats.empty() ? A->Floats[0] : Default;
+}
+
+std::string_view AttributeList::getText(std::string_view Name) const {
+  const Attribute *A = find(Name);
+  return A ? std::string_view(A->Text) : std::string_view();
+}
+
+std::span<const int64_t> AttributeList::getInts(std::string_view Name) const {
+  const Attribute *A = find(Name);
+  return A ? std::span<const int64_t>(A->Ints) : std::span<const int64_t>();
+}
+
+//===----------------------------------------------------------------------===//
+// Program
+//===----------------------------------------------------------------------===//
+
+Result<std::shared_ptr<const Program>>
+Program::load(std::span<const uint8_t> Bytes) {
+  Result<Program> P = decodeProgram(Bytes);
+  if (!P)
+    return P.getError();
+  if (Status S = verifyStructure(*P); !S)
+    return S.getError();
+  if (Status S = verifyOps(*P); !S)
+    return S.getError();
+  if (Status S = verifyMemory(*P); !S)
+    return S.getError();
+  return std::shared_ptr<const Program>(
+      std::make_shared<Program>(std::move(*P)));
+}
+
+template <typename List>
+static std::optional<uint32_t> findByName(const List &All,
+                                          std::string_view Name) {
+  for (size_t I = 0; I < All.size(); ++I)
+    if (All[I].Name == Name)
+      return static_cast<uint32_t>(I);
+  return std::nullopt;
+}
+
+std::optional<uint32_t> Program::findArgument(std::string_view Name) const {
+  return findByName(Arguments, Name);
+}
+
+std::optional<uint32_t> Program::findResult(std::string_view Name) const {
+  return findByName(Results, Name);
+}
+
+//===----------------------------------------------------------------------===//
+// The peak
+//===----------------------------------------------------------------------===//
+
+Program::PeakProfile Program::getPeakProfile() const {
+  // Bytes that begin and end to live, by step; step -1 is at 0.
+  using Bytes = std::array<int64_t, NumMemoryClasses>;
+  std::vector<Bytes> Change(Steps.size() + 3, Bytes{});
+  auto Add = [&](int64_t First, int64_t Last, MemoryClass Class,
+                 uint64_t Size) {
+    auto Signed = static_cast<int64_t>(Size);
+    Change[First + 1][static_cast<unsigned>(Class)] += Signed;
+    Change[Last + 2][static_cast<unsigned>(Class)] -= Signed;
+  };
+  // A tensor that takes over another one's bytes lives in the same step: those
+  // bytes count once, for the one that is written.
+  for (const Tensor &T : Tensors)
+    if (!T.IsView)
+      Add(T.FirstStep, T.LastStep, T.Class, T.Bytes);
+  for (size_t I = 0; I < Steps.size(); ++I) {
+    Add(I, I, MemoryClass::Workspaces, Steps[I].Workspace.Bytes);
+    for (uint32_t R : Steps[I].Results)
+      for (uint32_t O : Steps[I].Operands) {
+        if (O == NoTensor)
+          continue;
+        const Tensor &From = Tensors[O];
+        if (From.Offset == Tensors[R].Offset &&
+            From.Bytes == Tensors[R].Bytes) {
+          Add(I, I, From.Class, uint64_t(0) - From.Bytes);
+          break;
+        }
+      }
+  }
+  PeakProfile Peak;
+  Bytes Live = {};
+  for (size_t At = 0; At + 1 < Change.size(); ++At) {
+    uint64_t Total = 0;
+    for (unsigned C = 0; C < NumMemoryClasses; ++C)
+      Total += Live[C] += Change[At][C];
+    if (Total <= Peak.LiveBytes)
+      continue;
+    Peak.Step = static_cast<int64_t>(At) - 1;
+    Peak.LiveBytes = Total;
+    for (unsigned C = 0; C < NumMemoryClasses; ++C)
+      Peak.BytesByClass[C] = static_cast<uint64_t>(Live[C]);
+  }
+  return Peak;
+}

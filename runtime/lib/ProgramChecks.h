@@ -1,0 +1,36 @@
+//===- ProgramChecks.h - the stages of loading a program --------*- C++ -*-===//
+//
+// Private to runtime/lib. Each stage relies on the ones before it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_LIB_PROGRAMCHECKS_H
+#define REMAT_RUNTIME_LIB_PROGRAMCHECKS_H
+
+#include "remat/runtime/Program.h"
+
+namespace remat::runtime {
+
+/// Stage 1: well-formed bytes become a Program; numbers are as in the file.
+Result<Program> decodeProgram(std::span<const uint8_t> Bytes);
+
+/// Stage 2: tensors lie in the arena; every index is in range; names are
+/// unique; arguments, results, constants and launches agree with their tensors.
+/// Fills Tensor::Bytes and NumElements.
+Status verifyStructure(Program &P);
+
+/// Stage 3: every op is known and its check passes.
+Status verifyOps(const Program &P);
+
+/// Stage 4: what is read was written and not overwritten. Fills lifetimes,
+/// views, Freed, UnusedAtStart and Survives.
+Status verifyMemory(Program &P);
+
+/// "step 3 (matmul at model.mlir:4:8)".
+std::string describeStep(const Program &P, size_t Step);
+/// "tensor 5 ('w')".
+std::string describeTensor(const Program &P, uint32_t Tensor);
+
+} // namespace remat::runtime
+
+#endif // REMAT_RUNTIME_LIB_PROGRAMCHECKS_H
