@@ -48,6 +48,7 @@ private:
   uint32_t NumInputs;
   uint32_t RowDims = 0;              ///< dimensions of a row
   std::vector<uint32_t> NaturalDrop; ///< of body ops
+  std::vector<uint32_t> YieldDrops;
   /// Values that are needed, by number and Drop; then their nodes.
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> NodeOf;
 };
@@ -141,6 +142,7 @@ Status Planner::findSpace() {
       REMAT_TRY(findRowDims(Body[I]));
   }
   REMAT_REQUIRE(Plan.Space.size() >= RowDims, "has rows beyond its space");
+  Plan.HasRows = RowDims != 0;
   for (uint32_t I = 0; I < RowDims; ++I)
     Plan.RowLength *= Plan.Space[Plan.Space.size() - 1 - I];
   return {};
@@ -210,7 +212,7 @@ Status Planner::run() {
     uint32_t Drop = V >= NumInputs ? NaturalDrop[V - NumInputs] : 0;
     if (Drop == 0 && !broadcastsTo(*getValue(V).Shape, Plan.Space))
       Drop = RowDims;
-    Plan.DropsOfYield.push_back(Drop);
+    YieldDrops.push_back(Drop);
     REMAT_TRY(demand(V, Drop));
   }
   // Operands come before their users, so one sweep backward finds all.
@@ -233,7 +235,6 @@ Status Planner::run() {
 //===----------------------------------------------------------------------===//
 
 Status Planner::makeNodes() {
-  Plan.DropsOfInput.resize(NumInputs);
   for (auto &[Key, Node] : NodeOf) {
     Node = Plan.Nodes.size();
     auto [V, Drop] = Key;
@@ -242,7 +243,6 @@ Status Planner::makeNodes() {
     N.W = Walk::broadcast(align(V, Drop), Plan.Space);
     if (V < NumInputs) {
       N.Input = V;
-      Plan.DropsOfInput[V].push_back(Drop);
     } else {
       const BodyOp &B = Body[V - NumInputs];
       for (uint32_t Operand : B.Operands)
@@ -302,7 +302,7 @@ Status Planner::fillNode(const BodyOp &B, GroupNode &N) {
 }
 
 Status Planner::makeYield(size_t Result) {
-  uint32_t V = Op.TheStep->Yields[Result], Drop = Plan.DropsOfYield[Result];
+  uint32_t V = Op.TheStep->Yields[Result], Drop = YieldDrops[Result];
   GroupYield Y;
   Y.Node = NodeOf.at({V, Drop});
   Y.Full = Op.Results[Result].NumElements == Plan.NumElements;

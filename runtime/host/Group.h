@@ -67,11 +67,7 @@ struct GroupPlan {
   std::vector<GroupNode> Nodes; ///< in an order that can be evaluated
   std::vector<GroupYield> Yields;
   uint32_t NumSlots = 0;
-  /// For each operand of the group whether all its uses see it element by
-  /// element in the order of a result that yields `Drop`.
-  std::vector<std::vector<uint32_t>> DropsOfInput;
-  std::vector<uint32_t> DropsOfYield;
-
+  bool HasRows = false; ///< some operation runs over rows
   /// Elements of a block: whole rows, about BlockSize elements.
   int64_t getBlockElements() const {
     return std::max<int64_t>(1, BlockSize / RowLength) * RowLength;

@@ -144,6 +144,6 @@ bool remat::runtime::reusesNothing(const OpCall &, size_t, size_t) {
 bool remat::runtime::reusesElementwise(const OpCall &Op, size_t Result,
                                        size_t Operand) {
   const Value &From = Op.Operands[Operand], &To = Op.Results[Result];
-  return From.NumElements == To.NumElements &&
+  return From.Shape == To.Shape &&
          getByteWidth(From.Type) == getByteWidth(To.Type);
 }

@@ -118,7 +118,7 @@ inline std::span<const int64_t> dropLast(const Value &V) {
 
 /// MayReuse of ops that work in place nowhere.
 bool reusesNothing(const OpCall &, size_t, size_t);
-/// MayReuse of elementwise ops: element i of any operand of the same number and
+/// MayReuse of elementwise ops: element i of any operand of the same shape and
 /// width of elements is read before element i of a result is written.
 bool reusesElementwise(const OpCall &Op, size_t Result, size_t Operand);
 

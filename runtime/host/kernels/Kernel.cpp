@@ -177,25 +177,13 @@ static Status run(const OpCall &Op, Context &C) {
   return {};
 }
 
-/// Blocks own disjoint runs of the space and store after all they load. So a
-/// result may overwrite an operand that is seen as it is itself: whole, or a
-/// value a row.
-static bool mayReuse(const OpCall &Op, size_t To, size_t From) {
-  Result<GroupPlan> Plan = planGroup(Op);
-  if (!Plan)
-    return false;
-  const Value &Operand = Op.Operands[From], &Written = Op.Results[To];
-  const GroupYield &Y = Plan->Yields[To];
-  if (getByteWidth(Operand.Type) != getByteWidth(Written.Type))
-    return false;
-  if (Y.Full)
-    return Operand.NumElements == Plan->NumElements;
-  for (uint32_t Drop : Plan->DropsOfInput[From])
-    if (Drop != Plan->DropsOfYield[To])
-      return false;
-  return Operand.Shape == Written.Shape &&
-         Written.NumElements * Y.Period == Plan->NumElements &&
-         Plan->RowLength % Y.Period == 0;
+/// Whoever writes an element of a full result has read that element of its full
+/// operands, on every device; a row operation may read a row again.
+static bool mayReuse(const OpCall &Op, size_t Result, size_t Operand) {
+  auto Plan = planGroup(Op);
+  return Plan && !Plan->HasRows &&
+         Op.Results[Result].NumElements == Plan->NumElements &&
+         reusesElementwise(Op, Result, Operand);
 }
 
 std::span<const OpRecord> remat::runtime::getGroupOps() {

@@ -142,12 +142,20 @@ static Status runGlobalNorm(const OpCall &Op, Context &C) {
   return {};
 }
 
+// Parameter and states take over their own bytes.
+
+static bool sgdReuses(const OpCall &, size_t Result, size_t Operand) {
+  return Operand == (Result == 0 ? 0u : 2u);
+}
+
+static bool adamWReuses(const OpCall &, size_t Result, size_t Operand) {
+  return Operand == (Result == 0 ? 0u : Result + 1);
+}
+
 std::span<const OpRecord> remat::runtime::getOptimizerOps() {
-  // Each element of every operand is read before that element of a result is
-  // written.
   static const OpRecord Records[] = {
-      {"sgd", checkSgd, reusesElementwise, runSgd},
-      {"adamw", checkAdamW, reusesElementwise, runAdamW},
+      {"sgd", checkSgd, sgdReuses, runSgd},
+      {"adamw", checkAdamW, adamWReuses, runAdamW},
       {"global_norm", checkGlobalNorm, reusesNothing, runGlobalNorm},
   };
   return Records;
