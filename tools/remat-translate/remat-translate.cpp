@@ -14,7 +14,7 @@ namespace cl = llvm::cl;
 
 namespace {
 
-enum class Action { ToProgram, ProgramToText };
+enum class Action { ToCUDA, ToProgram, ProgramToText };
 
 cl::OptionCategory Category("remat-translate");
 cl::opt<std::string> Input(cl::Positional, cl::desc("<file>"), cl::init("-"),
@@ -24,7 +24,9 @@ cl::opt<std::string> Output("o", cl::desc("output file, '-': standard output"),
                             cl::cat(Category));
 cl::opt<Action> Translation(
     cl::desc("translation:"), cl::Required,
-    cl::values(clEnumValN(Action::ToProgram, "remat-to-program",
+    cl::values(clEnumValN(Action::ToCUDA, "remat-to-cuda",
+                          "a graph to the CUDA C++ of its kernels"),
+               clEnumValN(Action::ToProgram, "remat-to-program",
                           "a graph with assigned memory to a program"),
                clEnumValN(Action::ProgramToText, "program-to-text",
                           "a program, verified first, to text")),
@@ -36,16 +38,15 @@ cl::opt<std::string> Arch("arch", cl::desc("GPU architecture, for cuda"),
 cl::opt<bool> CompileKernels("compile-kernels",
                              cl::desc("compile CUDA kernels, for cuda"),
                              cl::init(true), cl::cat(Category));
+cl::opt<bool> Prelude("prelude",
+                      cl::desc("print what stands before all kernels"),
+                      cl::init(true), cl::cat(Category));
+cl::list<std::string>
+    CompileFor("compile-for",
+               cl::desc("architectures for which the CUDA text must compile"),
+               cl::CommaSeparated, cl::cat(Category));
 
-LogicalResult toProgram(llvm::raw_ostream &OS) {
-  MLIRContext Context(MLIRContext::Threading::DISABLED);
-  GraphDiagnostics Diagnostics(Context);
-  GraphFileOptions FileOptions;
-  FileOptions.Diagnostics = &Diagnostics;
-  OwningOpRef<ModuleOp> Module = loadGraph(Input, Context, FileOptions);
-  if (!Module)
-    return failure();
-  func::FuncOp Func = getGraph(*Module);
+LogicalResult emit(func::FuncOp Func, llvm::raw_ostream &OS) {
   EmitOptions Options;
   Options.Device = Device;
   Options.Arch = Arch;
@@ -55,6 +56,23 @@ LogicalResult toProgram(llvm::raw_ostream &OS) {
     return failure();
   OS.write(reinterpret_cast<const char *>(Program.data()), Program.size());
   return success();
+}
+
+LogicalResult translateGraph(llvm::raw_ostream &OS) {
+  MLIRContext Context(MLIRContext::Threading::DISABLED);
+  GraphDiagnostics Diagnostics(Context);
+  GraphFileOptions FileOptions;
+  FileOptions.Diagnostics = &Diagnostics;
+  OwningOpRef<ModuleOp> Module = loadGraph(Input, Context, FileOptions);
+  if (!Module)
+    return failure();
+  func::FuncOp Func = getGraph(*Module);
+  if (Translation == Action::ToProgram)
+    return emit(Func, OS);
+  CUDATextOptions Options;
+  Options.Prelude = Prelude;
+  Options.CompileFor = CompileFor;
+  return printCUDA(Func, Options, OS);
 }
 
 LogicalResult programToText(llvm::raw_ostream &OS) {
@@ -89,7 +107,7 @@ int main(int Argc, char **Argv) {
   }
   LogicalResult Result = Translation == Action::ProgramToText
                              ? programToText(File->os())
-                             : toProgram(File->os());
+                             : translateGraph(File->os());
   if (failed(Result))
     return 1;
   File->keep();

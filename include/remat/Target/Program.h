@@ -44,6 +44,18 @@ mlir::LogicalResult emitProgram(mlir::func::FuncOp Func,
                                 const EmitOptions &Options,
                                 std::vector<uint8_t> &Program);
 
+struct CUDATextOptions {
+  bool Prelude = true; ///< print what stands before all kernels
+  /// Architectures for which the text must compile.
+  std::vector<std::string> CompileFor;
+};
+
+/// Prints the CUDA C++ of the graph's kernels and, as a comment, their launches
+/// step by step. Memory need not be assigned.
+mlir::LogicalResult printCUDA(mlir::func::FuncOp Func,
+                              const CUDATextOptions &Options,
+                              llvm::raw_ostream &OS);
+
 /// Verifies `Bytes`, which are not trusted, and prints the program as text.
 /// Returns false, with the reason in `Error`, if they are no program.
 bool printProgram(llvm::ArrayRef<uint8_t> Bytes, llvm::raw_ostream &OS,

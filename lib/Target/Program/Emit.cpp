@@ -200,14 +200,14 @@ LogicalResult ProgramBuilder::build() {
   if (failed(addConstants()) || failed(addSteps()))
     return failure();
   setPlan();
-  return success();
+  return Options.Device == "cuda" ? addKernels() : success();
 }
 
 LogicalResult remat::emitProgram(func::FuncOp Func, const EmitOptions &Options,
                                  std::vector<uint8_t> &Program) {
-  if (Options.Device != "host")
-    return Func.emitError("no programs for device '")
-           << Options.Device << "'; 'host' is known";
+  if (Options.Device != "host" && Options.Device != "cuda")
+    return Func.emitError("no such device: '")
+           << Options.Device << "'; 'host' and 'cuda' are known";
   ProgramBuilder Builder(Func, Options);
   if (failed(Builder.build()))
     return failure();

@@ -58,6 +58,9 @@ private:
   void setOrigins();
   void setPlan();
 
+  // Kernels.cpp
+  mlir::LogicalResult addKernels();
+
   uint32_t getTensor(mlir::Value Value) const { return Tensors.at(Value); }
 
   mlir::func::FuncOp Func;

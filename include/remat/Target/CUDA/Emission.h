@@ -1,0 +1,62 @@
+//===- Emission.h - from operations to compiled kernels ---------*- C++ -*-===//
+//
+// Kernels of elementwise operations and groups are printed here; those of
+// structured operations come from KernelLibrary.h. A KernelTable collects the
+// kernels of a program, each once, and NVRTC compiles its text.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TARGET_CUDA_EMISSION_H
+#define REMAT_TARGET_CUDA_EMISSION_H
+
+#include "remat/Target/CUDA/KernelLibrary.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include <vector>
+
+namespace remat::cuda {
+
+/// Whether `Op` runs as one printed elementwise kernel.
+bool isPointwiseKernel(mlir::Operation *Op);
+
+/// That kernel. `Op` satisfies `isPointwiseKernel`.
+Launch getPointwiseLaunch(mlir::Operation *Op);
+
+/// Text that printed kernels need after the common prelude.
+llvm::StringRef getPointwisePrelude();
+
+/// `Text` such that it can stand in a `//` comment: one line of plain
+/// characters, at most 120 of them.
+std::string sanitizeComment(llvm::StringRef Text);
+
+/// The kernels of a program: each source text once, under a name of its own.
+class KernelTable {
+public:
+  /// Adds the kernel of `Launch` unless an equal one is there; returns its
+  /// number. `User` describes who launches it, for a comment.
+  unsigned add(const Launch &Launch, llvm::StringRef User);
+
+  llvm::ArrayRef<std::string> getNames() const { return Names; }
+  /// The whole text: preludes unless not wanted, then the kernels with their
+  /// first users.
+  std::string getSource(bool WithPrelude = true) const;
+
+private:
+  llvm::StringMap<unsigned> NumberOfSource;
+  llvm::StringSet<> UsedNames;
+  std::vector<std::string> Names, Sources, FirstUsers;
+  std::vector<unsigned> UserCounts;
+};
+
+/// The architectures that kernels are compiled for.
+llvm::ArrayRef<llvm::StringRef> getArchitectures();
+
+/// Compiles `Source` for `Arch` ("sm_90") into a cubin with NVRTC, which is
+/// looked up at run time. Returns false, with the reason in `Error`, if there
+/// is no NVRTC or the text does not compile.
+bool compileSource(llvm::StringRef Source, llvm::StringRef Arch,
+                   std::vector<uint8_t> &Cubin, std::string &Error);
+
+} // namespace remat::cuda
+
+#endif // REMAT_TARGET_CUDA_EMISSION_H

@@ -1,0 +1,531 @@
+//===- Pointwise.cpp - kernels of elementwise operations ------------------===//
+//
+// A thread has one run of neighbouring elements: it loads its run of every
+// operand with accesses of up to 16 bytes, computes, and stores its run of
+// every result. All loads come before all stores and no pointer is
+// `__restrict__`, so a result may lie over an operand of the kernel's shape.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PointwiseIndex.h"
+#include "remat/IR/RematOps.h"
+#include "remat/Target/CUDA/Emission.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::cuda;
+
+// Values must not depend on how operations were grouped: the memory budget
+// decides that. The compiler contracts a * b + c to one fused operation, with
+// another rounding, wherever both end up in one kernel. So sums and products
+// here are intrinsics that are never contracted. What is lost is small: these
+// kernels wait for memory, some ten operations an element and 8 to 16 bytes,
+// where a Hopper GPU does 9 unfused operations in the time of one byte. The
+// option -fmad=false would do the same but also halve the rate of the
+// hand-written kernels that live on fused products.
+static constexpr llvm::StringLiteral Prelude = R"cuda(
+// A float whose sums, differences and products are rounded one by one.
+struct Exact {
+  float value;
+  __device__ __forceinline__ Exact() {}
+  __device__ __forceinline__ Exact(float x) : value(x) {}
+  __device__ __forceinline__ explicit operator float() const { return value; }
+  __device__ __forceinline__ explicit operator int() const { return (int)value; }
+  __device__ __forceinline__ explicit operator int64() const { return (int64)value; }
+  __device__ __forceinline__ explicit operator bool() const { return value != 0.0f; }
+  __device__ __forceinline__ Exact operator-() const { return -value; }
+  friend __device__ __forceinline__ Exact operator+(Exact a, Exact b) { return __fadd_rn(a.value, b.value); }
+  friend __device__ __forceinline__ Exact operator-(Exact a, Exact b) { return __fsub_rn(a.value, b.value); }
+  friend __device__ __forceinline__ Exact operator*(Exact a, Exact b) { return __fmul_rn(a.value, b.value); }
+  friend __device__ __forceinline__ Exact operator/(Exact a, Exact b) { return __fdiv_rn(a.value, b.value); }
+  friend __device__ __forceinline__ bool operator<(Exact a, Exact b) { return a.value < b.value; }
+  friend __device__ __forceinline__ bool operator<=(Exact a, Exact b) { return a.value <= b.value; }
+  friend __device__ __forceinline__ bool operator>(Exact a, Exact b) { return a.value > b.value; }
+  friend __device__ __forceinline__ bool operator>=(Exact a, Exact b) { return a.value >= b.value; }
+  friend __device__ __forceinline__ bool operator==(Exact a, Exact b) { return a.value == b.value; }
+  friend __device__ __forceinline__ bool operator!=(Exact a, Exact b) { return a.value != b.value; }
+};
+__device__ __forceinline__ Exact fabsf(Exact x) { return fabsf(x.value); }
+__device__ __forceinline__ Exact expf(Exact x) { return expf(x.value); }
+__device__ __forceinline__ Exact logf(Exact x) { return logf(x.value); }
+__device__ __forceinline__ Exact sqrtf(Exact x) { return __fsqrt_rn(x.value); }
+__device__ __forceinline__ Exact sinf(Exact x) { return sinf(x.value); }
+__device__ __forceinline__ Exact cosf(Exact x) { return cosf(x.value); }
+__device__ __forceinline__ Exact tanhf(Exact x) { return tanhf(x.value); }
+__device__ __forceinline__ Exact erff(Exact x) { return erff(x.value); }
+__device__ __forceinline__ Exact powf(Exact x, Exact y) { return powf(x.value, y.value); }
+// N neighbouring elements, moved by accesses of up to 16 bytes.
+template <typename T, int N> struct Run {
+  static constexpr int Part = N * sizeof(T) > 16 ? 16 / sizeof(T) : N;
+  Vec<T, Part> parts[N / Part];
+  __device__ __forceinline__ Run() {}
+  __device__ __forceinline__ explicit Run(const T *p) {
+#pragma unroll
+    for (int q = 0; q < N / Part; ++q)
+      parts[q] = load<Part>(p + q * Part);
+  }
+  __device__ __forceinline__ void store(T *p) const {
+#pragma unroll
+    for (int q = 0; q < N / Part; ++q)
+      ::store(p + q * Part, parts[q]);
+  }
+  __device__ __forceinline__ T &operator[](int k) { return parts[k / Part].data[k % Part]; }
+};
+// x as it is once stored as a T.
+template <typename T> __device__ __forceinline__ Exact rounded(Exact x) {
+  return toFloat(fromFloat<T>(x.value));
+}
+)cuda";
+
+llvm::StringRef remat::cuda::getPointwisePrelude() { return Prelude; }
+
+static constexpr unsigned ThreadsPerBlock = 256;
+
+static bool isPointwise(Operation *Op) {
+  if (auto Constant = dyn_cast<ConstantOp>(Op))
+    return Constant.getValue().isSplat();
+  return isa<ScalarOpInterface, DropoutOp, RandomOp, BroadcastOp>(Op);
+}
+
+static RankedTensorType typeOf(Value V) {
+  return cast<RankedTensorType>(V.getType());
+}
+static Type elementOf(Value V) { return typeOf(V).getElementType(); }
+static bool isFloat(Value V) { return isa<FloatType>(elementOf(V)); }
+
+bool remat::cuda::isPointwiseKernel(Operation *Op) {
+  auto Kernel = dyn_cast<KernelOp>(Op);
+  if (!Kernel)
+    return isPointwise(Op) && !isa<BroadcastOp>(Op);
+  if (Kernel.getNumResults() == 0)
+    return false;
+  ArrayRef<int64_t> Shape = typeOf(Kernel.getResult(0)).getShape();
+  for (Operation &Inner : Kernel.getBody().front().without_terminator()) {
+    if (!isPointwise(&Inner))
+      return false;
+    if (!isa<ConstantOp>(Inner) &&
+        typeOf(Inner.getResult(0)).getShape() != Shape)
+      return false;
+  }
+  return llvm::all_of(Kernel.getResults(), [&](Value Result) {
+    return typeOf(Result).getShape() == Shape;
+  });
+}
+
+namespace {
+
+/// Prints one kernel. Operations are those of a group's body, or the one
+/// operation that stands alone.
+class PointwisePrinter {
+public:
+  explicit PointwisePrinter(Operation *Op);
+  Launch print();
+
+private:
+  struct Input {
+    Value Inner; ///< as the operations know it
+    unsigned Operand;
+    BroadcastIndex Index;
+    bool Vector = false; ///< a whole run is loaded at once
+  };
+  struct Output {
+    Value Inner;
+    unsigned Result;
+  };
+
+  void addInput(Value Inner, Value Outer, unsigned Operand);
+  void chooseWidth(Operation *Op);
+  void line(const llvm::Twine &Text, unsigned Depth = 1) {
+    Body += std::string(2 * Depth, ' ') + Text.str() + '\n';
+  }
+
+  void printLoads();
+  void printElement(const Input &In);
+  void printOp(Operation *Op);
+  void printConstant(ConstantOp Op);
+  void printRandomWords(Operation *Op, Value Seed, Value Step);
+  std::string getUniform(Operation *Op) const;
+  /// Declares the value of `Result` as `Expression`, rounded to its type.
+  void define(Value Result, const std::string &Expression, StringRef Comment);
+  std::string printHeader() const;
+  std::string literal(int64_t Number) const {
+    return std::to_string(Number) + Suffix.str();
+  }
+  std::string element(StringRef Vector) const {
+    return (Vector + "[" + (Width > 1 ? "k" : "0") + "]").str();
+  }
+
+  SmallVector<Operation *> Ops;
+  SmallVector<Input> Inputs;
+  SmallVector<Output> Outputs;
+  ArrayRef<int64_t> Shape;
+  int64_t Count = 1, Width = 1;
+  StringRef IndexType = "uint32", Suffix = "u";
+  llvm::DenseMap<Value, std::string> Names;
+  SmallVector<std::string> Parameters;
+  unsigned NextValue = 0;
+  std::string Body;
+  Launch Result;
+};
+
+PointwisePrinter::PointwisePrinter(Operation *Op) {
+  Shape = typeOf(Op->getResult(0)).getShape();
+  Count = typeOf(Op->getResult(0)).getNumElements();
+  if (auto Kernel = dyn_cast<KernelOp>(Op)) {
+    Block &Block = Kernel.getBody().front();
+    for (Operation &Inner : Block.without_terminator())
+      Ops.push_back(&Inner);
+    for (auto [Number, Argument] : llvm::enumerate(Block.getArguments()))
+      addInput(Argument, Op->getOperand(Number), Number);
+    for (auto [Number, Yielded] :
+         llvm::enumerate(Block.getTerminator()->getOperands()))
+      Outputs.push_back({Yielded, static_cast<unsigned>(Number)});
+  } else {
+    Ops.push_back(Op);
+    for (OpOperand &Operand : Op->getOpOperands())
+      if (!llvm::is_contained(
+              llvm::map_range(Inputs, [](const Input &In) { return In.Inner; }),
+              Operand.get()))
+        addInput(Operand.get(), Operand.get(), Operand.getOperandNumber());
+    Outputs.push_back({Op->getResult(0), 0});
+  }
+  chooseWidth(Op);
+  // The largest index formed is below Count + one block's elements.
+  if (Count > (int64_t(1) << 32) - 2 * ThreadsPerBlock * 16) {
+    IndexType = "int64";
+    Suffix = "ll";
+  }
+}
+
+void PointwisePrinter::addInput(Value Inner, Value Outer, unsigned Operand) {
+  if (Inner.use_empty())
+    return;
+  Inputs.push_back(
+      {Inner, Operand, BroadcastIndex(typeOf(Outer).getShape(), Shape)});
+}
+
+/// As many elements a thread as the narrowest full tensor can move in 16 bytes,
+/// at most eight, dividing every run of a broadcast operand.
+void PointwisePrinter::chooseWidth(Operation *Op) {
+  int64_t Narrowest = 8;
+  auto Narrow = [&](Value V) {
+    Narrowest = std::min(Narrowest, getElementBytes(elementOf(V)));
+  };
+  for (const Input &In : Inputs)
+    if (In.Index.isFull())
+      Narrow(In.Inner);
+  for (const Output &Out : Outputs)
+    Narrow(Out.Inner);
+  Width = std::min<int64_t>(8, 16 / Narrowest);
+
+  auto Divides = [&](int64_t Number) {
+    while (Number % Width != 0)
+      Width /= 2;
+  };
+  Divides(Count);
+  for (const Input &In : Inputs)
+    if (!In.Index.isFull() && !In.Index.isScalar())
+      Divides(In.Index.getRun());
+  // A run of wide elements is several accesses of 16 bytes.
+  auto Align = [&](Value Outer) {
+    int64_t Bytes = getElementBytes(elementOf(Outer));
+    while (Width > 1 &&
+           getAlignment(Outer) % std::min<int64_t>(16, Width * Bytes) != 0)
+      Width /= 2;
+  };
+  for (Input &In : Inputs) {
+    In.Vector = In.Index.isFull() || In.Index.isContiguous();
+    if (In.Vector)
+      Align(Op->getOperand(In.Operand));
+  }
+  for (const Output &Out : Outputs)
+    Align(Op->getResult(Out.Result));
+}
+
+//===----------------------------------------------------------------------===//
+// Statements
+//===----------------------------------------------------------------------===//
+
+void PointwisePrinter::printLoads() {
+  for (auto [Number, In] : llvm::enumerate(Inputs)) {
+    std::string Type = getTypeName(elementOf(In.Inner)).str();
+    std::string Pointer = "in" + std::to_string(Number);
+    std::string Name = "x" + std::to_string(Number);
+    Parameters.push_back("const " + Type + " *" + Pointer);
+    Result.Arguments.push_back({Argument::Kind::Operand, In.Operand});
+    Names[In.Inner] = Name;
+    if (In.Vector && Width > 1)
+      line("Run<" + Type + ", " + llvm::Twine(Width) + "> run" +
+           llvm::Twine(Number) + "(" + Pointer + " + " +
+           (In.Index.isFull() ? "i" : "(" + In.Index.print("i", Suffix) + ")") +
+           ");");
+    else if (isFloat(In.Inner))
+      line("Exact " + Name + " = toFloat(" + Pointer + "[" +
+           In.Index.print("i", Suffix) + "]);");
+    else
+      line(Type + " " + Name + " = " + Pointer + "[" +
+           In.Index.print("i", Suffix) + "];");
+  }
+}
+
+static std::string printFloatLiteral(const APFloat &Number) {
+  bool Lossy;
+  APFloat Single = Number;
+  Single.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &Lossy);
+  if (!Single.isFinite()) {
+    std::string Bits = llvm::utohexstr(Single.bitcastToAPInt().getZExtValue(),
+                                       /*LowerCase=*/true);
+    return "__int_as_float(0x" + Bits + ")";
+  }
+  std::string Text;
+  llvm::raw_string_ostream(Text)
+      << llvm::format("%.9g", static_cast<double>(Single.convertToFloat()));
+  if (llvm::StringRef(Text).find_first_of(".e") == llvm::StringRef::npos)
+    Text += ".0";
+  return Text + "f";
+}
+
+void PointwisePrinter::printConstant(ConstantOp Op) {
+  auto Elements = cast<SplatElementsAttr>(Op.getValue());
+  Type Element = Elements.getElementType();
+  std::string Text;
+  if (isa<FloatType>(Element))
+    Text = printFloatLiteral(Elements.getSplatValue<APFloat>());
+  else if (Element.isInteger(1))
+    Text = Elements.getSplatValue<bool>() ? "true" : "false";
+  else
+    // The smallest number has no literal of its own.
+    Text = "(" + getTypeName(Element).str() + ")" +
+           std::to_string(static_cast<uint64_t>(
+               Elements.getSplatValue<APInt>().getSExtValue())) +
+           "ull";
+  define(Op.getResult(), Text, "");
+}
+
+/// `Expression` over a, b, c, ... with the operands' names in their places.
+static std::string substitute(StringRef Expression,
+                              ArrayRef<std::string> Names) {
+  std::string Text;
+  for (size_t I = 0; I < Expression.size();) {
+    if (!llvm::isAlnum(Expression[I]) && Expression[I] != '_') {
+      Text += Expression[I++];
+      continue;
+    }
+    // A name or a number, with its suffix.
+    size_t End = I;
+    while (End < Expression.size() &&
+           (llvm::isAlnum(Expression[End]) || Expression[End] == '_' ||
+            (Expression[End] == '.' && llvm::isDigit(Expression[I]))))
+      ++End;
+    StringRef Word = Expression.slice(I, End);
+    unsigned Operand = Word[0] - 'a';
+    Text += Word.size() == 1 && Operand < Names.size() ? Names[Operand]
+                                                       : Word.str();
+    I = End;
+  }
+  return Text;
+}
+
+void PointwisePrinter::define(Value Result, const std::string &Expression,
+                              StringRef Comment) {
+  std::string Name = "v" + std::to_string(NextValue++);
+  Names[Result] = Name;
+  Type Element = elementOf(Result);
+  std::string Type = getTypeName(Element).str(), Text = Expression;
+  if (isFloat(Result)) {
+    if (!Element.isF32() && !isa<ConstantOp>(Result.getDefiningOp()))
+      Text = "rounded<" + Type + ">(" + Text + ")";
+    Type = "Exact";
+  }
+  line("const " + Type + " " + Name + " = " + Text + ";" +
+           (Comment.empty() ? "" : " // " + Comment.str()),
+       Width > 1 ? 2 : 1);
+}
+
+std::string PointwisePrinter::getUniform(Operation *Op) const {
+  std::string Words = "words" + Names.lookup(Op->getResult(0));
+  if (Width >= 4)
+    return "uniformOf(wordOf(" + Words + "[k / 4], k % 4))";
+  return "randomUniform(" + Words + "Seed, " + Words + "Id, " + Words +
+         "Step, i + " + (Width > 1 ? "k" : "0") + ")";
+}
+
+/// Draws the words of a thread's run: one Philox call gives those of four
+/// elements.
+void PointwisePrinter::printRandomWords(Operation *Op, Value Seed, Value Step) {
+  std::string Id = "id" + std::to_string(NextValue);
+  std::string Words = "words" + std::to_string(NextValue++);
+  Names[Op->getResult(0)] = StringRef(Words).drop_front(5).str();
+  Parameters.push_back("int64 " + Id);
+  Result.Arguments.push_back(
+      {Argument::Kind::Int, 0, cast<RandomOpInterface>(Op).getRandomId()});
+  auto Random = dyn_cast<RandomOp>(Op);
+  bool Normal = Random && Random.getDistribution() == Distribution::normal;
+  if (Width >= 4 && !Normal) {
+    line("uint4 " + Words + "[" + llvm::Twine(Width / 4) + "];");
+    for (int64_t Quad = 0; Quad < Width / 4; ++Quad)
+      line(Words + "[" + llvm::Twine(Quad) + "] = philox(" + Names[Seed] +
+           ", " + Id + ", " + Names[Step] + ", (int64)(i / 4) + " +
+           llvm::Twine(Quad) + ");");
+    return;
+  }
+  line("int64 " + Words + "Seed = " + Names[Seed] + ", " + Words +
+       "Id = " + Id + ", " + Words + "Step = " + Names[Step] + ";");
+}
+
+void PointwisePrinter::printOp(Operation *Op) {
+  std::string Comment = Op->getName().stripDialect().str();
+  SmallVector<std::string> Operands;
+  for (Value Operand : Op->getOperands())
+    Operands.push_back(Names[Operand]);
+  llvm::TypeSwitch<Operation *>(Op)
+      .Case([&](ConstantOp Constant) { printConstant(Constant); })
+      .Case([&](BroadcastOp Broadcast) {
+        Names[Broadcast.getResult()] = Operands[0];
+      })
+      .Case([&](DropoutOp Dropout) {
+        double P = Dropout.getP().convertToDouble();
+        std::string Keep = getUniform(Op) + " >= " +
+                           printFloatLiteral(APFloat(static_cast<float>(P)));
+        std::string Scale =
+            printFloatLiteral(APFloat(static_cast<float>(1.0 / (1.0 - P))));
+        define(Dropout.getResult(),
+               Keep + " ? " + Operands[0] + " * " + Scale + " : Exact(0.0f)",
+               Comment);
+      })
+      .Case([&](RandomOp Random) {
+        std::string Words = "words" + Names[Random.getResult()];
+        std::string Element = std::string("i + ") + (Width > 1 ? "k" : "0");
+        define(Random.getResult(),
+               Random.getDistribution() == Distribution::uniform
+                   ? getUniform(Op)
+                   : "randomNormal(" + Words + "Seed, " + Words + "Id, " +
+                         Words + "Step, " + Element + ")",
+               Comment);
+      })
+      .Case([&](CastOp Cast) {
+        std::string Type = getTypeName(elementOf(Cast.getResult())).str();
+        define(Cast.getResult(),
+               isFloat(Cast.getResult()) ? "(float)" + Operands[0]
+                                         : "(" + Type + ")" + Operands[0],
+               Comment);
+      })
+      .Case([&](ScalarOpInterface Scalar) {
+        define(Op->getResult(0),
+               substitute(Scalar.getScalarExpression(), Operands), Comment);
+      });
+}
+
+/// Names an element of a vector operand inside the loop.
+void PointwisePrinter::printElement(const Input &In) {
+  if (!In.Vector || Width == 1)
+    return;
+  std::string Number = StringRef(Names[In.Inner]).drop_front().str();
+  std::string Type =
+      isFloat(In.Inner) ? "Exact" : getTypeName(elementOf(In.Inner)).str();
+  std::string Element = "run" + Number + "[k]";
+  line("const " + Type + " x" + Number + " = " +
+           (isFloat(In.Inner) ? "toFloat(" + Element + ")" : Element) + ";",
+       2);
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+std::string PointwisePrinter::printHeader() const {
+  std::string Text = "// ";
+  llvm::ListSeparator Comma;
+  for (Operation *Op : Ops)
+    if (!isa<ConstantOp, BroadcastOp>(Op) || Ops.size() == 1) {
+      Text += Comma;
+      Text += Op->getName().stripDialect();
+    }
+  Text += " over ";
+  for (auto [Dim, Size] : llvm::enumerate(Shape))
+    Text += (Dim == 0 ? "" : "x") + std::to_string(Size);
+  if (Shape.empty())
+    Text += "one element";
+  Text += ".\nextern \"C\" __global__ void __launch_bounds__(" +
+          std::to_string(Result.Block[0]) + ") @NAME@(\n    " +
+          llvm::join(Parameters, ", ") + ") {\n";
+  return Text;
+}
+
+/// Says in one legal identifier what the kernel does.
+static std::string getKernelName(ArrayRef<Operation *> Ops) {
+  SmallVector<StringRef> Parts;
+  for (Operation *Op : Ops)
+    if (!isa<ConstantOp, BroadcastOp>(Op) || Ops.size() == 1)
+      Parts.push_back(Op->getName().stripDialect());
+  if (Parts.empty())
+    return "broadcast";
+  std::string Name = llvm::join(ArrayRef(Parts).take_front(4), "_");
+  if (Parts.size() > 4)
+    Name += "_and_" + std::to_string(Parts.size() - 4) + "_more";
+  return Name;
+}
+
+Launch PointwisePrinter::print() {
+  int64_t Threads = Count / Width;
+  int64_t Block = Threads >= ThreadsPerBlock
+                      ? ThreadsPerBlock
+                      : std::max<int64_t>(32, (Threads + 31) / 32 * 32);
+  Result.Block[0] = Block;
+  Result.Grid[0] = (Threads + Block - 1) / Block;
+
+  std::string Run = std::to_string(Width);
+  line(IndexType + " i = ((" + IndexType + ")blockIdx.x * " + literal(Block) +
+       " + threadIdx.x)" + (Width > 1 ? " * " + literal(Width) : "") + ";");
+  line("if (i >= " + literal(Count) + ")");
+  line("return;", 2);
+  printLoads();
+  for (Operation *Op : Ops)
+    if (auto Dropout = dyn_cast<DropoutOp>(Op))
+      printRandomWords(Op, Dropout.getSeed(), Dropout.getStep());
+    else if (auto Random = dyn_cast<RandomOp>(Op))
+      printRandomWords(Op, Random.getSeed(), Random.getStep());
+  for (const Output &Out : Outputs) {
+    std::string Type = getTypeName(elementOf(Out.Inner)).str();
+    std::string Number = std::to_string(Out.Result);
+    Parameters.push_back(Type + " *out" + Number);
+    Result.Arguments.push_back({Argument::Kind::Result, Out.Result});
+    line("Run<" + Type + ", " + Run + "> y" + Number + ";");
+  }
+  if (Width > 1) {
+    Body += "#pragma unroll\n";
+    line("for (int k = 0; k < " + Run + "; ++k) {");
+  }
+  for (const Input &In : Inputs)
+    printElement(In);
+  for (Operation *Op : Ops)
+    printOp(Op);
+  for (const Output &Out : Outputs) {
+    std::string Value = Names[Out.Inner];
+    if (isFloat(Out.Inner))
+      Value = "fromFloat<" + getTypeName(elementOf(Out.Inner)).str() + ">(" +
+              Value + ".value)";
+    line(element("y" + std::to_string(Out.Result)) + " = " + Value + ";",
+         Width > 1 ? 2 : 1);
+  }
+  if (Width > 1)
+    line("}");
+  for (const Output &Out : Outputs) {
+    std::string Number = std::to_string(Out.Result);
+    line("y" + Number + ".store(out" + Number + " + i);");
+  }
+  Result.Name = getKernelName(Ops);
+  Result.Source = printHeader() + Body + "}\n";
+  return std::move(Result);
+}
+
+} // namespace
+
+Launch remat::cuda::getPointwiseLaunch(Operation *Op) {
+  return PointwisePrinter(Op).print();
+}
