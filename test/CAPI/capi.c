@@ -1,0 +1,150 @@
+/* Compiles a graph from memory, trains it for some steps, reads and writes
+   tensors; then everything that must be refused. Exits with 0 if all holds. */
+
+#include "remat-c/Compiler.h"
+#include "remat-c/Runtime.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition)                                                       \
+  do {                                                                         \
+    if (!(condition)) {                                                        \
+      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);  \
+      exit(1);                                                                 \
+    }                                                                          \
+  } while (0)
+
+static void checkOk(RematStatus status, int line) {
+  if (!status)
+    return;
+  fprintf(stderr, "line %d: %s\n", line, rematStatusGetMessage(status));
+  exit(1);
+}
+#define OK(call) checkOk((call), __LINE__)
+
+/* The call fails with `code` and a message that holds `part`. */
+static void checkFails(RematStatus status, RematCode code, const char *part,
+                       int line) {
+  if (rematStatusGetCode(status) != code ||
+      !strstr(rematStatusGetMessage(status), part)) {
+    fprintf(stderr, "line %d: got %d '%s'\n", line, rematStatusGetCode(status),
+            rematStatusGetMessage(status));
+    exit(1);
+  }
+  rematStatusDestroy(status);
+}
+#define FAILS(call, code, part) checkFails((call), (code), (part), __LINE__)
+
+/* loss = mean((x w - y)^2): x is 4x2, w 2x1, y 4x1. */
+static const char Graph[] =
+    "func.func @main(\n"
+    "    %x: tensor<4x2xf32> {remat.role = #remat.role<input>,"
+    " remat.name = \"x\"},\n"
+    "    %y: tensor<4x1xf32> {remat.role = #remat.role<input>,"
+    " remat.name = \"y\"},\n"
+    "    %w: tensor<2x1xf32> {remat.role = #remat.role<parameter>,"
+    " remat.name = \"w\", remat.init = #remat.init<constant, 0.5>})\n"
+    "    -> (tensor<f32> {remat.role = #remat.role<loss>,"
+    " remat.name = \"loss\"}) {\n"
+    "  %0 = remat.matmul %x, %w : (tensor<4x2xf32>, tensor<2x1xf32>)"
+    " -> tensor<4x1xf32>\n"
+    "  %loss = remat.mse %0, %y : (tensor<4x1xf32>, tensor<4x1xf32>)"
+    " -> tensor<f32>\n"
+    "  return %loss : tensor<f32>\n"
+    "}\n";
+
+static void testTraining(void) {
+  RematOptions options = rematOptionsCreate();
+  OK(rematOptionsSet(options, "optimizer", "sgd"));
+  OK(rematOptionsSet(options, "learning-rate", "0.25"));
+  OK(rematOptionsSet(options, "weight-decay", "0"));
+  RematProgram program = NULL;
+  OK(rematCompile(Graph, strlen(Graph), options, &program));
+  CHECK(strstr(rematProgramGetReport(program), "\"predicted_peak_bytes\":"));
+
+  RematDevice device = NULL;
+  OK(rematDeviceCreate("host", &device));
+  size_t length = 0;
+  const uint8_t *bytes = rematProgramGetBytes(program, &length);
+  RematSession session = NULL;
+  OK(rematSessionCreate(bytes, length, device, 1, &session));
+
+  /* Rows of the identity, twice: the gradient is (w - target) elementwise. */
+  const float x[8] = {1, 0, 0, 1, 1, 0, 0, 1}, y[4] = {2, -1, 2, -1};
+  float w[2] = {0, 0}, loss = 0;
+  for (int step = 0; step < 3; ++step) {
+    OK(rematSessionWrite(session, "x", x, sizeof x));
+    OK(rematSessionWrite(session, "y", y, sizeof y));
+    OK(rematSessionRunStep(session));
+  }
+  /* w - target begins at (-1.5, 1.5) and shrinks to 3/4 a step; the loss is
+     taken before the update: 1.5^2 * (3/4)^4. */
+  OK(rematSessionRead(session, "loss", &loss, sizeof loss));
+  CHECK(fabsf(loss - 2.25f * 0.31640625f) < 1e-5f);
+  OK(rematSessionRead(session, "w", w, sizeof w));
+  CHECK(fabsf(w[0] - (2 - 1.5f * 0.421875f)) < 1e-5f);
+  CHECK(fabsf(w[1] - (-1 + 1.5f * 0.421875f)) < 1e-5f);
+
+  const float zero[2] = {0, 0};
+  OK(rematSessionWrite(session, "w", zero, sizeof zero));
+  OK(rematSessionRead(session, "w", w, sizeof w));
+  CHECK(w[0] == 0 && w[1] == 0);
+
+  size_t size = 0;
+  OK(rematSessionGetBytes(session, "w", &size));
+  CHECK(size == 8);
+  CHECK(rematSessionGetPeakBytes(session) > 0);
+  FAILS(rematSessionRead(session, "v", w, sizeof w), REMAT_ERROR, "v");
+  FAILS(rematSessionRead(session, "w", w, 4), REMAT_ERROR, "8");
+
+  rematSessionDestroy(session);
+  rematDeviceDestroy(device);
+  rematProgramDestroy(program);
+  rematOptionsDestroy(options);
+}
+
+static void testErrors(void) {
+  RematOptions options = rematOptionsCreate();
+  FAILS(rematOptionsSet(options, "budget", "-1"), REMAT_ERROR, "'-1'");
+  FAILS(rematOptionsSet(options, "colour", "red"), REMAT_ERROR, "colour");
+  FAILS(rematOptionsSet(NULL, "budget", "1"), REMAT_ERROR, "null");
+
+  RematProgram program = NULL;
+  FAILS(rematCompile("func.func @f(", 13, options, &program), REMAT_ERROR,
+        "graph");
+  CHECK(!program);
+
+  /* One kilobyte cannot hold even the buffers, 256 bytes each. */
+  OK(rematOptionsSet(options, "budget", "1KiB"));
+  FAILS(rematCompile(Graph, strlen(Graph), options, &program), REMAT_REFUSED,
+        "1024");
+  CHECK(program && strstr(rematProgramGetReport(program), "peak_op"));
+  size_t length = 1;
+  rematProgramGetBytes(program, &length);
+  CHECK(length == 0);
+  rematProgramDestroy(program);
+  rematOptionsDestroy(options);
+
+  RematDevice device = NULL;
+  FAILS(rematDeviceCreate("abacus", &device), REMAT_ERROR, "abacus");
+  OK(rematDeviceCreate("host", &device));
+  RematSession session = NULL;
+  FAILS(rematSessionCreate((const uint8_t *)"RMAT", 4, device, 0, &session),
+        REMAT_ERROR, "program");
+  CHECK(!session);
+  rematDeviceDestroy(device);
+}
+
+int main(void) {
+  int major = -1, minor = -1, patch = -1;
+  rematGetVersion(&major, &minor, &patch);
+  CHECK(major == REMAT_VERSION_MAJOR && minor == REMAT_VERSION_MINOR);
+  CHECK(patch == REMAT_VERSION_PATCH);
+  CHECK(rematStatusGetCode(NULL) == REMAT_OK);
+  testTraining();
+  testErrors();
+  puts("overall okay: 1");
+  return 0;
+}
