@@ -91,29 +91,37 @@ LogicalResult AddOptimizer::checkOptions() {
 // Arguments
 //===----------------------------------------------------------------------===//
 
-/// Pairs parameters with gradients by their order, which differentiate keeps.
+/// The gradient that remat-differentiate named after parameter `Name`.
+static Value findGradient(func::FuncOp Graph, StringRef Name) {
+  for (unsigned Index : getResultsOfRole(Graph, Role::gradient)) {
+    auto Of = Graph.getResultAttrOfType<StringAttr>(Index, NameAttrName);
+    if (Of && Of.getValue() == ("grad." + Name).str())
+      return getReturn(Graph).getOperand(Index);
+  }
+  return Value();
+}
+
 LogicalResult AddOptimizer::collect(func::FuncOp Graph) {
   Parameters.clear();
-  SmallVector<unsigned> Arguments = getArgsOfRole(Graph, Role::parameter);
-  SmallVector<unsigned> Gradients = getResultsOfRole(Graph, Role::gradient);
-  if (Arguments.empty() && Gradients.empty())
+  // A graph that is not trained stays as it is.
+  if (getResultsOfRole(Graph, Role::loss).empty() &&
+      getResultsOfRole(Graph, Role::gradient).empty())
     return success();
-  if (Arguments.size() != Gradients.size()) {
-    InFlightDiagnostic Diag = Graph.emitError()
-                              << "there are " << Arguments.size()
-                              << " parameters, but " << Gradients.size()
-                              << " gradients";
-    Diag.attachNote() << "run remat-differentiate before "
-                         "remat-add-optimizer, each once";
-    return Diag;
+  for (unsigned Index : getArgsOfRole(Graph, Role::parameter)) {
+    BlockArgument Parameter = Graph.getArgument(Index);
+    std::string Name = getArgName(Graph, Index);
+    Value Gradient = findGradient(Graph, Name);
+    if (!Gradient || cast<ShapedType>(Gradient.getType()).getShape() !=
+                         cast<ShapedType>(Parameter.getType()).getShape()) {
+      InFlightDiagnostic Diag = emitError(Parameter.getLoc())
+                                << "parameter '" << Name
+                                << "' has no gradient of its shape";
+      Diag.attachNote() << "run remat-differentiate before "
+                           "remat-add-optimizer, each once";
+      return Diag;
+    }
+    Parameters.push_back({Index, Name, Gradient, {}, {}, {}});
   }
-  for (auto [Argument, Result] : llvm::zip_equal(Arguments, Gradients))
-    Parameters.push_back({Argument,
-                          getArgName(Graph, Argument),
-                          getReturn(Graph).getOperand(Result),
-                          {},
-                          {},
-                          {}});
   return success();
 }
 
@@ -180,13 +188,21 @@ void AddOptimizer::addClipping(func::FuncOp Graph, OpBuilder &B) {
   Scale = MinOp::create(B, Loc, Constant(1.0), Ratio);
 }
 
-/// The last operation of the block that must come before the update.
+/// The last operation of the block that must come before the update: of those
+/// that make the gradient or read the parameter. Readers of its casts and views
+/// count too: a plan may want to make those again, which the update ends.
 static Operation *findLast(Value Gradient, Value Parameter) {
   Operation *Last = Gradient.getDefiningOp();
-  for (Operation *Reader : Parameter.getUsers())
-    if (!isa<func::ReturnOp>(Reader) &&
-        (!Last || Last->isBeforeInBlock(Reader)))
-      Last = Reader;
+  SmallVector<Value> Copies = {Parameter};
+  while (!Copies.empty())
+    for (Operation *Reader : Copies.pop_back_val().getUsers()) {
+      if (isa<func::ReturnOp>(Reader))
+        continue;
+      if (isa<CastOp, ReshapeOp, TransposeOp, SliceOp, BroadcastOp>(Reader))
+        Copies.push_back(Reader->getResult(0));
+      if (!Last || Last->isBeforeInBlock(Reader))
+        Last = Reader;
+    }
   return Last;
 }
 

@@ -3,7 +3,8 @@
 // One walk backward over the block. A value is active when it is a float tensor
 // that depends on a parameter; gradients flow to active values only, so that
 // nothing is computed for inputs. The adjoint of each operation comes from its
-// DifferentiableOpInterface.
+// DifferentiableOpInterface. The verifier of `remat.role` has seen to it that
+// the loss is a tensor<f32> and that parameters are float tensors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +39,6 @@ public:
 
 private:
   FailureOr<Value> findLoss();
-  LogicalResult checkParameters();
   void markActive();
   void seed(Value Loss);
   LogicalResult visit(Operation *Op);
@@ -70,40 +70,7 @@ FailureOr<Value> Differentiation::findLoss() {
                          "losses with the role output";
     return Diag;
   }
-  Value Loss = getReturn(Graph).getOperand(Losses.front());
-  auto Type = dyn_cast<RankedTensorType>(Loss.getType());
-  if (!Type || Type.getRank() != 0) {
-    InFlightDiagnostic Diag = emitError(Loss.getLoc())
-                              << "the loss is " << Loss.getType()
-                              << ", not a scalar";
-    Diag.attachNote() << "make one number of it: remat.reduce sum or mean over "
-                         "all dimensions";
-    return Diag;
-  }
-  if (!isFloatTensor(Loss)) {
-    InFlightDiagnostic Diag = emitError(Loss.getLoc())
-                              << "the loss is " << Loss.getType()
-                              << ", which has no derivative";
-    Diag.attachNote() << "a loss is f32, bf16 or f16";
-    return Diag;
-  }
-  return Loss;
-}
-
-LogicalResult Differentiation::checkParameters() {
-  Parameters = getArgsOfRole(Graph, Role::parameter);
-  for (unsigned Index : Parameters) {
-    BlockArgument Parameter = Graph.getArgument(Index);
-    if (isFloatTensor(Parameter))
-      continue;
-    InFlightDiagnostic Diag = emitError(Parameter.getLoc())
-                              << "parameter '" << getArgName(Graph, Index)
-                              << "' is " << Parameter.getType()
-                              << ": integers have no gradient";
-    Diag.attachNote() << "give it the role input";
-    return Diag;
-  }
-  return success();
+  return getReturn(Graph).getOperand(Losses.front());
 }
 
 void Differentiation::markActive() {
@@ -193,11 +160,8 @@ LogicalResult Differentiation::run() {
   FailureOr<Value> Loss = findLoss();
   if (failed(Loss))
     return failure();
-  if (!*Loss)
-    return success();
-  if (failed(checkParameters()))
-    return failure();
-  if (Parameters.empty())
+  Parameters = getArgsOfRole(Graph, Role::parameter);
+  if (!*Loss || Parameters.empty())
     return success();
   markActive();
 

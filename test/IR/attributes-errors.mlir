@@ -32,12 +32,14 @@ func.func @main(%x: tensor<bf16> {remat.role = #remat.role<learning_rate>}) { re
 
 // -----
 
-// expected-error @+1 {{result #0: a value of role 'loss' is a 'tensor<f32>', not a 'tensor<4xf32>'}}
+// expected-error @+2 {{result #0: a value of role 'loss' is a 'tensor<f32>', not a 'tensor<4xf32>'}}
+// expected-note @+1 {{make one f32 number of it}}
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {remat.role = #remat.role<loss>}) { return %x : tensor<4xf32> }
 
 // -----
 
-// expected-error @+1 {{argument #0: a value of role 'parameter' must have float elements, not 'tensor<4xi32>'}}
+// expected-error @+2 {{argument #0: a value of role 'parameter' must have float elements, not 'tensor<4xi32>'}}
+// expected-note @+1 {{integers have no gradient; give it the role input}}
 func.func @main(%x: tensor<4xi32> {remat.role = #remat.role<parameter>}) { return }
 
 // -----

@@ -1,19 +1,21 @@
-// RUN: remat-opt %s --remat-add-optimizer --verify-diagnostics
-// RUN: not remat-opt %s --remat-add-optimizer=kind=lion 2>&1 | FileCheck %s --check-prefix=KIND
-// RUN: not remat-opt %s --remat-add-optimizer=rate=-1 2>&1 | FileCheck %s --check-prefix=RATE
-// RUN: not remat-opt %s --remat-add-optimizer=rate=nan 2>&1 | FileCheck %s --check-prefix=NAN
-// RUN: not remat-opt %s --remat-add-optimizer=beta2=1 2>&1 | FileCheck %s --check-prefix=BETA
-// RUN: not remat-opt %s --remat-add-optimizer=clip-norm=inf 2>&1 | FileCheck %s --check-prefix=CLIP
-// KIND: error: unknown optimizer 'lion'
-// KIND: note: known are adamw and sgd
-// RATE: error: optimizer option rate is -1{{.*}}; it must be finite and not negative
-// NAN: error: optimizer option rate is {{.*}}; it must be finite and not negative
-// BETA: error: optimizer option beta2 is 1{{.*}}; it must be in [0, 1)
-// CLIP: error: optimizer option clip-norm is {{.*}}; it must be finite and not negative
+// RUN: remat-opt %s --remat-add-optimizer --split-input-file --verify-diagnostics
 
-// expected-error@+2 {{there are 1 parameters, but 0 gradients}}
-// expected-note@+1 {{run remat-differentiate before remat-add-optimizer, each once}}
-func.func @main(%w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "w"})
+func.func @main(
+    // expected-error@+2 {{parameter 'w' has no gradient of its shape}}
+    // expected-note@+1 {{run remat-differentiate before remat-add-optimizer, each once}}
+    %w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "w"})
     -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"}) {
   return %w : tensor<f32>
+}
+
+// -----
+
+func.func @main(
+    %g: tensor<2xf32> {remat.role = #remat.role<input>, remat.name = "g"},
+    // expected-error@+2 {{parameter 'w' has no gradient of its shape}}
+    // expected-note@+1 {{run remat-differentiate before remat-add-optimizer, each once}}
+    %w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "w"})
+    -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"},
+        tensor<2xf32> {remat.role = #remat.role<gradient>, remat.name = "grad.w"}) {
+  return %w, %g : tensor<f32>, tensor<2xf32>
 }

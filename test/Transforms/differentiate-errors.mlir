@@ -26,21 +26,22 @@ func.func @main(
 
 // -----
 
+// What a loss or a parameter may be, the verifier of its role says.
+// expected-error@+2 {{result #0: a value of role 'loss' is a 'tensor<f32>', not a 'tensor<3xf32>'}}
+// expected-note@+1 {{make one f32 number of it: remat.cast, and remat.reduce sum or mean over all dimensions}}
 func.func @main(%w: tensor<3xf32> {remat.role = #remat.role<parameter>, remat.name = "w"})
     -> (tensor<3xf32> {remat.role = #remat.role<loss>, remat.name = "loss"}) {
-  // expected-error@+2 {{the loss is 'tensor<3xf32>', not a scalar}}
-  // expected-note@+1 {{make one number of it: remat.reduce sum or mean over all dimensions}}
   %0 = remat.exp %w : tensor<3xf32>
   return %0 : tensor<3xf32>
 }
 
 // -----
 
+// expected-error@+2 {{result #0: a value of role 'loss' is a 'tensor<f32>', not a 'tensor<i64>'}}
+// expected-note@+1 {{make one f32 number of it}}
 func.func @main(%w: tensor<3xf32> {remat.role = #remat.role<parameter>, remat.name = "w"})
     -> (tensor<i64> {remat.role = #remat.role<loss>, remat.name = "loss"}) {
   %0 = remat.cast %w : tensor<3xf32> to tensor<3xi64>
-  // expected-error@+2 {{the loss is 'tensor<i64>', which has no derivative}}
-  // expected-note@+1 {{a loss is f32, bf16 or f16}}
   %1 = remat.reduce <sum> %0, [0] : (tensor<3xi64>) -> tensor<i64>
   return %1 : tensor<i64>
 }
@@ -58,9 +59,9 @@ func.func @main(%w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name
 
 // -----
 
+// expected-error@+2 {{argument #0: a value of role 'parameter' must have float elements, not 'tensor<3xi64>'}}
+// expected-note@+1 {{integers have no gradient; give it the role input}}
 func.func @main(
-    // expected-error@+2 {{parameter 'ids' is 'tensor<3xi64>': integers have no gradient}}
-    // expected-note@+1 {{give it the role input}}
     %ids: tensor<3xi64> {remat.role = #remat.role<parameter>, remat.name = "ids"},
     %table: tensor<4x2xf32> {remat.role = #remat.role<parameter>, remat.name = "table"})
     -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"}) {

@@ -89,13 +89,24 @@ static LogicalResult verifyRole(const InterfaceAttribute &A) {
                          << (A.IsResult ? "a result" : "an argument");
 
   Type Type = getRoleType(Role, A.Func->getContext());
-  if (Type && A.getType() != Type)
-    return A.emitError() << "a value of role '" << stringifyRole(Role)
-                         << "' is a " << Type << ", not a " << A.getType();
+  if (Type && A.getType() != Type) {
+    InFlightDiagnostic Diag = A.emitError();
+    Diag << "a value of role '" << stringifyRole(Role) << "' is a " << Type
+         << ", not a " << A.getType();
+    if (Role == loss)
+      Diag.attachNote() << "make one f32 number of it: remat.cast, and "
+                           "remat.reduce sum or mean over all dimensions";
+    return Diag;
+  }
   if ((Role == parameter || Role == gradient) &&
-      !isa<FloatType>(cast<RankedTensorType>(A.getType()).getElementType()))
-    return A.emitError() << "a value of role '" << stringifyRole(Role)
-                         << "' must have float elements, not " << A.getType();
+      !isa<FloatType>(cast<RankedTensorType>(A.getType()).getElementType())) {
+    InFlightDiagnostic Diag = A.emitError();
+    Diag << "a value of role '" << stringifyRole(Role)
+         << "' must have float elements, not " << A.getType();
+    Diag.attachNote() << "integers have no gradient; give it the role "
+                      << (A.IsResult ? "output" : "input");
+    return Diag;
+  }
   return success();
 }
 
