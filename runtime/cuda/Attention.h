@@ -1,0 +1,66 @@
+//===- Attention.h - attention by cuDNN -------------------------*- C++ -*-===//
+
+#ifndef REMAT_RUNTIME_CUDA_ATTENTION_H
+#define REMAT_RUNTIME_CUDA_ATTENTION_H
+
+#include "cuda/Driver.h"
+#include "remat/runtime/Program.h"
+#include "remat/runtime/Result.h"
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace remat::runtime::cuda {
+
+/// Attention on [Batch, T, Heads, Width] of bf16 or f16, or its gradients.
+struct AttentionProblem {
+  DType Type = DType::BF16;
+  int64_t Batch = 0, Queries = 0, Keys = 0, Heads = 0, Width = 0;
+  bool IsBackward = false, IsPacked = false, IsCausal = false;
+  bool Deterministic = true;
+  double Scale = 1;
+  int64_t Slices = 1; ///< parts of the batch, run one after the other
+  uint64_t WorkspaceBytes = 0;
+
+  /// The problem of step `S` of `P`, an attention or attention_backward whose
+  /// choice is "cudnn" or "cudnn/<slices>". Unavailable for what cuDNN is not
+  /// asked to do here (masks, dropout, f32).
+  static Result<AttentionProblem> of(const Program &P, const Step &S);
+  /// All of it as one line of text.
+  std::string getKey() const;
+};
+
+/// Addresses of one attention. Device memory, not owned; the last five only in
+/// the backward.
+struct AttentionAddresses {
+  char *Query = nullptr, *Key = nullptr, *Value = nullptr;
+  char *Output = nullptr, *Lse = nullptr, *Workspace = nullptr;
+  char *Grad = nullptr;
+  char *QueryGrad = nullptr, *KeyGrad = nullptr, *ValueGrad = nullptr;
+};
+
+class Attention {
+public:
+  virtual ~Attention() = default;
+  /// Enqueues the attention.
+  virtual Status run(const AttentionAddresses &Where) = 0;
+};
+
+/// cuDNN and a handle of it on one stream.
+class AttentionLibrary {
+public:
+  virtual ~AttentionLibrary() = default;
+
+  /// Loads cuDNN; a context must be current. Unavailable if this build or this
+  /// machine has none.
+  static Result<std::unique_ptr<AttentionLibrary>> load(Stream S);
+
+  /// Makes an attention ready. Unavailable if cuDNN cannot run the problem, or
+  /// wants more workspace than `P.WorkspaceBytes`.
+  virtual Result<std::unique_ptr<Attention>>
+  prepare(const AttentionProblem &P) = 0;
+};
+
+} // namespace remat::runtime::cuda
+
+#endif // REMAT_RUNTIME_CUDA_ATTENTION_H

@@ -1,0 +1,196 @@
+//===- CUDADevice.cpp - one GPU -------------------------------------------===//
+
+#include "cuda/CUDAExecutable.h"
+#include "remat/runtime/Device.h"
+
+using namespace remat::runtime;
+using namespace remat::runtime::cuda;
+
+namespace remat::runtime {
+Result<std::unique_ptr<Device>> createCUDADevice(const DeviceOptions &Options);
+} // namespace remat::runtime
+
+namespace {
+
+class CUDADevice : public Device {
+public:
+  explicit CUDADevice(std::shared_ptr<DeviceState> State)
+      : State(std::move(State)) {}
+
+  std::string_view getName() const override { return "cuda"; }
+  std::string_view getArch() const override { return State->Arch; }
+  std::string getDescription() const override { return State->Name; }
+  Result<void *> allocate(uint64_t Bytes) override;
+  void deallocate(void *Address, uint64_t Bytes) override;
+  Status copyIn(void *Destination, const void *Source, uint64_t Bytes) override;
+  Status copyOut(void *Destination, const void *Source,
+                 uint64_t Bytes) override;
+  Status fill(void *Destination, uint8_t Value, uint64_t Bytes) override;
+  Result<std::unique_ptr<Executable>>
+  prepare(std::shared_ptr<const Program> P) override;
+  Status synchronize() override;
+  Result<MemoryInfo> getMemoryInfo() override;
+
+private:
+  Status makeCurrent() const {
+    return State->D.check(State->D.SetCurrent(State->TheContext),
+                          "cannot use the GPU's context");
+  }
+
+  std::shared_ptr<DeviceState> State;
+};
+
+} // namespace
+
+static Address toAddress(const void *Pointer) {
+  return reinterpret_cast<Address>(Pointer);
+}
+
+Result<void *> CUDADevice::allocate(uint64_t Bytes) {
+  if (Status S = makeCurrent(); !S)
+    return S.getError();
+  Address At = 0;
+  // The driver aligns to 512 bytes at least.
+  Code Allocated = State->D.MemAlloc(&At, Bytes ? Bytes : 1);
+  if (Allocated != Success) {
+    size_t Free = 0, Total = 0;
+    State->D.MemGetInfo(&Free, &Total);
+    return State->D.makeError(Allocated,
+                              "the GPU refuses " + std::to_string(Bytes) +
+                                  " bytes, " + std::to_string(Free) + " of " +
+                                  std::to_string(Total) + " are free");
+  }
+  State->AllocatedBytes += Bytes;
+  return reinterpret_cast<void *>(At);
+}
+
+void CUDADevice::deallocate(void *Address, uint64_t Bytes) {
+  if (!makeCurrent())
+    return;
+  State->D.StreamSynchronize(State->TheStream);
+  if (State->D.MemFree(toAddress(Address)) == Success)
+    State->AllocatedBytes -= Bytes;
+}
+
+Status CUDADevice::copyIn(void *Destination, const void *Source,
+                          uint64_t Bytes) {
+  if (Status S = makeCurrent(); !S)
+    return S;
+  if (Status S = State->D.check(State->D.CopyIn(toAddress(Destination), Source,
+                                                Bytes, State->TheStream),
+                                "cannot copy to the GPU");
+      !S)
+    return S;
+  return synchronize();
+}
+
+Status CUDADevice::copyOut(void *Destination, const void *Source,
+                           uint64_t Bytes) {
+  if (Status S = makeCurrent(); !S)
+    return S;
+  if (Status S = State->D.check(State->D.CopyOut(Destination, toAddress(Source),
+                                                 Bytes, State->TheStream),
+                                "cannot copy from the GPU");
+      !S)
+    return S;
+  return synchronize();
+}
+
+Status CUDADevice::fill(void *Destination, uint8_t Value, uint64_t Bytes) {
+  if (Status S = makeCurrent(); !S)
+    return S;
+  return State->D.check(
+      State->D.Fill(toAddress(Destination), Value, Bytes, State->TheStream),
+      "cannot fill the GPU's memory");
+}
+
+Result<std::unique_ptr<Executable>>
+CUDADevice::prepare(std::shared_ptr<const Program> P) {
+  if (Status S = makeCurrent(); !S)
+    return S.getError();
+  auto Made = std::make_unique<CUDAExecutable>(std::move(P), State);
+  if (Status S = Made->prepare(); !S)
+    return S.getError();
+  return std::unique_ptr<Executable>(std::move(Made));
+}
+
+Status CUDADevice::synchronize() {
+  if (Status S = makeCurrent(); !S)
+    return S;
+  return State->D.check(State->D.StreamSynchronize(State->TheStream),
+                        "the GPU's work failed");
+}
+
+Result<MemoryInfo> CUDADevice::getMemoryInfo() {
+  if (Status S = makeCurrent(); !S)
+    return S.getError();
+  size_t Free = 0, Total = 0;
+  if (Status S = State->D.check(State->D.MemGetInfo(&Free, &Total),
+                                "cannot ask for the GPU's memory");
+      !S)
+    return S.getError();
+  MemoryInfo Info;
+  Info.TotalBytes = Total;
+  Info.FreeBytes = Free;
+  // All that is in use and was not allocated here: the context, library
+  // handles and other processes.
+  uint64_t Used = Total - Free;
+  Info.ContextBytes =
+      Used > State->AllocatedBytes ? Used - State->AllocatedBytes : 0;
+  return Info;
+}
+
+//===----------------------------------------------------------------------===//
+// Creation
+//===----------------------------------------------------------------------===//
+
+static Status findDevice(DeviceState &State) {
+  const Driver &D = State.D;
+  int Count = 0;
+  if (Status S = D.check(D.DeviceGetCount(&Count), "no GPU can be used"); !S)
+    return Error(ErrorCode::Unavailable, S.getError().getMessage());
+  if (State.Options.Ordinal < 0 || State.Options.Ordinal >= Count)
+    return Error(ErrorCode::Unavailable,
+                 "no GPU " + std::to_string(State.Options.Ordinal) +
+                     ", the driver has " + std::to_string(Count));
+  if (Status S = D.check(D.DeviceGet(&State.Device, State.Options.Ordinal),
+                         "cannot use the GPU");
+      !S)
+    return S;
+  char Name[256] = {};
+  int Major = 0, Minor = 0;
+  D.DeviceGetName(Name, sizeof Name - 1, State.Device);
+  D.DeviceGetAttribute(&Major, ComputeMajor, State.Device);
+  D.DeviceGetAttribute(&Minor, ComputeMinor, State.Device);
+  State.Name = Name;
+  State.Arch = "sm_" + std::to_string(Major) + std::to_string(Minor);
+  return {};
+}
+
+Result<std::unique_ptr<Device>>
+remat::runtime::createCUDADevice(const DeviceOptions &Options) {
+  Result<Driver> D = Driver::load();
+  if (!D)
+    return D.getError();
+  auto State = std::make_shared<DeviceState>();
+  State->D = *D;
+  State->Options = Options;
+  if (Status S = findDevice(*State); !S)
+    return S.getError();
+  if (Status S = D->check(D->PrimaryRetain(&State->TheContext, State->Device),
+                          "cannot make a context on the GPU");
+      !S) {
+    State->TheContext = nullptr;
+    return S.getError();
+  }
+  if (Status S = D->check(D->SetCurrent(State->TheContext),
+                          "cannot use the GPU's context");
+      !S)
+    return S.getError();
+  if (Status S = D->check(D->StreamCreate(&State->TheStream, NonBlocking),
+                          "cannot make a stream");
+      !S)
+    return S.getError();
+  return std::unique_ptr<Device>(
+      std::make_unique<CUDADevice>(std::move(State)));
+}

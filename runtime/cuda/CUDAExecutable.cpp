@@ -1,0 +1,394 @@
+//===- CUDAExecutable.cpp - a program made ready on a GPU -----------------===//
+
+#include "cuda/CUDAExecutable.h"
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+using namespace remat::runtime;
+using namespace remat::runtime::cuda;
+
+DeviceState::~DeviceState() {
+  if (!TheContext)
+    return;
+  D.SetCurrent(TheContext);
+  Attentions.reset();
+  Matmuls.reset();
+  if (TheStream)
+    D.StreamDestroy(TheStream);
+  D.PrimaryRelease(Device);
+}
+
+CUDAExecutable::~CUDAExecutable() {
+  State->D.SetCurrent(State->TheContext);
+  State->D.StreamSynchronize(State->TheStream);
+  dropGraph();
+  if (TheModule)
+    State->D.ModuleUnload(TheModule);
+}
+
+void CUDAExecutable::dropGraph() {
+  if (TheGraph)
+    State->D.GraphExecDestroy(TheGraph);
+  TheGraph = nullptr;
+}
+
+Error CUDAExecutable::describeFailure(size_t Index, const Error &E) const {
+  const Step &S = TheProgram->Steps[Index];
+  return E.within("step " + std::to_string(Index) + " (" + S.Op +
+                  (S.Location.empty() ? ")" : " at " + S.Location + ")"));
+}
+
+//===----------------------------------------------------------------------===//
+// Preparation
+//===----------------------------------------------------------------------===//
+
+Status CUDAExecutable::prepare() {
+  if (Status S = checkArch(); !S)
+    return S;
+  if (Status S = loadKernels(); !S)
+    return S;
+  Steps.resize(TheProgram->Steps.size());
+  for (size_t I = 0; I < Steps.size(); ++I)
+    if (Status S = prepareStep(TheProgram->Steps[I], Steps[I]); !S)
+      return describeFailure(I, S.getError());
+  return {};
+}
+
+/// Machine code of one architecture runs on later ones of the same generation.
+Status CUDAExecutable::checkArch() const {
+  if (TheProgram->Device != "cuda")
+    return Error(ErrorCode::Unavailable,
+                 "the program was compiled for device '" + TheProgram->Device +
+                     "', this is 'cuda'");
+  unsigned Wanted = 0, Here = 0;
+  bool Readable =
+      std::sscanf(TheProgram->Arch.c_str(), "sm_%u", &Wanted) == 1 &&
+      std::sscanf(State->Arch.c_str(), "sm_%u", &Here) == 1;
+  if (!Readable || Wanted / 10 != Here / 10 || Wanted > Here)
+    return Error(ErrorCode::Unavailable,
+                 "the program was compiled for '" + TheProgram->Arch +
+                     "', this GPU (" + State->Name + ") is " + State->Arch +
+                     "; compile it again for that");
+  return {};
+}
+
+Status CUDAExecutable::loadKernels() {
+  if (TheProgram->Kernels.empty())
+    return {};
+  if (TheProgram->Cubin.empty())
+    return Error(ErrorCode::Unavailable,
+                 "the program holds its kernels as text only; compile it with "
+                 "NVRTC at hand");
+  const Driver &D = State->D;
+  if (Status S = D.check(D.ModuleLoadData(&TheModule, TheProgram->Cubin.data()),
+                         "cannot load the program's kernels");
+      !S)
+    return S;
+  for (const std::string &Name : TheProgram->Kernels) {
+    Function F = nullptr;
+    if (Status S =
+            D.check(D.ModuleGetFunction(&F, TheModule, Name.c_str()),
+                    "the program's machine code has no kernel '" + Name + "'");
+        !S)
+      return Error(ErrorCode::InvalidProgram, S.getError().getMessage());
+    Functions.push_back(F);
+  }
+  return {};
+}
+
+/// The driver reads as many arguments as the kernel has: a launch with fewer,
+/// or wider ones than it has, must not reach it.
+Status CUDAExecutable::checkLaunch(const Launch &L) const {
+  const Driver &D = State->D;
+  Function F = Functions[L.Kernel];
+  const std::string &Name = TheProgram->Kernels[L.Kernel];
+  for (size_t I = 0; I <= L.Arguments.size(); ++I) {
+    size_t Offset = 0, Bytes = 0;
+    bool IsParameter = D.FuncGetParamInfo(F, I, &Offset, &Bytes) == Success;
+    if (I == L.Arguments.size() ? IsParameter : !IsParameter)
+      return Error(ErrorCode::InvalidProgram,
+                   "kernel '" + Name + "' is launched with " +
+                       std::to_string(L.Arguments.size()) +
+                       " arguments, which is not what it takes");
+    if (I == L.Arguments.size())
+      break;
+    size_t Given = L.Arguments[I].Kind == KernelArgument::Kind::Float ? 4 : 8;
+    if (Bytes != Given)
+      return Error(ErrorCode::InvalidProgram,
+                   "argument " + std::to_string(I) + " of kernel '" + Name +
+                       "' has " + std::to_string(Given) + " bytes, it takes " +
+                       std::to_string(Bytes));
+  }
+  constexpr uint32_t Usual = 48 * 1024;
+  if (L.SharedBytes <= Usual)
+    return {};
+  return D.check(D.FuncSetAttribute(F, MaxDynamicSharedBytes,
+                                    static_cast<int>(L.SharedBytes)),
+                 "kernel '" + Name + "' needs " +
+                     std::to_string(L.SharedBytes) +
+                     " bytes of shared memory a block");
+}
+
+Status CUDAExecutable::prepareStep(const Step &S, PreparedStep &Out) {
+  for (const Launch &L : S.Launches)
+    if (Status Checked = checkLaunch(L); !Checked)
+      return Checked;
+  if (!S.Launches.empty())
+    return {};
+  if (S.Op == "matmul")
+    return prepareMatmul(S, Out);
+  if (S.Op == "attention" || S.Op == "attention_backward")
+    return prepareAttention(S, Out);
+  return Error(
+      ErrorCode::Unavailable,
+      "the program has no kernel for this step and no library runs it");
+}
+
+Status CUDAExecutable::prepareMatmul(const Step &S, PreparedStep &Out) {
+  if (!State->Matmuls) {
+    Result<std::unique_ptr<MatmulLibrary>> Loaded = MatmulLibrary::load();
+    if (!Loaded)
+      return Loaded.getError();
+    State->Matmuls = std::move(*Loaded);
+  }
+  if (const char *Path = std::getenv("REMAT_MATMUL_CACHE");
+      Path && !State->Cache) {
+    Result<MatmulCache> Opened = MatmulCache::open(
+        Path,
+        State->Name + "|" + std::to_string(State->Matmuls->getVersion()) + "|");
+    if (!Opened)
+      return Opened.getError();
+    State->Cache = std::make_unique<MatmulCache>(std::move(*Opened));
+  }
+  MatmulProblem Problem = MatmulProblem::of(*TheProgram, S);
+  std::shared_ptr<Matmul> &Known = Products[Problem.getKey()];
+  if (!Known) {
+    Result<std::unique_ptr<Matmul>> Made = State->Matmuls->prepare(
+        Problem, State->Cache.get(), State->D, State->TheStream);
+    if (!Made)
+      return Made.getError();
+    Known = std::move(*Made);
+  }
+  Out.Product = Known;
+  return {};
+}
+
+Status CUDAExecutable::prepareAttention(const Step &S, PreparedStep &Out) {
+  Result<AttentionProblem> Problem = AttentionProblem::of(*TheProgram, S);
+  if (!Problem)
+    return Problem.getError();
+  Problem->Deterministic = State->Options.Deterministic;
+  if (!State->Attentions) {
+    Result<std::unique_ptr<AttentionLibrary>> Loaded =
+        AttentionLibrary::load(State->TheStream);
+    if (!Loaded)
+      return Loaded.getError();
+    State->Attentions = std::move(*Loaded);
+  }
+  std::shared_ptr<Attention> &Known = KnownAttentions[Problem->getKey()];
+  if (!Known) {
+    Result<std::unique_ptr<Attention>> Made =
+        State->Attentions->prepare(*Problem);
+    if (!Made)
+      return Made.getError();
+    Known = std::move(*Made);
+  }
+  Out.TheAttention = Known;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+char *CUDAExecutable::getAddress(uint32_t Tensor) const {
+  return Base + TheProgram->Tensors[Tensor].Offset;
+}
+
+Status CUDAExecutable::runLaunch(const Step &S, const Launch &L) {
+  std::vector<uint64_t> Words(L.Arguments.size());
+  std::vector<float> Floats(L.Arguments.size());
+  std::vector<void *> Pointers(L.Arguments.size());
+  for (size_t I = 0; I < L.Arguments.size(); ++I) {
+    const KernelArgument &A = L.Arguments[I];
+    Pointers[I] = &Words[I];
+    switch (A.Kind) {
+    case KernelArgument::Kind::Tensor:
+      Words[I] = reinterpret_cast<uint64_t>(getAddress(A.Index));
+      break;
+    case KernelArgument::Kind::Workspace:
+      Words[I] = reinterpret_cast<uint64_t>(Base + S.Workspace.Offset + A.Int);
+      break;
+    case KernelArgument::Kind::Int:
+      Words[I] = static_cast<uint64_t>(A.Int);
+      break;
+    case KernelArgument::Kind::Float:
+      Floats[I] = static_cast<float>(A.Float);
+      Pointers[I] = &Floats[I];
+      break;
+    }
+  }
+  return State->D.check(
+      State->D.LaunchKernel(Functions[L.Kernel], L.Grid[0], L.Grid[1],
+                            L.Grid[2], L.Block[0], L.Block[1], L.Block[2],
+                            L.SharedBytes, State->TheStream, Pointers.data(),
+                            nullptr),
+      "cannot launch kernel '" + TheProgram->Kernels[L.Kernel] + "'");
+}
+
+Status CUDAExecutable::runMatmul(const Step &S, Matmul &Product) {
+  MatmulAddresses Where;
+  Where.Lhs = getAddress(S.Operands[0]);
+  Where.Rhs = getAddress(S.Operands[1]);
+  if (S.Operands.size() > 2 && S.Operands[2] != NoTensor)
+    Where.Bias = getAddress(S.Operands[2]);
+  Where.Result = getAddress(S.Results[0]);
+  Where.Workspace = S.Workspace.Bytes ? Base + S.Workspace.Offset : nullptr;
+  return Product.run(Where, State->TheStream);
+}
+
+Status CUDAExecutable::runAttention(const Step &S, Attention &A) {
+  bool IsBackward = S.Op == "attention_backward";
+  bool IsPacked = S.Attributes.getFlag("packed");
+  size_t First = IsBackward ? 1 : 0;
+  const Tensor &Query = TheProgram->Tensors[S.Operands[First]];
+  // Query, key and value of a packed row lie one after the other.
+  uint64_t Part =
+      IsPacked ? Query.Shape[3] * Query.Shape[4] * getByteWidth(Query.Type) : 0;
+  auto Pick = [&](const std::vector<uint32_t> &List, size_t At, size_t Which) {
+    return IsPacked ? getAddress(List[At]) + Which * Part
+                    : getAddress(List[At + Which]);
+  };
+  AttentionAddresses Where;
+  Where.Query = Pick(S.Operands, First, 0);
+  Where.Key = Pick(S.Operands, First, 1);
+  Where.Value = Pick(S.Operands, First, 2);
+  Where.Workspace = Base + S.Workspace.Offset;
+  if (!IsBackward) {
+    Where.Output = getAddress(S.Results[0]);
+    Where.Lse = getAddress(S.Results[1]);
+    return A.run(Where);
+  }
+  size_t Output = First + (IsPacked ? 1 : 3);
+  Where.Grad = getAddress(S.Operands[0]);
+  Where.Output = getAddress(S.Operands[Output]);
+  Where.Lse = getAddress(S.Operands[Output + 1]);
+  Where.QueryGrad = Pick(S.Results, 0, 0);
+  Where.KeyGrad = Pick(S.Results, 0, 1);
+  Where.ValueGrad = Pick(S.Results, 0, 2);
+  return A.run(Where);
+}
+
+Status CUDAExecutable::runStep(size_t Index) {
+  const Step &S = TheProgram->Steps[Index];
+  const PreparedStep &Prepared = Steps[Index];
+  Status Ran;
+  for (const Launch &L : S.Launches)
+    if (Ran)
+      Ran = runLaunch(S, L);
+  if (Prepared.Product)
+    Ran = runMatmul(S, *Prepared.Product);
+  if (Prepared.TheAttention)
+    Ran = runAttention(S, *Prepared.TheAttention);
+  if (!Ran)
+    return describeFailure(Index, Ran.getError());
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+Status CUDAExecutable::poison(const std::vector<ByteRange> &Ranges) {
+  for (const ByteRange &R : Ranges)
+    if (Status S = State->D.check(
+            State->D.Fill(reinterpret_cast<Address>(Base + R.Offset), 0xff,
+                          R.Bytes, State->TheStream),
+            "cannot poison freed memory");
+        !S)
+      return S;
+  return {};
+}
+
+Status CUDAExecutable::runAll(const RunOptions &Options) {
+  if (Options.Poison)
+    if (Status S = poison(TheProgram->UnusedAtStart); !S)
+      return S;
+  for (size_t I = 0; I < Steps.size(); ++I) {
+    if (Status S = runStep(I); !S)
+      return S;
+    if (Options.Poison)
+      if (Status S = poison(TheProgram->Steps[I].Freed); !S)
+        return S;
+  }
+  return {};
+}
+
+Status CUDAExecutable::runProfiled() {
+  const Driver &D = State->D;
+  std::vector<Event> Events(Steps.size() + 1, nullptr);
+  Status Ran;
+  for (Event &E : Events)
+    if (Ran)
+      Ran = D.check(D.EventCreate(&E, 0), "cannot measure a step");
+  for (size_t I = 0; Ran && I < Events.size(); ++I) {
+    Ran = D.check(D.EventRecord(Events[I], State->TheStream),
+                  "cannot measure a step");
+    if (Ran && I < Steps.size())
+      Ran = runStep(I);
+  }
+  if (Ran)
+    Ran = D.check(D.StreamSynchronize(State->TheStream), "the step failed");
+  for (size_t I = 0; Ran && I < Steps.size(); ++I) {
+    float Ms = 0;
+    Ran = D.check(D.EventElapsed(&Ms, Events[I], Events[I + 1]),
+                  "cannot measure a step");
+    StepMs.push_back(Ms);
+  }
+  for (Event E : Events)
+    if (E)
+      D.EventDestroy(E);
+  return Ran;
+}
+
+Status CUDAExecutable::capture(void *Arena) {
+  const Driver &D = State->D;
+  dropGraph();
+  Base = static_cast<char *>(Arena);
+  // Relaxed: kernels and libraries may still load code at their first launch.
+  if (Status S = D.check(D.BeginCapture(State->TheStream, CaptureRelaxed),
+                         "cannot begin to capture the step");
+      !S)
+    return S;
+  Status Ran = runAll({});
+  Graph Captured = nullptr;
+  Status Ended = D.check(D.EndCapture(State->TheStream, &Captured),
+                         "cannot capture the step");
+  if (Ran && Ended)
+    Ended = D.check(D.GraphInstantiate(&TheGraph, Captured, 0),
+                    "cannot make a graph of the step");
+  if (Captured)
+    D.GraphDestroy(Captured);
+  return Ran ? Ended : Ran;
+}
+
+Status CUDAExecutable::run(void *Arena, const RunOptions &Options) {
+  const Driver &D = State->D;
+  if (Status S = D.check(D.SetCurrent(State->TheContext), "no context"); !S)
+    return S;
+  StepMs.clear();
+  if (Options.Poison || Profiling) {
+    if (Base != Arena)
+      dropGraph();
+    Base = static_cast<char *>(Arena);
+    return Profiling ? runProfiled() : runAll(Options);
+  }
+  if (!TheGraph || Base != Arena)
+    if (Status S = capture(Arena); !S) {
+      dropGraph();
+      return S;
+    }
+  return D.check(D.GraphLaunch(TheGraph, State->TheStream),
+                 "cannot launch the step");
+}

@@ -1,0 +1,89 @@
+//===- CUDAExecutable.h - a program made ready on a GPU ---------*- C++ -*-===//
+
+#ifndef REMAT_RUNTIME_CUDA_CUDAEXECUTABLE_H
+#define REMAT_RUNTIME_CUDA_CUDAEXECUTABLE_H
+
+#include "cuda/Attention.h"
+#include "cuda/Driver.h"
+#include "cuda/Matmul.h"
+#include "remat/runtime/Device.h"
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace remat::runtime::cuda {
+
+/// What the programs of one device share.
+struct DeviceState {
+  Driver D;
+  DeviceOptions Options;
+  Ordinal Device = 0;
+  Context TheContext = nullptr;
+  Stream TheStream = nullptr;
+  std::string Name, Arch;
+  std::unique_ptr<MatmulLibrary> Matmuls;       ///< loaded when first needed
+  std::unique_ptr<AttentionLibrary> Attentions; ///< loaded when first needed
+  std::unique_ptr<MatmulCache> Cache; ///< where measured algorithms are kept
+  uint64_t AllocatedBytes = 0;
+
+  ~DeviceState();
+};
+
+/// The steps are captured once into a graph, which each run launches.
+class CUDAExecutable : public Executable {
+public:
+  CUDAExecutable(std::shared_ptr<const Program> P,
+                 std::shared_ptr<DeviceState> State)
+      : TheProgram(std::move(P)), State(std::move(State)) {}
+  ~CUDAExecutable() override;
+
+  /// Loads the kernels and chooses algorithms.
+  Status prepare();
+
+  Status run(void *Arena, const RunOptions &Options) override;
+  std::vector<double> getStepMilliseconds() const override { return StepMs; }
+  void setProfiling(bool On) override { Profiling = On; }
+
+private:
+  /// How one step runs: by launches, or by one of the libraries.
+  struct PreparedStep {
+    std::shared_ptr<Matmul> Product;
+    std::shared_ptr<Attention> TheAttention;
+  };
+
+  Status checkArch() const;
+  Status loadKernels();
+  Status checkLaunch(const Launch &L) const;
+  Status prepareStep(const Step &S, PreparedStep &Out);
+  Status prepareMatmul(const Step &S, PreparedStep &Out);
+  Status prepareAttention(const Step &S, PreparedStep &Out);
+
+  char *getAddress(uint32_t Tensor) const;
+  Status runStep(size_t Index);
+  Status runLaunch(const Step &S, const Launch &L);
+  Status runMatmul(const Step &S, Matmul &Product);
+  Status runAttention(const Step &S, Attention &A);
+  Status runAll(const RunOptions &Options);
+  Status runProfiled();
+  Status capture(void *Arena);
+  Status poison(const std::vector<ByteRange> &Ranges);
+  void dropGraph();
+  Error describeFailure(size_t Index, const Error &E) const;
+
+  std::shared_ptr<const Program> TheProgram;
+  std::shared_ptr<DeviceState> State;
+  Module TheModule = nullptr;
+  std::vector<Function> Functions;
+  std::vector<PreparedStep> Steps;
+  /// Equal problems share one product or attention.
+  std::map<std::string, std::shared_ptr<Matmul>> Products;
+  std::map<std::string, std::shared_ptr<Attention>> KnownAttentions;
+  char *Base = nullptr; ///< the arena that the graph was captured for
+  GraphExec TheGraph = nullptr;
+  bool Profiling = false;
+  std::vector<double> StepMs;
+};
+
+} // namespace remat::runtime::cuda
+
+#endif // REMAT_RUNTIME_CUDA_CUDAEXECUTABLE_H
