@@ -15,7 +15,20 @@
 // The first matmul run again in the backward leaves 19456, which is what stands
 // together at that op in any order: nothing needs less.
 
-// CHECK: 
+// CHECK: func.func @main(
+// CHECK-SAME: remat.donated = 1 : i64
+// CHECK-SAME: attributes {remat.arena_bytes = 21504 : i64}
+// CHECK-NOT: remat.origin
+// CHECK: remat.sgd %arg2, {{.*}}remat.offsets = array<i64: 6144>
+// CHECK: remat.sgd %arg1, {{.*}}remat.offsets = array<i64: 2048>
+
+// NONE-NOT: remat.sgd
+// NONE: remat.role = #remat.role<gradient>
+// NONE-NOT: remat.sgd
+
+// TIGHT: remat.arena_bytes = 19456 : i64
+// TIGHT: remat.matmul %arg0, %arg1 {remat.id = 0 : i64
+// TIGHT: remat.matmul %arg0, %arg1 {{{.*}}remat.origin = 0 : i64
 func.func @main(%x: tensor<16x32xf32> {remat.role = #remat.role<input>, remat.name = "x"},
                 %w1: tensor<32x32xf32> {remat.role = #remat.role<parameter>, remat.name = "w1"},
                 %w2: tensor<32x32xf32> {remat.role = #remat.role<parameter>, remat.name = "w2"},
