@@ -4,8 +4,6 @@
 // RUN: remat-opt %s -remat-pipeline="optimizer=sgd budget=19KiB" | FileCheck %s --check-prefix=TIGHT
 // RUN: remat-opt %s -remat-pipeline="optimizer=sgd budget=91%%" | FileCheck %s --check-prefix=TIGHT
 // RUN: remat-opt %s -remat-pipeline="optimizer=sgd budget=19456" | remat-opt --remat-verify-memory -o /dev/null
-// RUN: remat-opt %s -remat-pipeline="optimizer=sgd strategy=sqrt budget=19456" | FileCheck %s --check-prefix=TIGHT
-// RUN: remat-opt %s -remat-pipeline="optimizer=sgd strategy=mincut budget=19456" | FileCheck %s --check-prefix=TIGHT
 
 // Two layers and a loss. Resident: x 16*32*4 = 2048, w1 and w2 32*32*4 = 4096 each,
 // t 16*8 -> 256, the learning rate 256, the step 256: 11008 bytes. The peak is at
