@@ -27,9 +27,12 @@ LogicalResult ReshapeOp::verify() {
     return emitOpError() << "result element type " << To.getElementType()
                          << " differs from the operand's "
                          << From.getElementType();
-  if (From.getNumElements() != To.getNumElements())
-    return emitOpError() << "result has " << To.getNumElements()
-                         << " elements, the operand " << From.getNumElements();
+  // A count that does not fit is the type's fault, which is checked later.
+  auto Elements = getNumElements(From.getShape()),
+       NewElements = getNumElements(To.getShape());
+  if (Elements && NewElements && *Elements != *NewElements)
+    return emitOpError() << "result has " << *NewElements
+                         << " elements, the operand " << *Elements;
   return success();
 }
 
