@@ -370,8 +370,8 @@ void PointwisePrinter::printRandomWords(Operation *Op, Value Seed, Value Step) {
     line("uint4 " + Words + "[" + llvm::Twine(Width / 4) + "];");
     for (int64_t Quad = 0; Quad < Width / 4; ++Quad)
       line(Words + "[" + llvm::Twine(Quad) + "] = philox(" + Names[Seed] +
-           ", " + Id + ", " + Names[Step] + ", (int64)(i / 4) + " +
-           llvm::Twine(Quad) + ");");
+           ", " + Id + ", " + Names[Step] + ", (int64)(i / 4)" +
+           (Quad == 0 ? "" : " + " + std::to_string(Quad)) + ");");
     return;
   }
   line("int64 " + Words + "Seed = " + Names[Seed] + ", " + Words +
@@ -438,6 +438,15 @@ void PointwisePrinter::printElement(const Input &In) {
 // The kernel
 //===----------------------------------------------------------------------===//
 
+/// "32x64", or "scalar".
+static std::string printShape(ArrayRef<int64_t> Shape) {
+  if (Shape.empty())
+    return "scalar";
+  return llvm::join(
+      llvm::map_range(Shape, [](int64_t Size) { return std::to_string(Size); }),
+      "x");
+}
+
 std::string PointwisePrinter::printHeader() const {
   std::string Text = "// ";
   llvm::ListSeparator Comma;
@@ -446,29 +455,27 @@ std::string PointwisePrinter::printHeader() const {
       Text += Comma;
       Text += Op->getName().stripDialect();
     }
-  Text += " over ";
-  for (auto [Dim, Size] : llvm::enumerate(Shape))
-    Text += (Dim == 0 ? "" : "x") + std::to_string(Size);
-  if (Shape.empty())
-    Text += "one element";
+  Text += " over " + (Shape.empty() ? "one element" : printShape(Shape));
   Text += ".\nextern \"C\" __global__ void __launch_bounds__(" +
           std::to_string(Result.Block[0]) + ") @NAME@(\n    " +
           llvm::join(Parameters, ", ") + ") {\n";
   return Text;
 }
 
-/// Says in one legal identifier what the kernel does.
-static std::string getKernelName(ArrayRef<Operation *> Ops) {
+/// Says in one legal identifier what the kernel does; its shape keeps it apart
+/// from functions such as exp.
+static std::string getKernelName(ArrayRef<Operation *> Ops,
+                                 ArrayRef<int64_t> Shape) {
   SmallVector<StringRef> Parts;
   for (Operation *Op : Ops)
     if (!isa<ConstantOp, BroadcastOp>(Op) || Ops.size() == 1)
       Parts.push_back(Op->getName().stripDialect());
   if (Parts.empty())
-    return "broadcast";
+    Parts.push_back("broadcast");
   std::string Name = llvm::join(ArrayRef(Parts).take_front(4), "_");
   if (Parts.size() > 4)
     Name += "_and_" + std::to_string(Parts.size() - 4) + "_more";
-  return Name;
+  return Name + "_" + printShape(Shape);
 }
 
 Launch PointwisePrinter::print() {
@@ -519,7 +526,7 @@ Launch PointwisePrinter::print() {
     std::string Number = std::to_string(Out.Result);
     line("y" + Number + ".store(out" + Number + " + i);");
   }
-  Result.Name = getKernelName(Ops);
+  Result.Name = getKernelName(Ops, Shape);
   Result.Source = printHeader() + Body + "}\n";
   return std::move(Result);
 }

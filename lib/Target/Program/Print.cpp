@@ -129,7 +129,8 @@ void Printer::body(const program::Step &Step) {
   for (const program::BodyOp *Op : *Step.body()) {
     OS << "    %" << Number++ << " = ";
     quote(Op->name());
-    OS << ' ';
+    if (Op->operands() && Op->operands()->size())
+      OS << ' ';
     values(Op->operands());
     attributes(Op->attributes());
     OS << " : ";

@@ -175,6 +175,7 @@ def run_case(case, operation, machine):
     for launch in operation["launches"]:
         places = {"operand": operands, "result": results}
         addresses = [workspace.address() + a["int"] if a["kind"] == "workspace"
+                     else a["int"] if a["kind"] == "int"
                      else places[a["kind"]][a["index"]].address() for a in launch["arguments"]]
         machine.launch(launch, addresses)
     machine.synchronize()

@@ -394,12 +394,12 @@ static void setProblem(Writer &W, const Problem &P, int64_t Tiled,
   if (P.Mask)
     Extra += "const " + getName(P.Mask) + " *mask, ";
   if (P.IsRandom)
-    Extra += "const int64 *seed, const int64 *step, ";
+    Extra += "const int64 *seed, const int64 *step, int64 id, ";
   W.set("EXTRA", Extra);
   W.set("DROPOUT", !P.IsRandom
                        ? ""
-                       : " * (randomUniform(*seed, " + std::to_string(P.Id) +
-                             "ll, *step, (head * T + t) * S + s) >= " +
+                       : " * (randomUniform(*seed, id, *step, "
+                             "(head * T + t) * S + s) >= " +
                              printFloat(P.DropoutP) + " ? " +
                              printFloat(1.0 / (1.0 - P.DropoutP)) + " : 0.0f)");
   W.block(256).grid(Blocks * P.Batch * P.Heads).shared(Bytes);
@@ -413,7 +413,8 @@ static void passExtra(Writer &W, const Problem &P) {
   if (P.Mask)
     W.operand(P.MaskIndex);
   if (P.IsRandom)
-    W.operand(P.SeedIndex).operand(P.SeedIndex + 1);
+    // The id is an argument, so that all layers share one kernel.
+    W.operand(P.SeedIndex).operand(P.SeedIndex + 1).integer(P.Id);
 }
 
 void remat::cuda::addAttention(AttentionOp Op, Launches &Out) {

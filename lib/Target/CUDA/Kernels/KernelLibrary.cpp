@@ -122,6 +122,10 @@ Writer &Writer::workspace(int64_t Offset) {
   Result.Arguments.push_back({Argument::Kind::Workspace, 0, Offset});
   return *this;
 }
+Writer &Writer::integer(int64_t Number) {
+  Result.Arguments.push_back({Argument::Kind::Int, 0, Number});
+  return *this;
+}
 
 void Writer::finish(Launches &Out) {
   std::string Text;

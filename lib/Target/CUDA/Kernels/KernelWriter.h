@@ -45,6 +45,7 @@ public:
   Writer &operand(unsigned Index);
   Writer &result(unsigned Index);
   Writer &workspace(int64_t Offset = 0);
+  Writer &integer(int64_t Number);
 
   /// Replaces the placeholders and appends the launch.
   void finish(Launches &Out);
