@@ -34,7 +34,7 @@ struct PackArgs {
   std::string File, OutFile;
   std::optional<int64_t> Capacity;
   double TimeLimit = 0;
-  int64_t NodeLimit = PackOptions().NodeLimit;
+  int64_t NodeLimit = 20'000'000;
 };
 int runPack(const PackArgs &A);
 

@@ -26,7 +26,7 @@ struct PackOptions {
   /// Seconds; 0 is no limit. With a limit the result may depend on the machine.
   double TimeLimit = 0;
   /// Nodes of the exact search; 0 is best-fit only.
-  int64_t NodeLimit = 20'000'000;
+  int64_t NodeLimit = 1'000'000;
   /// On failure, look for an irreducible set of buffers that cannot fit.
   bool Explain = true;
   const std::atomic<bool> *Interrupt = nullptr;

@@ -67,6 +67,7 @@ static SearchResult runStrategy(const Model &M, const SolveOptions &O,
     R.Best = solveMinCut(M, O.Budget);
     break;
   case Strategy::Optimal:
+    return solveOptimal(M, O, D);
   case Strategy::Search:
     return solveSearch(M, O, D);
   }
@@ -128,10 +129,16 @@ SolveResult remat::solver::solve(const Problem &P,
     double Extra = Cut.bound(Options.Budget);
     C.LowerBound += std::isfinite(Extra) ? Extra : 0;
   }
+  if (Found.Proven && R.Feasible)
+    C.LowerBound = C.Time;
+  if (Found.Proven && !R.Feasible)
+    C.MinBudgetBound = std::max(C.MinBudgetBound, Options.Budget + 1);
   C.Gap = M.BaseTime > 0 ? (C.Time - C.LowerBound) / M.BaseTime : 0;
   C.Seed = Options.Seed;
   C.Seconds = D.seconds();
-  if (!R.Feasible)
+  if (!R.Feasible) {
     refuse(M, Options, R);
+    R.Reason.Proven |= C.MinBudgetBound > Options.Budget;
+  }
   return R;
 }

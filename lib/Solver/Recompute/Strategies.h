@@ -39,9 +39,13 @@ struct SearchResult {
   Plan Best;
   /// The lowest peak of any plan found; every budget from there on is met.
   int64_t MinBudget = 0;
+  /// The plan is optimal, or there is none.
+  bool Proven = false;
 };
 SearchResult solveSearch(const Model &M, const SolveOptions &O,
                          const Deadline &D);
+SearchResult solveOptimal(const Model &M, const SolveOptions &O,
+                          const Deadline &D);
 
 /// Topological orders that may hold less than the given one.
 std::vector<OpId> eagerOrder(const Model &M, const std::vector<OpId> &Order);
