@@ -44,6 +44,7 @@ private:
   LogicalResult visit(Operation *Op);
   void accumulate(Value Of, Value Gradient, Location Loc);
   LogicalResult appendGradients();
+  void sinkWideningCasts();
 
   func::FuncOp Graph;
   Block &Block;
@@ -150,6 +151,22 @@ LogicalResult Differentiation::appendGradients() {
   return success();
 }
 
+/// A cast to a wider type goes to its only reader: until then the narrow value
+/// lives, which is smaller. (The gradient of a bf16 output layer that is tied
+/// to the embedding waits through the whole backward for its other half.)
+void Differentiation::sinkWideningCasts() {
+  // Collected first: a walk would meet again what it has moved forward.
+  for (CastOp Cast : llvm::to_vector(Block.getOps<CastOp>())) {
+    if (!Cast->hasAttr(PhaseAttrName) || !Cast->hasOneUse())
+      continue;
+    Operation *Reader = *Cast->user_begin();
+    bool Widens = getElementBytes(Cast.getResult().getType().getElementType()) >
+                  getElementBytes(Cast.getOperand().getType().getElementType());
+    if (Widens && !isa<func::ReturnOp>(Reader))
+      Cast->moveBefore(Reader);
+  }
+}
+
 LogicalResult Differentiation::run() {
   if (!getResultsOfRole(Graph, Role::gradient).empty()) {
     InFlightDiagnostic Diag = Graph.emitError()
@@ -173,7 +190,10 @@ LogicalResult Differentiation::run() {
   for (Operation *Op : llvm::reverse(Forward))
     if (failed(visit(Op)))
       return failure();
-  return appendGradients();
+  if (failed(appendGradients()))
+    return failure();
+  sinkWideningCasts();
+  return success();
 }
 
 namespace {

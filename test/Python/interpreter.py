@@ -44,7 +44,7 @@ def optimize(text, passes=()):
     directory = Path(__file__).resolve().parent.parent.parent / "build" / "bin"
     tool = Path(os.environ.get("REMAT_BIN", directory)) / "remat-opt"
     command = [str(tool), "-", *passes, "--mlir-print-op-generic"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
     if done.returncode:
         raise RuntimeError(done.stderr)
     return done.stdout

@@ -207,6 +207,26 @@ func.func @no_gradient_flows(%w: tensor<3xf32> {remat.role = #remat.role<paramet
   return %loss, %0 : tensor<f32>, tensor<3xf32>
 }
 
+// The output layer's half of the gradient of a tied table waits as bf16, 6 * 2
+// bytes, until the embedding's half is there, and is cast then.
+// CHECK-LABEL: func.func @tied
+// CHECK: %[[HALF:.*]] = remat.matmul {{.*}} -> tensor<3x2xbf16>
+// CHECK-NEXT: %[[DX:.*]] = remat.matmul {{.*}} -> tensor<4x2xbf16>
+// CHECK-NEXT: %[[ROWS:.*]] = remat.cast %[[DX]] {{.*}} to tensor<4x2xf32>
+// CHECK-NEXT: %[[OTHER:.*]] = remat.embedding_backward %{{.*}}, %[[ROWS]]
+// CHECK-NEXT: %[[WIDE:.*]] = remat.cast %[[HALF]] {remat.phase = "backward"} : tensor<3x2xbf16> to tensor<3x2xf32>
+// CHECK-NEXT: remat.add %[[WIDE]], %[[OTHER]]
+func.func @tied(%ids: tensor<4xi64> {remat.role = #remat.role<input>, remat.name = "ids", remat.bound = 3 : i64},
+                %table: tensor<3x2xf32> {remat.role = #remat.role<parameter>, remat.name = "table"})
+    -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"}) {
+  %0 = remat.embedding %ids, %table : (tensor<4xi64>, tensor<3x2xf32>) -> tensor<4x2xf32>
+  %x = remat.cast %0 : tensor<4x2xf32> to tensor<4x2xbf16>
+  %w = remat.cast %table : tensor<3x2xf32> to tensor<3x2xbf16>
+  %y = remat.matmul %x, %w {transpose_rhs} : (tensor<4x2xbf16>, tensor<3x2xbf16>) -> tensor<4x3xbf16>
+  %loss, %lse = remat.cross_entropy %y, %ids : (tensor<4x3xbf16>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>)
+  return %loss : tensor<f32>
+}
+
 // A backward operation carries the location of its forward operation.
 // LOC: "func.func"() <{{{.*}}sym_name = "located"
 // LOC: "remat.relu"({{.*}} loc(#[[RELU:.*]])
