@@ -1,0 +1,37 @@
+"""The README's first graph is examples/first.mlir, and its commands run."""
+
+import json
+import pathlib
+import re
+import subprocess
+
+from conftest import tool_path
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def test_first_graph_is_the_example():
+    block = re.search(r"```mlir\n(.*?)```", README, re.S).group(1)
+    assert block == (ROOT / "examples/first.mlir").read_text()
+
+
+def test_first_commands_run(tmp_path):
+    commands = [line.split("#")[0].split() for line in README.splitlines()
+                if line.startswith("build/bin/") and "first.mlir" in line]
+    assert len(commands) == 2
+    for command in commands:
+        command[0] = str(tool_path(pathlib.Path(command[0]).name))
+        command = [str(tmp_path / w) if w.endswith(".json") else w for w in command]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["measured_peak_bytes"] == report["predicted_peak_bytes"]
+    assert report["measured_peak_bytes"] <= report["budget_bytes"]
+    for key in re.findall(r"`(\w+_\w+|loss|classes)`", README.split("## Budgets")[1].split("| tool")[0]):
+        assert key in report, key
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        if not target.startswith("http"):
+            assert (ROOT / target).exists(), target
