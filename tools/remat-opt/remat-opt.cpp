@@ -19,9 +19,10 @@
 
 using namespace mlir;
 
-/// Reads the input through the checks of graph files.
-static std::unique_ptr<llvm::MemoryBuffer> readInput(llvm::StringRef Path,
-                                                     bool AllowBytecode) {
+/// Reads the input through the checks of graph files: of its text only, or,
+/// for a whole graph, all those that the other tools make.
+static std::unique_ptr<llvm::MemoryBuffer>
+readInput(llvm::StringRef Path, bool AllowBytecode, bool WholeGraph) {
   MLIRContext Context;
   remat::GraphDiagnostics Diagnostics(Context);
   remat::GraphFileOptions Options;
@@ -29,6 +30,12 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(llvm::StringRef Path,
   auto Buffer = remat::readGraphFile(Path, Context, Options);
   if (!Buffer)
     return nullptr;
+  if (WholeGraph) {
+    Options.Diagnostics = &Diagnostics;
+    return remat::parseGraph(Buffer->getBuffer(), Path, Context, Options)
+               ? std::move(Buffer)
+               : nullptr;
+  }
   Diagnostics.addText(*Buffer);
   if (failed(remat::checkGraphText(*Buffer, Context, Options)))
     return nullptr;
@@ -48,9 +55,13 @@ int main(int Argc, char **Argv) {
   static llvm::cl::opt<bool> AllowBytecode(
       "allow-bytecode",
       llvm::cl::desc("Read MLIR bytecode, from trusted sources only"));
+  static llvm::cl::opt<bool> WholeGraph(
+      "whole-graph",
+      llvm::cl::desc("Refuse what is not a whole graph: one function @main "
+                     "whose arguments and results have roles and names"));
   auto [Input, Output] =
       registerAndParseCLIOptions(Argc, Argv, "remat optimizer\n", Registry);
-  auto Buffer = readInput(Input, AllowBytecode);
+  auto Buffer = readInput(Input, AllowBytecode, WholeGraph);
   if (!Buffer)
     return EXIT_FAILURE;
   std::string Error;
