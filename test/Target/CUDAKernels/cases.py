@@ -47,7 +47,7 @@ def row_cases():
             yield Case(f"softmax_backward {shape} {dtype}", "remat.softmax_backward {0}, {1} : {r}",
                        [p, g], [dx.to(dtype)], {0: 1})
         for rows, columns in ((7, 5), (70, 768), (300, 64), (5, 1000), (4, 4096), (3, 5003), (2, 12288)):
-            for scale_type in {dtype, F32}:
+            for scale_type in ((dtype, F32) if dtype != F32 else (F32,)):
                 yield from layer_norm_cases(rows, columns, dtype, scale_type)
 
 

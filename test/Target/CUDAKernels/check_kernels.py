@@ -123,7 +123,7 @@ class GPU:
             if launch["shared"] > 48 * 1024:
                 self.functions[name].max_dynamic_shared_size_bytes = launch["shared"]
         values = tuple(self.cupy.uint64(a) for a in addresses)
-        stream = self.cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
+        stream = self.cupy.cuda.Stream.null
         with stream:
             self.functions[name](tuple(launch["grid"]), tuple(launch["block"]), values, shared_mem=launch["shared"])
 
