@@ -70,7 +70,13 @@ void addWheelFolders(llvm::StringRef Folder,
 
 /// Folders to look in, best first; "" is the loader's own search.
 llvm::SmallVector<std::string> getFolders() {
-  llvm::SmallVector<std::string> Folders = {""};
+  llvm::SmallVector<std::string> Folders;
+  // The variable that the CUDA device of the runtime reads too.
+  if (const char *Named = std::getenv("REMAT_CUDA_LIBRARIES"))
+    for (llvm::StringRef Folder : llvm::split(Named, ':'))
+      if (!Folder.empty())
+        Folders.push_back(Folder.str());
+  Folders.push_back("");
   for (const char *Name : {"CUDA_HOME", "CUDA_PATH"})
     if (const char *Root = std::getenv(Name))
       Folders.push_back(std::string(Root) + "/lib64");
@@ -92,6 +98,11 @@ llvm::SmallVector<std::string> getFolders() {
     path::append(Environment, ".venv");
     addWheelFolders(Environment, Wheels);
   }
+  // The environment of each python3 on the path.
+  if (const char *Path = std::getenv("PATH"))
+    for (llvm::StringRef Bin : llvm::split(Path, ':'))
+      if (fs::exists(Bin + "/python3"))
+        addWheelFolders(path::parent_path(Bin), Wheels);
   addWheelFolders("/usr/local", Wheels);
   addWheelFolders("/usr", Wheels);
   llvm::sort(Wheels);
