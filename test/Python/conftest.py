@@ -5,9 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "examples"), str(Path(__file__).resolve().parent)]
+
+# The tensors are small: more threads would only wait for each other.
+torch.set_num_threads(1)
 
 
 def tool_path(name: str) -> Path:

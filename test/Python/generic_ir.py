@@ -312,9 +312,7 @@ class Parser:
             attributes.update(self.dictionary("}"))
         self.expect(":")
         operand_types, result_types = self.function_type()
-        return Operation(
-            name, operands, operand_types, results, result_types, attributes, regions
-        )
+        return Operation(name, operands, operand_types, results, result_types, attributes, regions)
 
     def region(self):
         self.expect("{")

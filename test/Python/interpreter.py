@@ -104,8 +104,6 @@ def run_block(block, arguments, rounding):
     raise EvaluationError("the block has no terminator")
 
 
-
-
 def evaluate(operation, operands, rounding):
     if operation.name == "remat.kernel":
         return run_block(operation.regions[0], operands, rounding)

@@ -11,7 +11,7 @@ from typing import Callable, Sequence
 
 import remat
 import torch
-from harness import run
+from harness import quick
 from remat import init, ops
 
 DTYPES = {
@@ -127,8 +127,8 @@ def check(*cases: Case, forward: float = FORWARD, gradient: float = GRADIENT) ->
     graph, inputs, weights = build_graph(cases)
     options = ["--steps", 1, "--optimizer", "none"]
     save = ["outputs", "gradients"] if weights else ["outputs"]
-    done = run(graph, *options, inputs=inputs, weights=weights, save=save)
-    unfused = run(graph, *options, "--fuse", "false", inputs=inputs, weights=weights, save=save)
+    done = quick(graph, *options, inputs=inputs, weights=weights, save=save)
+    unfused = quick(graph, *options, "--fuse", "false", inputs=inputs, weights=weights, save=save)
     for name, tensor in {**done.outputs, **done.gradients}.items():
         other = {**unfused.outputs, **unfused.gradients}[name]
         same = torch.equal(tensor.nan_to_num(7.5), other.nan_to_num(7.5))

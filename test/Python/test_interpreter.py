@@ -49,7 +49,9 @@ def test_rounding(element):
     values = exact.numpy() * scales
     step = 2.0**-8 * np.abs(values)  # half a unit of bf16 for a power of two
     values = np.concatenate([values, values + step, values - step, [np.inf, -np.inf, 0.0, 3.4e38]])
-    values = values.astype(np.float32).astype(np.float64)  # PyTorch rounds f64 to bf16 by way of f32
+    values = values.astype(np.float32).astype(
+        np.float64
+    )  # PyTorch rounds f64 to bf16 by way of f32
     expected = torch.from_numpy(values).to(type).double().numpy()
     with np.errstate(over="ignore"):
         assert np.array_equal(interpreter.round_to(values, element), expected)

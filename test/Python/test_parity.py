@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import remat
 import torch
-from harness import distance, initial_weights, random_inputs, run
+from harness import distance, initial_weights, quick, random_inputs
 from models import MODELS
 from remat import init, ops
 
@@ -37,7 +37,7 @@ def test_three_adamw_steps(name):
     model = MODELS[name]
     graph = model.build()
     inputs, weights = random_inputs(graph), initial_weights(graph, seed=4)
-    done = run(
+    done = quick(
         graph,
         "--steps",
         3,
@@ -57,7 +57,7 @@ def test_three_adamw_steps(name):
     for actual, expected in zip(done.losses, losses):
         assert close(actual, expected, LOSS)
     # All gradients at the weights that each side reached by itself.
-    after = run(
+    after = quick(
         graph,
         "--steps",
         1,
@@ -137,7 +137,7 @@ def test_optimizers(name, optimizer):
             None,
         ),
     }[optimizer]
-    done = run(graph, "--steps", 5, *options, inputs=inputs, weights=weights, save=["parameters"])
+    done = quick(graph, "--steps", 5, *options, inputs=inputs, weights=weights, save=["parameters"])
     losses, parameters = train(model.reference, weights, inputs, make, 5, clip)
     for actual, expected in zip(done.losses, losses):
         assert close(actual, expected, LOSS)
@@ -153,8 +153,8 @@ def test_autocast(name):
     graph = MODELS[name].build()
     inputs, weights = random_inputs(graph), initial_weights(graph)
     options = ("--steps", 3, "--learning-rate", 1e-3)
-    full = run(graph, *options, inputs=inputs, weights=weights)
-    half = run(
+    full = quick(graph, *options, inputs=inputs, weights=weights)
+    half = quick(
         graph, *options, "--autocast", "bf16", inputs=inputs, weights=weights, save=["parameters"]
     )
     assert half.losses != full.losses
@@ -177,8 +177,8 @@ def test_accumulation_equals_the_big_batch(k, optimizer):
     options = ["--optimizer", optimizer, "--learning-rate", 0.1]
     options += ["--steps", 3 if optimizer == "sgd" else 1]
     save = ["parameters"] if optimizer == "sgd" else ["gradients"]
-    one = run(big, *options, inputs=inputs, weights=weights, save=save)
-    many = run(small, *options, "--accumulate", k, inputs=micro, weights=weights, save=save)
+    one = quick(big, *options, inputs=inputs, weights=weights, save=save)
+    many = quick(small, *options, "--accumulate", k, inputs=micro, weights=weights, save=save)
     for a, b in zip(many.losses, one.losses):
         assert close(a, b, LOSS)
     for name, tensor in {**one.parameters, **one.gradients}.items():
@@ -193,7 +193,7 @@ def test_accumulated_dropout_draws_anew_for_each_micro_batch():
     graph.loss(ops.reduce("sum", ops.dropout(x * w, 0.5)))
     ones = {"x": torch.ones(2, 32, 32)}
     options = ("--optimizer", "none", "--steps", 1, "--accumulate", 2)
-    gradient = run(graph, *options, inputs=ones, save=["gradients"]).gradients["grad.w"]
+    gradient = quick(graph, *options, inputs=ones, save=["gradients"]).gradients["grad.w"]
     # Each micro-batch gives 0 or 2, the mean is 0, 1 or 2: with one mask for both, never 1.
     assert {0.0, 1.0, 2.0} == set(gradient.flatten().tolist())
 
@@ -210,11 +210,13 @@ def test_forward_only(name):
     ]
     graph, trained = build(loss="none"), build(loss="mse")
     inputs, weights = random_inputs(graph), initial_weights(graph)
-    done = run(graph, "--steps", 2, inputs=inputs, weights=weights, save=["outputs", "parameters"])
+    done = quick(
+        graph, "--steps", 2, inputs=inputs, weights=weights, save=["outputs", "parameters"]
+    )
     assert done.losses == []
     assert all(torch.equal(done.parameters[name], weights[name]) for name in weights)
     target = torch.zeros(done.outputs["output"].shape)
-    training = run(
+    training = quick(
         trained,
         "--steps",
         1,
