@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <cstdio>
 
 using namespace remat::solver;
@@ -89,6 +90,130 @@ int remat::solver::runRecompute(const RecomputeArgs &A) {
     return ExitBadInput;
   std::printf("%s\n", line(J).c_str());
   return R.Feasible ? ExitOk : ExitRefused;
+}
+
+namespace {
+
+struct Row {
+  int64_t Budget = 0;
+  bool Feasible = false;
+  double Time = 0, Bound = 0;
+  int64_t Peak = 0;
+};
+
+std::string csvOf(const std::vector<Row> &Rows, double Base) {
+  std::string Out = "budget,feasible,time,overhead,peak,lower_bound,gap\n";
+  char Line[256];
+  for (const Row &R : Rows) {
+    std::snprintf(Line, sizeof Line, "%lld,%d,%.17g,%.9g,%lld,%.17g,%.9g\n",
+                  (long long)R.Budget, R.Feasible, R.Time,
+                  Base > 0 ? R.Time / Base - 1 : 0, (long long)R.Peak, R.Bound,
+                  Base > 0 ? (R.Time - R.Bound) / Base : 0);
+    Out += Line;
+  }
+  return Out;
+}
+
+/// Overhead over budget, plans as a line with dots, the bound dashed.
+std::string svgOf(const std::vector<Row> &Rows, double Base) {
+  constexpr double W = 640, H = 400, Margin = 50;
+  double MaxOver = 1e-9;
+  for (const Row &R : Rows)
+    MaxOver = std::max(MaxOver, R.Time / Base - 1);
+  double Low = double(Rows.front().Budget), High = double(Rows.back().Budget);
+  auto point = [&](const Row &R, double Time) {
+    char Text[64];
+    double Right = High > Low ? (double(R.Budget) - Low) / (High - Low) : 0;
+    std::snprintf(Text, sizeof Text, "%.1f,%.1f ",
+                  Margin + Right * (W - 2 * Margin),
+                  H - Margin - (Time / Base - 1) / MaxOver * (H - 2 * Margin));
+    return std::string(Text);
+  };
+  std::string Plans, Bounds;
+  for (const Row &R : Rows) {
+    Plans += point(R, R.Time);
+    Bounds += point(R, R.Bound);
+  }
+  char Labels[512];
+  std::snprintf(Labels, sizeof Labels,
+                "<text x=\"50\" y=\"30\">overhead, up to %.2f %%</text>\n"
+                "<text x=\"50\" y=\"385\">%.4g bytes</text>\n"
+                "<text x=\"590\" y=\"385\" text-anchor=\"end\">%.4g "
+                "bytes</text>\n",
+                100 * MaxOver, Low, High);
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"640\" "
+         "height=\"400\" font-family=\"sans-serif\" font-size=\"12\">\n"
+         "<path d=\"M50,50 V350 H590\" fill=\"none\" stroke=\"black\"/>\n" +
+         std::string(Labels) +
+         "<polyline fill=\"none\" stroke=\"#1f77b4\" "
+         "stroke-width=\"2\" points=\"" +
+         Plans +
+         "\"/>\n"
+         "<polyline fill=\"none\" stroke=\"#888\" "
+         "stroke-dasharray=\"4\" points=\"" +
+         Bounds + "\"/>\n</svg>\n";
+}
+
+/// Budgets from the smallest feasible one to the base order's peak. A plan for
+/// a budget serves every larger one, a bound every smaller one.
+std::vector<Row> sweep(const Problem &P, const RecomputeArgs &A, int64_t Low,
+                       int64_t High) {
+  std::vector<Row> Rows;
+  SolveOptions O = optionsOf(A);
+  O.FindMinBudget = false;
+  for (int I = 0; I < A.Points && !Interrupted; ++I) {
+    O.Budget =
+        A.Points == 1
+            ? Low
+            : Low + int64_t(double(High - Low) * I / double(A.Points - 1));
+    SolveResult R = solve(P, O);
+    Row X{O.Budget, R.Feasible, R.Proof.Time, R.Proof.LowerBound, R.Proof.Peak};
+    if (!R.Feasible)
+      continue;
+    if (!Rows.empty() && Rows.back().Time <= X.Time) {
+      X.Time = Rows.back().Time;
+      X.Peak = Rows.back().Peak;
+    }
+    Rows.push_back(X);
+  }
+  for (size_t I = Rows.size(); I > 1; --I)
+    Rows[I - 2].Bound = std::max(Rows[I - 2].Bound, Rows[I - 1].Bound);
+  return Rows;
+}
+
+} // namespace
+
+int remat::solver::runFrontier(const RecomputeArgs &A) {
+  std::optional<Problem> P = load(A);
+  if (!P)
+    return ExitBadInput;
+  auto Start = std::chrono::steady_clock::now();
+  SolveOptions O = optionsOf(A);
+  O.Budget = verify(*P, basePlan(*P), INT64_MAX).Peak;
+  O.FindMinBudget = true;
+  SolveResult Top = solve(*P, O);
+  std::vector<Row> Rows = sweep(*P, A, Top.Proof.MinBudget, O.Budget);
+  double Base = Top.Proof.BaseTime;
+  Json J = {{"feasible", !Rows.empty()},
+            {"base_time", Base},
+            {"min_budget", Top.Proof.MinBudget},
+            {"min_budget_bound", Top.Proof.MinBudgetBound},
+            {"seconds", std::chrono::duration<double>(
+                            std::chrono::steady_clock::now() - Start)
+                            .count()},
+            {"points", Json::array()}};
+  for (const Row &R : Rows)
+    J["points"].push_back({{"budget", R.Budget},
+                           {"time", R.Time},
+                           {"peak", R.Peak},
+                           {"lower_bound", R.Bound}});
+  if (!A.CsvFile.empty() && !writeFile(A.CsvFile, csvOf(Rows, Base)))
+    return ExitBadInput;
+  if (!A.SvgFile.empty() && !Rows.empty() && Base > 0 &&
+      !writeFile(A.SvgFile, svgOf(Rows, Base)))
+    return ExitBadInput;
+  std::printf("%s\n", line(J).c_str());
+  return Rows.empty() ? ExitRefused : ExitOk;
 }
 
 int remat::solver::runVerify(const RecomputeArgs &A) {

@@ -47,6 +47,15 @@ int main(int Argc, char **Argv) {
                       "also look for the smallest feasible budget");
   Recompute->add_option("-o", A.OutFile, "write the plan here");
 
+  CLI::App *Frontier =
+      App.add_subcommand("frontier", "overhead over budget, with its bound");
+  common(Frontier);
+  Frontier->add_option("--points", A.Points, "number of budgets")
+      ->check(CLI::Range(1, 10000));
+  Frontier->add_option("--csv", A.CsvFile, "write the table here");
+  Frontier->add_option("--svg", A.SvgFile, "write the picture here");
+  effort(Frontier);
+
   CLI::App *Verify = App.add_subcommand("verify", "simulate and check a plan");
   common(Verify);
   Verify->add_option("plan", A.PlanFile, "remat-plan-1 JSON")->required();
@@ -68,6 +77,8 @@ int main(int Argc, char **Argv) {
   CLI11_PARSE(App, Argc, Argv);
   if (*Recompute)
     return runRecompute(A);
+  if (*Frontier)
+    return runFrontier(A);
   if (*Verify)
     return runVerify(A);
   return runPack(B);

@@ -80,11 +80,14 @@ bool LocalSearch::ruin() {
     int32_t N = Extras[Rng.below(uint32_t(Extras.size()))];
     if (!S.removable(N) || N == TurnNode)
       return false;
-    // Neighbours in the sequence belong to the same chain or place.
+    // Neighbours in the sequence belong to the same chain or place; now and
+    // then a whole stretch goes.
     int More = Rng.chance(0.5) ? 0 : 1 + int(Rng.below(3));
+    if (Rng.chance(0.1))
+      More = 4 + int(Rng.below(12));
     std::vector<int32_t> Ruined = {N};
     int32_t Next = N;
-    for (int Steps = 0; More > 0 && Steps < 40; ++Steps) {
+    for (int Steps = 0; More > 0 && Steps < 20 + 8 * More; ++Steps) {
       Next = T.next(Next);
       if (Next < 0)
         break;
@@ -164,12 +167,14 @@ void LocalSearch::improve(int64_t Iterations, Plan &Best, double &BestCost) {
   for (int64_t I = 0; I < Iterations && !D.passed(); ++I) {
     ++Iteration;
     Log.clear();
+    if (Iteration % 256 == 0)
+      D.report(BestCost);
     double Area = T.area();
     double Cold = 1 - double(I) / double(Iterations);
     double Heat = Start * Cold * Cold;
     if (!ruin())
       continue;
-    bool Ok = T.overflow() <= 0 || repair(8);
+    bool Ok = T.overflow() <= 0 || repair(24);
     if (Ok)
       tidy();
     double Cost = S.cost();
@@ -196,7 +201,8 @@ bool LocalSearch::pursue(int Tries) {
   if (repair(40 + int(S.extras().size())))
     return true;
   for (int I = 0; I < Tries && !D.passed(); ++I) {
-    ++Iteration;
+    if (++Iteration % 256 == 0)
+      D.report(-1);
     size_t Mark = Log.size();
     double Over = T.overflow(), Area = T.area();
     if (!ruin())

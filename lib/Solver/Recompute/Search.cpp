@@ -27,7 +27,7 @@ public:
       squeeze(R);
     else
       R.MinBudget = Seeds[lowest()].Of.Peak;
-    if (Best.feasible() && O.Effort > 0 && Best.measured().Time > M.BaseTime)
+    if (Best.feasible() && O.Effort > 0 && Best.measured().Time > D.Bound)
       improve();
     R.Best = Best.plan();
     return R;

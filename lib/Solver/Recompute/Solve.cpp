@@ -1,5 +1,5 @@
 //===- Solve.cpp - Strategies by name, certificates, refusals -------------===//
-#include "Cut.h"
+#include "Bounds.h"
 #include "Strategies.h"
 
 #include <algorithm>
@@ -109,6 +109,8 @@ SolveResult remat::solver::solve(const Problem &P,
     return R;
   }
   Model M(P);
+  Bounds B = momentBounds(M, Options.Budget, D);
+  D.Bound = M.BaseTime + B.Extra;
   SearchResult Found = runStrategy(M, Options, D);
   R.Best = std::move(Found.Best);
   VerifyResult V = verify(P, R.Best, Options.Budget);
@@ -118,17 +120,10 @@ SolveResult remat::solver::solve(const Problem &P,
   C.Peak = V.Peak;
   C.BaseTime = M.BaseTime;
   C.Overhead = M.BaseTime > 0 ? C.Time / M.BaseTime - 1 : 0;
-  C.LowerBound = M.BaseTime;
   C.MinBudget =
       R.Feasible ? std::min(Found.MinBudget, V.Peak) : Found.MinBudget;
-  C.MinBudgetBound = floorOf(P).Bytes;
-  if (M.Turn != None) {
-    MomentCut Cut(M, M.Turn);
-    Cut.frontier(40, false);
-    C.MinBudgetBound = std::max(C.MinBudgetBound, Cut.leastBudget());
-    double Extra = Cut.bound(Options.Budget);
-    C.LowerBound += std::isfinite(Extra) ? Extra : 0;
-  }
+  C.MinBudgetBound = B.LeastBudget;
+  C.LowerBound = D.Bound;
   if (Found.Proven && R.Feasible)
     C.LowerBound = C.Time;
   if (Found.Proven && !R.Feasible)

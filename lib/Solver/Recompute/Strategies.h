@@ -8,7 +8,8 @@
 
 namespace remat::solver {
 
-/// When to stop. Without a time limit the clock is never looked at.
+/// When to stop, and what to tell meanwhile. The clock decides nothing unless
+/// there is a time limit.
 class Deadline {
 public:
   explicit Deadline(const SolveOptions &O)
@@ -23,10 +24,23 @@ public:
             Options.Interrupt->load(std::memory_order_relaxed)) ||
            (Options.TimeLimit > 0 && seconds() > Options.TimeLimit);
   }
+  /// Calls back at most once in two seconds.
+  void report(double Incumbent) const {
+    if (!Options.OnProgress)
+      return;
+    double Now = seconds();
+    if (Now < NextReport)
+      return;
+    NextReport = Now + 2;
+    Options.OnProgress({Now, Incumbent, Bound});
+  }
+  /// A proven lower bound on the time.
+  double Bound = 0;
 
 private:
   const SolveOptions &Options;
   std::chrono::steady_clock::time_point Start;
+  mutable double NextReport = 2;
 };
 
 /// Each returns the fastest plan it has within the budget, else the one with
