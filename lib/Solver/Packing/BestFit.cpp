@@ -2,6 +2,7 @@
 #include "Pack.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 using namespace remat::solver;
@@ -121,40 +122,61 @@ Placement remat::solver::placeInOrder(const std::vector<Buffer> &Buffers,
   return R;
 }
 
-std::vector<std::vector<int32_t>>
-remat::solver::bestFitOrders(const std::vector<Buffer> &Buffers) {
-  std::vector<int32_t> Ids(Buffers.size());
-  std::iota(Ids.begin(), Ids.end(), 0);
-  auto sorted = [&](auto Key) {
-    std::vector<int32_t> Order = Ids;
-    std::sort(Order.begin(), Order.end(), [&](int32_t A, int32_t B) {
-      auto X = Key(Buffers[A]), Y = Key(Buffers[B]);
-      return X != Y ? X > Y : A < B;
-    });
-    return Order;
-  };
-  auto length = [](const Buffer &B) { return double(B.Upper - B.Lower); };
-  return {
-      sorted([&](const Buffer &B) { return double(B.Size); }),
-      sorted([&](const Buffer &B) { return double(B.Size) * length(B); }),
-      sorted([&](const Buffer &B) { return length(B); }),
-      sorted([&](const Buffer &B) { return -double(B.Lower); }),
-      sorted([&](const Buffer &B) { return double(B.Upper); }),
-  };
+namespace {
+
+/// Larger keys first, the second where the first ties, then as given.
+std::vector<int32_t> sorted(const std::vector<Buffer> &Buffers,
+                            std::pair<double, double> (*Key)(const Buffer &)) {
+  std::vector<int32_t> Order(Buffers.size());
+  std::iota(Order.begin(), Order.end(), 0);
+  std::sort(Order.begin(), Order.end(), [&](int32_t A, int32_t B) {
+    auto X = Key(Buffers[A]), Y = Key(Buffers[B]);
+    return X != Y ? X > Y : A < B;
+  });
+  return Order;
 }
+
+double length(const Buffer &B) { return double(B.Upper - B.Lower); }
+
+struct Way {
+  std::pair<double, double> (*Key)(const Buffer &);
+  bool Tightest;
+};
+
+/// The first three are the best on large instances.
+constexpr Way Ways[] = {
+    // Sizes of one power of two form rows, filled from left to right.
+    {[](const Buffer &B) {
+       return std::pair(double(std::bit_width(uint64_t(B.Size))),
+                        -double(B.Lower));
+     },
+     false},
+    {[](const Buffer &B) { return std::pair(double(B.Size), 0.0); }, false},
+    {[](const Buffer &B) { return std::pair(double(B.Size) * length(B), 0.0); },
+     true},
+    {[](const Buffer &B) { return std::pair(double(B.Size), 0.0); }, true},
+    {[](const Buffer &B) { return std::pair(double(B.Size) * length(B), 0.0); },
+     false},
+    {[](const Buffer &B) { return std::pair(length(B), 0.0); }, true},
+    {[](const Buffer &B) { return std::pair(length(B), 0.0); }, false},
+    {[](const Buffer &B) { return std::pair(-double(B.Lower), 0.0); }, true},
+    {[](const Buffer &B) { return std::pair(double(B.Upper), 0.0); }, true},
+};
+
+} // namespace
 
 Placement remat::solver::bestFit(const std::vector<Buffer> &Buffers,
                                  int64_t Target) {
+  constexpr size_t Many = 20'000, FewWays = 3;
+  size_t Count = Buffers.size() > Many ? FewWays : std::size(Ways);
   Placement Best;
-  bool First = true;
-  for (const std::vector<int32_t> &Order : bestFitOrders(Buffers))
-    for (bool Tightest : {true, false}) {
-      Placement P = placeInOrder(Buffers, Order, Tightest);
-      if (First || P.Height < Best.Height)
-        Best = std::move(P);
-      First = false;
-      if (Best.Height <= Target)
-        return Best;
-    }
+  for (size_t K = 0; K < Count; ++K) {
+    Placement P =
+        placeInOrder(Buffers, sorted(Buffers, Ways[K].Key), Ways[K].Tightest);
+    if (K == 0 || P.Height < Best.Height)
+      Best = std::move(P);
+    if (Best.Height <= Target)
+      break;
+  }
   return Best;
 }

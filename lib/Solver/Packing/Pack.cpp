@@ -1,5 +1,5 @@
 //===- Pack.cpp - Checks, bounds and the order of methods -----------------===//
-#include "Pack.h"
+#include "Exact.h"
 
 #include <algorithm>
 #include <numeric>
@@ -105,6 +105,142 @@ static int64_t lowerBoundOf(const std::vector<Buffer> &Buffers) {
   return Bound;
 }
 
+/// Two fixed buffers on top of each other, if any.
+static std::vector<int32_t> clash(const std::vector<Buffer> &Buffers) {
+  std::vector<int32_t> Out;
+  forOverlaps(Buffers, [&](int32_t A, int32_t B) {
+    const Buffer &X = Buffers[A], &Y = Buffers[B];
+    if (X.Fixed && Y.Fixed && Y.Size > 0 && *X.Fixed < *Y.Fixed + Y.Size &&
+        *Y.Fixed < *X.Fixed + X.Size)
+      Out = {A, B};
+    return Out.empty();
+  });
+  return Out;
+}
+
+static std::vector<Buffer> subset(const std::vector<Buffer> &Buffers,
+                                  const std::vector<int32_t> &Ids) {
+  std::vector<Buffer> Out;
+  for (int32_t I : Ids)
+    Out.push_back(Buffers[I]);
+  return Out;
+}
+
+/// Buffers alive at the moment with the most bytes.
+static std::vector<int32_t> fullestMoment(const std::vector<Buffer> &Buffers) {
+  std::vector<std::pair<int64_t, int64_t>> Events;
+  for (const Buffer &B : Buffers) {
+    Events.push_back({B.Lower, B.Size});
+    Events.push_back({B.Upper, -B.Size});
+  }
+  std::sort(Events.begin(), Events.end());
+  int64_t Live = 0, Most = -1, When = 0;
+  for (auto [Time, Bytes] : Events)
+    if ((Live += Bytes) > Most) {
+      Most = Live;
+      When = Time;
+    }
+  std::vector<int32_t> Out;
+  for (size_t I = 0; I < Buffers.size(); ++I)
+    if (Buffers[I].Size > 0 && Buffers[I].Lower <= When &&
+        When < Buffers[I].Upper)
+      Out.push_back(int32_t(I));
+  return Out;
+}
+
+static bool knownNotToFit(const std::vector<Buffer> &Part, int64_t Capacity,
+                          const PackOptions &Options, bool &Unknown) {
+  if (bestFit(Part, Capacity).Height <= Capacity)
+    return false;
+  ExactPacker Search(Part, Capacity, Options);
+  Verdict V = Search.solve(std::max<int64_t>(1000, Options.NodeLimit / 20));
+  Unknown = V == Verdict::Unknown;
+  return V == Verdict::CannotFit;
+}
+
+/// Takes buffers away one by one, small ones first, while the rest is still
+/// proven not to fit.
+static void explain(const std::vector<Buffer> &Buffers, int64_t Capacity,
+                    const PackOptions &Options, PackResult &R) {
+  constexpr size_t MaxTried = 500;
+  bool ByLoad = R.LowerBound > Capacity;
+  for (size_t I = 0; I < Buffers.size(); ++I)
+    if (Buffers[I].Fixed && *Buffers[I].Fixed + Buffers[I].Size > Capacity) {
+      R.Conflict = {int32_t(I)};
+      R.Irreducible = true;
+      return;
+    }
+  std::vector<int32_t> Set(Buffers.size());
+  std::iota(Set.begin(), Set.end(), 0);
+  if (ByLoad)
+    Set = fullestMoment(Buffers);
+  std::vector<int32_t> Order = Set;
+  std::sort(Order.begin(), Order.end(), [&](int32_t A, int32_t B) {
+    int64_t X = Buffers[A].Size, Y = Buffers[B].Size;
+    return X != Y ? X < Y : A < B;
+  });
+  // The load falls by what is taken away: no search while it is too much.
+  int64_t Load = 0;
+  for (int32_t I : Set)
+    Load += Buffers[I].Size;
+  if (ByLoad)
+    for (int32_t I : Order)
+      if (Load - Buffers[I].Size > Capacity) {
+        Load -= Buffers[I].Size;
+        std::erase(Set, I);
+      }
+  R.Conflict = Set;
+  bool Simple = ByLoad && std::all_of(Set.begin(), Set.end(), [&](int32_t I) {
+                  return Buffers[I].Alignment == 1 && !Buffers[I].Fixed;
+                });
+  if (Simple || Set.size() > MaxTried) {
+    R.Irreducible = Simple;
+    return;
+  }
+  R.Irreducible = true;
+  for (int32_t I : Order) {
+    std::vector<int32_t> Fewer = Set;
+    if (!std::erase(Fewer, I))
+      continue;
+    bool Unknown = false;
+    if (knownNotToFit(subset(Buffers, Fewer), Capacity, Options, Unknown))
+      Set = Fewer;
+    R.Irreducible &= !Unknown;
+  }
+  R.Conflict = Set;
+}
+
+static void take(const std::vector<Buffer> &Buffers, const ExactPacker &From,
+                 PackResult &R) {
+  R.Offsets = From.offsets();
+  R.Height = 0;
+  for (size_t I = 0; I < Buffers.size(); ++I)
+    R.Height = std::max(R.Height, R.Offsets[I] + Buffers[I].Size);
+}
+
+/// Without a capacity: the load first, then halfway to the best known.
+static void lower(const std::vector<Buffer> &Buffers,
+                  const PackOptions &Options, PackResult &R) {
+  int64_t Bound = R.LowerBound;
+  int64_t Nodes = Options.NodeLimit / 2;
+  int64_t Goal = Bound;
+  while (R.Height > Bound && Nodes > 0) {
+    ExactPacker Search(Buffers, Goal, Options);
+    Verdict V = Search.solve(Nodes);
+    if (V == Verdict::Fits) {
+      take(Buffers, Search, R);
+    } else if (V == Verdict::CannotFit) {
+      R.LowerBound = Goal + 1;
+    }
+    if (V != Verdict::Fits)
+      Bound = Goal + 1;
+    Goal = Bound + (R.Height - Bound) / 2;
+    Nodes = Nodes / 2;
+    if (R.Height - Bound <= R.Height / 4096)
+      break;
+  }
+}
+
 PackResult remat::solver::pack(const std::vector<Buffer> &Buffers,
                                const PackOptions &Options) {
   PackResult R;
@@ -112,24 +248,39 @@ PackResult remat::solver::pack(const std::vector<Buffer> &Buffers,
   if (!R.Error.empty())
     return R;
   R.LowerBound = lowerBoundOf(Buffers);
-  std::vector<std::pair<int32_t, int32_t>> Clashes;
-  forOverlaps(Buffers, [&](int32_t A, int32_t B) {
-    if (Buffers[A].Fixed && Buffers[B].Fixed && Buffers[B].Size > 0 &&
-        *Buffers[A].Fixed < *Buffers[B].Fixed + Buffers[B].Size &&
-        *Buffers[B].Fixed < *Buffers[A].Fixed + Buffers[A].Size)
-      Clashes.push_back({A, B});
-    return Clashes.empty();
-  });
-  if (!Clashes.empty()) {
-    R.Conflict = {Clashes[0].first, Clashes[0].second};
+  R.Conflict = clash(Buffers);
+  if (!R.Conflict.empty()) {
     R.Irreducible = R.Proven = true;
     return R;
   }
   Placement Best = bestFit(Buffers, Options.Capacity.value_or(R.LowerBound));
   R.Offsets = std::move(Best.Offsets);
   R.Height = Best.Height;
-  R.Feasible = !Options.Capacity || R.Height <= *Options.Capacity;
-  if (!R.Feasible)
-    R.Proven = R.LowerBound > *Options.Capacity;
+  if (!Options.Capacity) {
+    R.Feasible = true;
+    if (R.Height > R.LowerBound && Options.NodeLimit > 0 &&
+        Buffers.size() <= ExactPacker::MaxItems)
+      lower(Buffers, Options, R);
+    return R;
+  }
+  int64_t Capacity = *Options.Capacity;
+  R.Feasible = R.Height <= Capacity;
+  if (R.Feasible)
+    return R;
+  R.Proven = R.LowerBound > Capacity;
+  bool Search = !R.Proven && Options.NodeLimit > 0 &&
+                Buffers.size() <= ExactPacker::MaxItems;
+  if (Search) {
+    ExactPacker Exact(Buffers, Capacity, Options);
+    Verdict V = Exact.solve(Options.NodeLimit);
+    R.Proven = V == Verdict::CannotFit;
+    if (V == Verdict::Fits) {
+      take(Buffers, Exact, R);
+      R.Feasible = true;
+      return R;
+    }
+  }
+  if (R.Proven && Options.Explain)
+    explain(Buffers, Capacity, Options, R);
   return R;
 }

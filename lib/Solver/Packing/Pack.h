@@ -17,11 +17,8 @@ struct Placement {
 Placement placeInOrder(const std::vector<Buffer> &Buffers,
                        const std::vector<int32_t> &Order, bool Tightest);
 
-/// Permutations worth trying: by size, area, length, start, end.
-std::vector<std::vector<int32_t>>
-bestFitOrders(const std::vector<Buffer> &Buffers);
-
-/// The lowest of all orders; stops at the first that is at most Target.
+/// The lowest of several orders by size, area, length, start and end; stops at
+/// the first that is at most Target.
 Placement bestFit(const std::vector<Buffer> &Buffers, int64_t Target);
 
 } // namespace remat::solver
