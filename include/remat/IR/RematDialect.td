@@ -18,8 +18,30 @@ def Remat_Dialect : Dialect {
   let description = [{
     A graph is one `func.func` whose arguments and results carry roles
     (`remat.role`). Its values are ranked tensors of static shape with element
-    type f32, bf16, f16, i32, i64 or i1. Every op is pure; values stay tensors to
-    the end of the pipeline, and memory is an attribute (`remat.offsets`).
+    type f32, bf16, f16, i32, i64 or i1, with at most 16 dimensions, none of size
+    zero, no encoding, and a byte size that fits 64 bits. Every op is pure; values
+    stay tensors to the end of the pipeline, and memory is an attribute
+    (`remat.offsets`).
+
+    A graph file has one function, `@main`, of one block; every argument and
+    result has a role and a name:
+
+    ```mlir
+    func.func @main(%x: tensor<8x16xf32> {remat.role = #remat.role<input>, remat.name = "x"},
+                    %w: tensor<16x4xf32> {remat.role = #remat.role<parameter>, remat.name = "w",
+                                          remat.init = #remat.init<normal, 2.0e-02>},
+                    %t: tensor<8xi64> {remat.role = #remat.role<input>, remat.name = "targets",
+                                       remat.data = "targets", remat.bound = 4 : i64})
+        -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"}) {
+      %0 = remat.matmul %x, %w : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+      %loss, %lse = remat.cross_entropy %0, %t : (tensor<8x4xf32>, tensor<8xi64>) -> (tensor<f32>, tensor<8xf32>)
+      return %loss : tensor<f32>
+    }
+    ```
+
+    A result of role `loss` makes a graph trainable. A name has 1 to 255 letters,
+    digits and characters of `_.-/:+@#$[](),=`. Attributes `remat.*` that are not
+    in these tables are refused.
 
     Attributes of function arguments and results:
 

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Checks that every #include goes along an arrow between the project's layers.
+
+usage: layers.py SOURCE_DIRECTORY
+
+IR <- Analysis <- Transforms <- Pipeline <- CAPI <- tools; Transforms uses
+Solver; Target uses IR and Analysis. Solver and the runtime include nothing of
+MLIR or LLVM. Compiler and runtime share the program format only.
+"""
+
+import pathlib
+import re
+import sys
+
+# A layer's own headers are always allowed. "mlir" stands for LLVM too.
+ALLOWED = {
+    "IR": {"mlir"},
+    "Solver": set(),
+    "Analysis": {"IR", "mlir"},
+    "Target": {"IR", "Analysis", "program", "mlir"},
+    "Transforms": {"IR", "Analysis", "Solver", "mlir"},
+    "Pipeline": {"IR", "Analysis", "Solver", "Transforms", "Target", "options", "mlir"},
+    "options": {"mlir"},
+    "c": set(),
+    "CAPI": {"IR", "Analysis", "Pipeline", "Target", "options", "runtime", "c", "mlir"},
+    "program": set(),
+    "runtime": {"program"},
+    "remat-opt": {"IR", "Analysis", "Transforms", "Pipeline", "options", "mlir"},
+    "plugin": {"IR", "Analysis", "Transforms", "Pipeline", "options", "mlir"},
+    "remat-translate": {"IR", "Analysis", "Target", "Pipeline", "options", "program", "mlir"},
+    "remat-solve": {"Solver"},
+    "remat-run": {"IR", "Pipeline", "options", "runtime", "mlir"},
+}
+
+# Which layer a header is, by the beginning of its path as it is included.
+HEADERS = [
+    (r"(mlir|llvm|mlir-c|llvm-c)/", "mlir"),
+    (r"remat/CompileOptions\.h", "options"),
+    (r"remat/Pipeline\.h", "Pipeline"),
+    (r"remat/program/", "program"),
+    (r"remat/runtime/", "runtime"),
+    (r"remat-c/", "c"),
+    (r"remat/(\w+)/", None),  # the folder is the layer
+]
+
+# Which layer a source file is, by its path in the project.
+SOURCES = [
+    (r"include/remat/CompileOptions\.h", "options"),
+    (r"include/remat/Pipeline\.h", "Pipeline"),
+    (r"include/remat-c/", "c"),
+    (r"(?:include/remat|lib)/(\w+)/", None),
+    (r"runtime/Program/", "program"),
+    (r"runtime/", "runtime"),
+    (r"tools/([\w-]+)/", None),
+]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+
+
+def classify(path, rules):
+    for pattern, layer in rules:
+        match = re.match(pattern, path)
+        if match:
+            return layer or match.group(1)
+    return None
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    faults, files, includes = [], 0, 0
+    for folder in ("include", "lib", "runtime", "tools"):
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix not in (".h", ".cpp", ".c", ".inc"):
+                continue
+            name = file.relative_to(root).as_posix()
+            layer = classify(name, SOURCES)
+            files += 1
+            if layer not in ALLOWED:
+                faults.append(f"{name}: belongs to no layer that test/layers.py knows")
+                continue
+            for header in INCLUDE.findall(file.read_text()):
+                target = classify(header, HEADERS)
+                if target is None or target == layer:
+                    continue  # the system, another package, or the layer itself
+                includes += 1
+                if target not in ALLOWED[layer]:
+                    faults.append(f"{name}: {layer} must not include {header} ({target})")
+    print(f"{files} files, {includes} includes between layers, {len(faults)} faults")
+    for fault in faults:
+        print(fault)
+    # A wrong directory must not pass for a clean project.
+    return 1 if faults or files == 0 or includes == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
