@@ -101,8 +101,15 @@ solver::SolveResult BudgetLoop::solve(int64_t Target, bool FindMinBudget) {
   return Solved;
 }
 
+/// Every operation once, but for what the user never keeps.
 LogicalResult BudgetLoop::findUnplanned() {
-  Unplanned.Plan = solver::basePlan(Problem.Problem);
+  solver::SolveOptions Request;
+  Request.Method = solver::Strategy::None;
+  Request.Budget = solver::MaxTotalBytes;
+  solver::SolveResult Solved = solver::solve(Problem.Problem, Request);
+  if (!Solved.Feasible)
+    return emitError(Func.getLoc()) << Solved.Reason.Message;
+  Unplanned.Plan = std::move(Solved.Best);
   return measure(Unplanned);
 }
 

@@ -208,6 +208,7 @@ class Graph:
     def _argument(
         self, role: str, name: str, type: TensorType, attributes: Dict[str, object]
     ) -> Value:
+        text.check_name(name)
         if name in self._names:
             raise ValueError(f"argument {name!r} is there already, as {self._names[name].type}")
         value = Value(self, type, self._unique_ssa(name))
@@ -231,6 +232,7 @@ class Graph:
         self._result("output", value, name)
 
     def _result(self, role: str, value: Value, name: str) -> None:
+        text.check_name(name)
         if value.graph is not self:
             raise ValueError(f"result {name!r} belongs to another graph")
         if any(result.attributes["remat.name"] == name for result in self.results):

@@ -84,6 +84,14 @@ def string(value: str) -> str:
     return '"' + "".join(out) + '"'
 
 
+def check_name(name: str) -> None:
+    """Names of arguments and results reach reports and kernels: no quotes, no spaces, no lines."""
+    if not re.fullmatch(r"[A-Za-z0-9_.\-/:+@#$\[\](),=]{1,255}", name):
+        raise ValueError(
+            f"name {name!r} is not made of 1 to 255 letters, digits and _.-/:+@#$[](),="
+        )
+
+
 def ssa_name(name: str) -> str:
     """A valid name of a value, close to `name`."""
     clean = re.sub(r"[^A-Za-z0-9_.$-]", "_", name).rstrip("-.")

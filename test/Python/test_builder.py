@@ -83,7 +83,7 @@ func.func @main(
 def every_op() -> remat.Graph:
     """A graph that uses every function of `remat.ops` and every kind of literal."""
     graph = remat.Graph('every op; "quotes", back\\slash, ünicode')
-    x = graph.input('x "quoted"\n\\ü', (2, 3))
+    x = graph.input("x/[0]:+@#$(a,b)=", (2, 3))
     y = graph.input("0y", (3,))
     ids = graph.input("ids", (2, 3), "i64", data="tokens", bound=5)
     values = [x, y]
@@ -281,6 +281,9 @@ ERRORS = {
     ),
     "mse": (lambda: ops.mse(*pair((2, 3), (3, 2))), "tensor<2x3xf32> and tensor<3x2xf32>"),
     "heads": (lambda: layers.mha(new_value((4, 2, 6)), 4), "6 is not a multiple of 4"),
+    "name": (lambda: remat.Graph().input('a"b', ()), "name 'a\"b' is not made of"),
+    "name of a result": (lambda: remat.Graph().output(new_value(), "a b"), "'a b' is not made"),
+    "empty name": (lambda: remat.Graph().input("", ()), "name '' is not made of"),
     "init": (lambda: init.normal(float("inf")), "not finite"),
     "foreign": (lambda: ops.add(new_value(), new_value()), "another graph"),
     "foreign result": (lambda: remat.Graph().output(new_value(), "y"), "another graph"),

@@ -17,8 +17,11 @@ def test_first_graph_is_the_example():
 
 
 def test_first_commands_run(tmp_path):
-    commands = [line.split("#")[0].split() for line in README.splitlines()
-                if line.startswith("build/bin/") and "first.mlir" in line]
+    commands = [
+        line.split("#")[0].split()
+        for line in README.splitlines()
+        if line.startswith("build/bin/") and "first.mlir" in line
+    ]
     assert len(commands) == 2
     for command in commands:
         command[0] = str(tool_path(pathlib.Path(command[0]).name))
@@ -27,7 +30,9 @@ def test_first_commands_run(tmp_path):
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["measured_peak_bytes"] == report["predicted_peak_bytes"]
     assert report["measured_peak_bytes"] <= report["budget_bytes"]
-    for key in re.findall(r"`(\w+_\w+|loss|classes)`", README.split("## Budgets")[1].split("| tool")[0]):
+    for key in re.findall(
+        r"`(\w+_\w+|loss|classes)`", README.split("## Budgets")[1].split("| tool")[0]
+    ):
         assert key in report, key
 
 

@@ -44,6 +44,7 @@ static Outcome loadProgram(llvm::StringRef Bytes, ToolOptions &Options,
 
 Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   mlir::MLIRContext Context(mlir::MLIRContext::Threading::DISABLED);
+  Context.printOpOnDiagnostic(false);
   GraphDiagnostics Diagnostics(Context);
   GraphFileOptions Reading;
   Reading.Diagnostics = &Diagnostics;

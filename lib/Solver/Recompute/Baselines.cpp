@@ -24,7 +24,7 @@ bool Incumbent::offer(Plan S) {
 }
 
 Plan remat::solver::solveNone(const Model &M, int64_t Budget) {
-  Plan S = basePlan(M.P);
+  Plan S = emitKept(M, baseOrder(M));
   chooseKernels(M, S, Budget);
   return S;
 }
@@ -93,7 +93,7 @@ void remat::solver::greedyPlans(const Model &M, const PlanSink &Sink) {
 
 Plan remat::solver::solveSqrt(const Model &M, int64_t Budget) {
   Incumbent Best(M, Budget);
-  Best.offer(basePlan(M.P));
+  Best.offer(emitKept(M, baseOrder(M)));
   sqrtPlans(M, [&](Plan S) {
     Best.offer(std::move(S));
     return true;
@@ -103,7 +103,7 @@ Plan remat::solver::solveSqrt(const Model &M, int64_t Budget) {
 
 Plan remat::solver::solveMinCut(const Model &M, int64_t Budget) {
   Incumbent Best(M, Budget);
-  Best.offer(basePlan(M.P));
+  Best.offer(emitKept(M, baseOrder(M)));
   if (M.Turn == None)
     return Best.plan();
   std::vector<OpId> Order = baseOrder(M);
@@ -115,7 +115,7 @@ Plan remat::solver::solveMinCut(const Model &M, int64_t Budget) {
 
 Plan remat::solver::solveGreedy(const Model &M, int64_t Budget) {
   Incumbent Best(M, Budget);
-  Best.offer(basePlan(M.P));
+  Best.offer(emitKept(M, baseOrder(M)));
   if (!Best.feasible())
     greedyPlans(M, [&](Plan S) {
       Best.offer(std::move(S));

@@ -18,6 +18,7 @@ Model::Model(const Problem &P) : P(P) {
   for (ValueId V = 0; V < numValues(); ++V)
     if (P.Values[V].Producer == None)
       Class[V] = V;
+  Never.assign(numValues(), false);
   for (OpId O = 0; O < numOps(); ++O) {
     for (ValueId V : P.Ops[O].Outputs)
       Class[V] = P.Values[V].Alias == None ? V : Class[P.Values[V].Alias];
@@ -31,7 +32,8 @@ Model::Model(const Problem &P) : P(P) {
     Reluctant.push_back(false);
     for (ValueId V : P.Ops[O].Outputs) {
       Reluctant[O] = Reluctant[O] || P.Values[V].Policy == Keep::Prefer;
-      AnyNever |= P.Values[V].Policy == Keep::Never;
+      if (P.Values[V].Policy == Keep::Never)
+        AnyNever = Never[Class[V]] = true;
     }
   }
 }
@@ -113,8 +115,8 @@ public:
 
   void forget(const std::vector<bool> &Dropped) {
     for (ValueId V = 0; V < M.numValues(); ++V)
-      if (Dropped[M.Class[V]] && M.P.Values[V].Producer != None &&
-          M.Again[M.P.Values[V].Producer])
+      if ((Dropped[M.Class[V]] || M.Never[M.Class[V]]) &&
+          M.P.Values[V].Producer != None && M.Again[M.P.Values[V].Producer])
         Have[V] = false;
   }
 
@@ -136,4 +138,8 @@ Plan remat::solver::emitDropped(const Model &M, const std::vector<OpId> &Order,
       E.forget(Dropped);
   }
   return std::move(E.S);
+}
+
+Plan remat::solver::emitKept(const Model &M, const std::vector<OpId> &Order) {
+  return emitDropped(M, Order, M.Turn, std::vector<bool>(M.numValues()));
 }

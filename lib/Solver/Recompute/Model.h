@@ -29,6 +29,8 @@ struct Model {
   std::vector<bool> Again;
   /// Per op: an output has `Keep::Prefer`.
   std::vector<bool> Reluctant;
+  /// Per class: a value of it has `Keep::Never`.
+  std::vector<bool> Never;
   bool AnyNever = false;
 
   int32_t numOps() const { return int32_t(P.Ops.size()); }
@@ -49,10 +51,13 @@ struct Measure {
 Measure measure(const Model &M, const Plan &S);
 
 /// Runs the ops in the given order; once the op `Turn` has run, the values of
-/// the classes in `Dropped` are forgotten, and recomputed when next read.
-/// Choices are the fastest that fit the budget.
+/// the classes in `Dropped` and of `Keep::Never` values are forgotten, and
+/// recomputed when next read. Choices are the fastest that fit the budget.
 Plan emitDropped(const Model &M, const std::vector<OpId> &Order, OpId Turn,
                  const std::vector<bool> &Dropped);
+
+/// `emitDropped` of nothing: every op once, but for what must not be kept.
+Plan emitKept(const Model &M, const std::vector<OpId> &Order);
 
 /// Gives every step the fastest choice that fits the budget, else the leanest.
 void chooseKernels(const Model &M, Plan &S, int64_t Budget);

@@ -48,13 +48,6 @@ private:
     Seeds.push_back({std::move(S), Of});
   }
 
-  static Plan planOf(const Model &M, const std::vector<OpId> &Order) {
-    Plan S;
-    for (OpId Op : Order)
-      S.Sequence.push_back({Op, M.Fastest[Op]});
-    return S;
-  }
-
   size_t lowest() const {
     size_t Low = 0;
     for (size_t I = 1; I < Seeds.size(); ++I)
@@ -73,7 +66,7 @@ private:
     size_t Low = 0;
     int64_t LowPeak = INT64_MAX;
     for (size_t I = 0; I < Orders.size(); ++I) {
-      Plan S = planOf(M, Orders[I]);
+      Plan S = emitKept(M, Orders[I]);
       if (int64_t Peak = measure(M, S).Peak; Peak < LowPeak) {
         LowPeak = Peak;
         Low = I;
