@@ -29,7 +29,6 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult checkDonations();
   void copyShownArguments();
   void legalize(BlockArgument Argument, unsigned Index);
   bool canOverwrite(Value Returned, BlockArgument Argument);
@@ -55,32 +54,6 @@ Value Legalizer::copy(Value V, Operation *Before) {
   if (Attribute Phase = Before->getAttr(PhaseAttrName))
     Copy->setAttr(PhaseAttrName, Phase);
   return Copy;
-}
-
-LogicalResult Legalizer::checkDonations() {
-  DenseMap<unsigned, unsigned> DonorOf;
-  for (BlockArgument Argument : Func.getArguments()) {
-    std::optional<unsigned> Donated = getDonatedResult(Argument);
-    if (!Donated)
-      continue;
-    unsigned Number = Argument.getArgNumber();
-    if (*Donated >= Return->getNumOperands())
-      return emitError(Func.getLoc(), "argument #")
-             << Number << " is donated to result #" << *Donated
-             << ", but there are " << Return->getNumOperands() << " results";
-    Type Returned = Return->getOperand(*Donated).getType();
-    if (Returned != Argument.getType())
-      return emitError(Func.getLoc(), "argument #")
-             << Number << " of type " << Argument.getType()
-             << " is donated to result #" << *Donated << " of type "
-             << Returned;
-    auto [It, IsNew] = DonorOf.try_emplace(*Donated, Number);
-    if (!IsNew)
-      return emitError(Func.getLoc(), "arguments #")
-             << It->second << " and #" << Number
-             << " are both donated to result #" << *Donated;
-  }
-  return success();
 }
 
 /// A result that shows bytes of an argument which another result overwrites
@@ -161,8 +134,6 @@ void Legalizer::legalize(BlockArgument Argument, unsigned Index) {
 }
 
 LogicalResult Legalizer::run() {
-  if (failed(checkDonations()))
-    return failure();
   copyShownArguments();
   for (BlockArgument Argument : Func.getArguments())
     if (std::optional<unsigned> Donated = getDonatedResult(Argument))

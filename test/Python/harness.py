@@ -65,7 +65,7 @@ def run(
         arguments = [path / "graph.mlir", "--report", path / "report.json", "--threads", 2]
         for name, tensors in (("inputs", inputs), ("weights", weights)):
             if tensors is not None:
-                contiguous = {key: tensor.contiguous() for key, tensor in tensors.items()}
+                contiguous = {key: tensor.contiguous().clone() for key, tensor in tensors.items()}
                 save_file(contiguous, path / name)
                 arguments += [f"--{name}", path / name]
         flags = {

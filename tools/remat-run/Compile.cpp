@@ -55,6 +55,8 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   if (isProgram(File->getBuffer()))
     return loadProgram(File->getBuffer(), Options, Compiled);
 
+  // A graph gets the learning rate as the argument's initial value.
+  Options.RateGiven = false;
   auto Begin = std::chrono::steady_clock::now();
   mlir::OwningOpRef<mlir::ModuleOp> Module =
       parseGraph(File->getBuffer(), Options.File, Context, Reading);

@@ -20,8 +20,8 @@ struct ToolOptions {
 
   int64_t Steps = 10;
   uint64_t Seed = 0;
-  unsigned Threads = 0; ///< of the host device; 0: one a processor
-  bool RateGiven = false;
+  unsigned Threads = 0;   ///< of the host device; 0: one a processor
+  bool RateGiven = false; ///< and not compiled in: written before the steps
   bool CompileOnly = false, Poison = false, Quiet = false;
 
   // Files, "" where none is asked for.

@@ -125,6 +125,7 @@ def Remat_CompareOp : Remat_Op<"compare", [
 def Remat_SelectOp : Remat_ScalarOp<"select", "a ? b : c",
                                     [Remat_InferType, Remat_Differentiable]> {
   let summary = "elementwise choice, broadcasting";
+  let hasFolder = 1;
   let arguments = (ins Remat_BoolTensor:$condition,
                        Remat_Tensor:$trueValue, Remat_Tensor:$falseValue);
   let results = (outs Remat_Tensor:$result);

@@ -108,6 +108,7 @@ def Remat_AttentionOp : Remat_Op<"attention", [
     functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Remat_AttentionBackwardOp : Remat_Op<"attention_backward", [

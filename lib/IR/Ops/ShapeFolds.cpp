@@ -5,29 +5,71 @@
 using namespace mlir;
 using namespace remat;
 
-OpFoldResult ReshapeOp::fold(FoldAdaptor) {
-  if (getOperand().getType() == getResult().getType())
-    return getOperand();
+/// A splat keeps its value under every operation that only moves elements.
+static OpFoldResult foldSplat(Attribute Operand, ShapedType Type) {
+  if (auto Splat = dyn_cast_or_null<SplatElementsAttr>(Operand))
+    return DenseElementsAttr::get(Type, Splat.getSplatValue<Attribute>());
   return {};
 }
 
-OpFoldResult BroadcastOp::fold(FoldAdaptor) {
-  if (getOperand().getType() == getResult().getType())
+OpFoldResult ReshapeOp::fold(FoldAdaptor Operands) {
+  if (getOperand().getType() == getType())
     return getOperand();
-  return {};
+  if (auto Value = dyn_cast_or_null<DenseElementsAttr>(Operands.getOperand()))
+    return Value.reshape(getType());
+  auto Inner = getOperand().getDefiningOp<ReshapeOp>();
+  if (!Inner)
+    return {};
+  if (Inner.getOperand().getType() == getType())
+    return Inner.getOperand();
+  getOperandMutable().assign(Inner.getOperand());
+  return getResult();
 }
 
-OpFoldResult TransposeOp::fold(FoldAdaptor) {
-  if (llvm::equal(getPermutation(),
-                  llvm::seq<int64_t>(0, getPermutation().size())))
+OpFoldResult BroadcastOp::fold(FoldAdaptor Operands) {
+  if (getOperand().getType() == getType())
     return getOperand();
-  return {};
+  if (OpFoldResult Splat = foldSplat(Operands.getOperand(), getType()))
+    return Splat;
+  auto Inner = getOperand().getDefiningOp<BroadcastOp>();
+  if (!Inner)
+    return {};
+  getOperandMutable().assign(Inner.getOperand());
+  return getResult();
 }
 
-OpFoldResult SliceOp::fold(FoldAdaptor) {
-  if (getOperand().getType() == getResult().getType())
+OpFoldResult TransposeOp::fold(FoldAdaptor Operands) {
+  ArrayRef<int64_t> Permutation = getPermutation();
+  if (llvm::equal(Permutation, llvm::seq<int64_t>(0, Permutation.size())))
     return getOperand();
-  return {};
+  if (OpFoldResult Splat = foldSplat(Operands.getOperand(), getType()))
+    return Splat;
+  auto Inner = getOperand().getDefiningOp<TransposeOp>();
+  if (!Inner)
+    return {};
+  SmallVector<int64_t> Composed;
+  for (int64_t Dim : Permutation)
+    Composed.push_back(Inner.getPermutation()[Dim]);
+  getOperandMutable().assign(Inner.getOperand());
+  setPermutation(Composed);
+  return getResult();
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor Operands) {
+  if (getOperand().getType() == getType())
+    return getOperand();
+  if (OpFoldResult Splat = foldSplat(Operands.getOperand(), getType()))
+    return Splat;
+  auto Inner = getOperand().getDefiningOp<SliceOp>();
+  if (!Inner)
+    return {};
+  SmallVector<int64_t> Offsets(getOffsets());
+  for (auto [Offset, InnerOffset] :
+       llvm::zip_equal(Offsets, Inner.getOffsets()))
+    Offset += InnerOffset;
+  getOperandMutable().assign(Inner.getOperand());
+  setOffsets(Offsets);
+  return getResult();
 }
 
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
@@ -36,8 +78,11 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
   return {};
 }
 
-OpFoldResult ReduceOp::fold(FoldAdaptor) {
+OpFoldResult ReduceOp::fold(FoldAdaptor Operands) {
   if (getDims().empty())
     return getOperand();
+  // The sum of a splat would have to be rounded as the device rounds it.
+  if (getKind() != Reduction::sum)
+    return foldSplat(Operands.getOperand(), getType());
   return {};
 }

@@ -1,0 +1,214 @@
+//===- FuzzTest.cpp - mutated programs ------------------------------------===//
+//
+// A mutated program is refused, or it loads and runs inside its arena: never a
+// crash. Run it under the address sanitizer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestProgram.h"
+#include <random>
+
+using namespace remat;
+using namespace remat::runtime;
+using namespace remat::runtime::test;
+
+namespace {
+
+/// One step of many kinds, in an order that runs.
+ProgramMaker makeManyOps() {
+  ProgramMaker P;
+  uint32_t Ids = P.argument("ids", i64({2, 3}));
+  uint32_t Table =
+      P.argument("table", f32({5, 8}), program::Role::Parameter, 1);
+  uint32_t Seed = P.argument("seed", i64({}), program::Role::Seed);
+  uint32_t Step = P.argument("step", i64({}), program::Role::Step);
+  uint32_t Rate = P.argument("rate", f32({}), program::Role::LearningRate);
+  P.Program.arguments[0]->bound = 5;
+  P.Program.arguments[0]->data = "tokens";
+  P.Program.arguments[1]->init_kind = "normal";
+  P.Program.arguments[1]->init_value = 0.5;
+  auto Add = [&](const char *Op, std::vector<uint32_t> In, const Array &Type,
+                 const Attrs &List = {}) {
+    uint32_t Out = P.tensor(Type);
+    P.step(Op, std::move(In), {Out}, List);
+    return Out;
+  };
+  uint32_t X = Add("embedding", {Ids, Table}, f32({2, 3, 8}));
+  uint32_t D = Add("dropout", {X, Seed, Step}, f32({2, 3, 8}),
+                   {number("p", 0.1), ints("id", {1})});
+  uint32_t Tr =
+      Add("transpose", {D}, f32({2, 8, 3}), {ints("permutation", {0, 2, 1})});
+  uint32_t M = Add("matmul", {D, Tr, NoTensor}, f32({2, 3, 3}));
+  uint32_t Sm = Add("softmax", {M}, f32({2, 3, 3}));
+  uint32_t Sl = Add("slice", {Sm}, f32({2, 2, 3}),
+                    {ints("offsets", {0, 1, 0}), ints("sizes", {2, 2, 3})});
+  uint32_t Pd = Add("pad", {Sl}, f32({2, 3, 3}),
+                    {ints("low", {0, 1, 0}), ints("high", {0, 0, 0})});
+  uint32_t Cc = Add("concat", {Pd, M}, f32({2, 3, 6}), {ints("dim", {2})});
+  uint32_t K = P.tensor(f32({2, 3, 6}));
+  P.kernel({Cc, Rate}, {K},
+           {{"mul", {0, 1}, f32({2, 3, 6})},
+            {"reduce",
+             {2},
+             f32({2, 3, 1}),
+             {text("kind", "sum"), ints("dims", {2}), flag("keep_dims")}},
+            {"sub", {2, 3}, f32({2, 3, 6})},
+            {"gelu", {4}, f32({2, 3, 6}), {text("kind", "erf")}}},
+           {5});
+  uint32_t Rd = Add("reduce", {K}, f32({6}),
+                    {text("kind", "mean"), ints("dims", {0, 1})});
+  uint32_t Loss = P.tensor(f32({})), Lse = P.tensor(f32({}));
+  uint32_t Target = Add("constant", {}, i64({}), {ints("value", {2})});
+  P.step("cross_entropy", {Rd, Target}, {Loss, Lse},
+         {ints("ignore_index", {-100})});
+  uint32_t G = Add("embedding_backward", {Ids, D}, f32({5, 8}));
+  uint32_t New = P.tensor(f32({5, 8}), int64_t(offsetOf(P, Table)));
+  P.step("sgd", {Table, G, NoTensor, Rate, NoTensor}, {New},
+         {number("weight_decay", 0.1)});
+  P.result("loss", Loss, program::Role::Loss);
+  P.result("table", New, program::Role::Parameter);
+  return P;
+}
+
+/// Loads and, if it loads, runs two steps with poison. Whether it loaded.
+bool tryProgram(std::span<const uint8_t> Bytes, Device &D) {
+  SessionOptions Options;
+  Options.Poison = true;
+  Options.Pool.LimitBytes = 64 << 20;
+  auto S = Session::create(Bytes, D, Options);
+  if (!S)
+    return false;
+  EXPECT_EQ(messageOf((*S)->initialise(1)), "");
+  for (int Step = 0; Step < 2; ++Step) {
+    EXPECT_EQ(messageOf((*S)->fillInputs(1, Step)), "");
+    (void)(*S)->runStep();
+  }
+  return true;
+}
+
+class Fuzz : public testing::Test {
+protected:
+  void SetUp() override {
+    DeviceOptions Options;
+    Options.Threads = 1;
+    auto Made = createDevice("host", Options);
+    ASSERT_TRUE(Made);
+    D = std::move(*Made);
+  }
+  std::unique_ptr<Device> D;
+  std::mt19937 Generator{99};
+  unsigned draw(unsigned Bound) { return Generator() % Bound; }
+};
+
+TEST_F(Fuzz, TheProgramItselfRuns) {
+  ASSERT_TRUE(tryProgram(makeManyOps().finish(), *D));
+  auto S = Session::create(makeManyOps().finish(), *D);
+  ASSERT_TRUE((*S)->initialise(1));
+  ASSERT_TRUE((*S)->fillInputs(1, 0));
+  EXPECT_EQ(messageOf((*S)->runStep()), "");
+}
+
+TEST_F(Fuzz, MutatedBytes) {
+  std::vector<uint8_t> Valid = makeManyOps().finish();
+  unsigned Refused = 0;
+  constexpr unsigned Rounds = 4000;
+  for (unsigned Round = 0; Round < Rounds; ++Round) {
+    std::vector<uint8_t> Bytes = Valid;
+    for (unsigned I = 0, N = 1 + draw(3); I < N; ++I) {
+      size_t At = draw(Bytes.size());
+      switch (draw(3)) {
+      case 0:
+        Bytes[At] = static_cast<uint8_t>(Generator());
+        break;
+      case 1:
+        Bytes[At] ^= 1 << draw(8);
+        break;
+      default:
+        Bytes[At] = draw(2) ? 0xff : 0;
+      }
+    }
+    if (draw(20) == 0)
+      Bytes.resize(draw(Bytes.size()));
+    Refused += !tryProgram(Bytes, *D);
+  }
+  EXPECT_GT(Refused, Rounds / 4);
+  EXPECT_LT(Refused, Rounds);
+}
+
+/// Mutations that keep the container well formed reach the deeper checks.
+TEST_F(Fuzz, MutatedFields) {
+  const int64_t Odd[] = {0,  1,   2,         3,         -1,        8,
+                         64, 256, INT32_MAX, INT64_MAX, INT64_MIN, 1l << 32};
+  const char *Names[] = {"neg",     "add",       "matmul",     "reduce",
+                         "softmax", "kernel",    "slice",      "transpose",
+                         "adamw",   "attention", "layer_norm", "",
+                         "concat",  "pad",       "embedding"};
+  unsigned Refused = 0;
+  constexpr unsigned Rounds = 6000;
+  for (unsigned Round = 0; Round < Rounds; ++Round) {
+    ProgramMaker P = makeManyOps();
+    auto &Program = P.Program;
+    for (unsigned I = 0, N = 1 + draw(2); I < N; ++I) {
+      program::StepT &S = *Program.steps[draw(Program.steps.size())];
+      program::TensorT &T = *Program.tensors[draw(Program.tensors.size())];
+      int64_t Number = draw(3) ? Odd[draw(std::size(Odd))] : draw(4096);
+      switch (draw(11)) {
+      case 0:
+        T.offset = draw(2) ? Number * 256 : Number;
+        break;
+      case 1:
+        if (!T.shape.empty())
+          T.shape[draw(T.shape.size())] = Number;
+        break;
+      case 2:
+        T.dtype = static_cast<program::DType>(draw(6));
+        break;
+      case 3:
+        if (!S.operands.empty())
+          S.operands[draw(S.operands.size())] =
+              draw(Program.tensors.size() + 1);
+        break;
+      case 4:
+        S.results[draw(S.results.size())] = draw(Program.tensors.size());
+        break;
+      case 5:
+        S.op = Names[draw(std::size(Names))];
+        break;
+      case 6:
+        if (!S.attributes.empty()) {
+          auto &A = *S.attributes[draw(S.attributes.size())];
+          if (!A.ints.empty())
+            A.ints[draw(A.ints.size())] = Number;
+          else if (!A.floats.empty())
+            A.floats[0] = double(Number);
+          else
+            A.text = Names[draw(std::size(Names))];
+        }
+        break;
+      case 7:
+        S.workspace_bytes = Number, S.workspace_offset = 256 * draw(8);
+        break;
+      case 8:
+        if (!S.body.empty()) {
+          auto &B = *S.body[draw(S.body.size())];
+          if (draw(2) && !B.operands.empty())
+            B.operands[draw(B.operands.size())] = draw(8);
+          else
+            B.shape = T.shape;
+        }
+        break;
+      case 9:
+        std::swap(Program.steps[draw(Program.steps.size())],
+                  Program.steps[draw(Program.steps.size())]);
+        break;
+      default:
+        Program.arguments[draw(5)]->donated_result = int32_t(draw(4)) - 1;
+      }
+    }
+    Refused += !tryProgram(P.finish(), *D);
+  }
+  EXPECT_GT(Refused, Rounds / 2);
+  EXPECT_LT(Refused, Rounds);
+}
+
+} // namespace
