@@ -14,7 +14,7 @@ namespace cl = llvm::cl;
 
 namespace {
 
-enum class Action { ToCUDA, ToProgram, ProgramToText };
+enum class Action { ToCUDA, ToProgram, ProgramToText, ProgramToCUDA };
 
 cl::OptionCategory Category("remat-translate");
 cl::opt<std::string> Input(cl::Positional, cl::desc("<file>"), cl::init("-"),
@@ -29,7 +29,9 @@ cl::opt<Action> Translation(
                clEnumValN(Action::ToProgram, "remat-to-program",
                           "a graph with assigned memory to a program"),
                clEnumValN(Action::ProgramToText, "program-to-text",
-                          "a program, verified first, to text")),
+                          "a program, verified first, to text"),
+               clEnumValN(Action::ProgramToCUDA, "program-to-cuda",
+                          "a program, verified first, to its CUDA C++")),
     cl::cat(Category));
 cl::opt<std::string> Device("device", cl::desc("host or cuda"),
                             cl::init("host"), cl::cat(Category));
@@ -75,7 +77,7 @@ LogicalResult translateGraph(llvm::raw_ostream &OS) {
   return printCUDA(Func, Options, OS);
 }
 
-LogicalResult programToText(llvm::raw_ostream &OS) {
+LogicalResult translateProgram(llvm::raw_ostream &OS) {
   std::string Error;
   std::unique_ptr<llvm::MemoryBuffer> Buffer = openInputFile(Input, &Error);
   if (Buffer) {
@@ -84,9 +86,10 @@ LogicalResult programToText(llvm::raw_ostream &OS) {
     std::vector<uint64_t> Aligned((Bytes.size() + 7) / 8);
     std::copy(Bytes.begin(), Bytes.end(),
               reinterpret_cast<char *>(Aligned.data()));
-    if (printProgram(
-            {reinterpret_cast<const uint8_t *>(Aligned.data()), Bytes.size()},
-            OS, Error))
+    auto *Print = Translation == Action::ProgramToText ? printProgram
+                                                       : printProgramSource;
+    if (Print({reinterpret_cast<const uint8_t *>(Aligned.data()), Bytes.size()},
+              OS, Error))
       return success();
   }
   llvm::errs() << Input << ": error: " << Error << '\n';
@@ -105,9 +108,10 @@ int main(int Argc, char **Argv) {
     llvm::errs() << "remat-translate: error: " << Error << '\n';
     return 1;
   }
-  LogicalResult Result = Translation == Action::ProgramToText
-                             ? programToText(File->os())
-                             : translateGraph(File->os());
+  bool IsProgram = Translation == Action::ProgramToText ||
+                   Translation == Action::ProgramToCUDA;
+  LogicalResult Result =
+      IsProgram ? translateProgram(File->os()) : translateGraph(File->os());
   if (failed(Result))
     return 1;
   File->keep();

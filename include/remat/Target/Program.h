@@ -61,6 +61,12 @@ mlir::LogicalResult printCUDA(mlir::func::FuncOp Func,
 bool printProgram(llvm::ArrayRef<uint8_t> Bytes, llvm::raw_ostream &OS,
                   std::string &Error);
 
+/// Verifies `Bytes`, which are not trusted, and prints the CUDA C++ that the
+/// program holds. Returns false, with the reason in `Error`, if they are no
+/// program.
+bool printProgramSource(llvm::ArrayRef<uint8_t> Bytes, llvm::raw_ostream &OS,
+                        std::string &Error);
+
 } // namespace remat
 
 #endif // REMAT_TARGET_PROGRAM_H

@@ -264,24 +264,41 @@ void Printer::print(const program::Program &Program) {
 
 } // namespace
 
-bool remat::printProgram(llvm::ArrayRef<uint8_t> Bytes, llvm::raw_ostream &OS,
-                         std::string &Error) {
+/// The program in `Bytes`, or null with the reason in `Error`.
+static const program::Program *verify(llvm::ArrayRef<uint8_t> Bytes,
+                                      std::string &Error) {
   // The smallest buffer holds the root offset and the identifier.
   if (Bytes.size() < 2 * sizeof(uint32_t)) {
     Error = "no program: " + std::to_string(Bytes.size()) + " bytes";
-    return false;
+    return nullptr;
   }
   if (!program::ProgramBufferHasIdentifier(Bytes.data())) {
     Error = "no program: the identifier is not 'RMAT'";
-    return false;
+    return nullptr;
   }
   // Depth and table limits bound what a hostile file costs.
   fb::Verifier Verifier(Bytes.data(), Bytes.size(), /*max_depth=*/16,
                         /*max_tables=*/10'000'000);
   if (!program::VerifyProgramBuffer(Verifier)) {
     Error = "no program: the bytes are malformed or truncated";
-    return false;
+    return nullptr;
   }
-  Printer(OS).print(*program::GetProgram(Bytes.data()));
-  return true;
+  return program::GetProgram(Bytes.data());
+}
+
+bool remat::printProgram(llvm::ArrayRef<uint8_t> Bytes, llvm::raw_ostream &OS,
+                         std::string &Error) {
+  const program::Program *Program = verify(Bytes, Error);
+  if (Program)
+    Printer(OS).print(*Program);
+  return Program != nullptr;
+}
+
+bool remat::printProgramSource(llvm::ArrayRef<uint8_t> Bytes,
+                               llvm::raw_ostream &OS, std::string &Error) {
+  const program::Program *Program = verify(Bytes, Error);
+  if (Program && Program->cuda_source())
+    OS << llvm::StringRef(Program->cuda_source()->c_str(),
+                          Program->cuda_source()->size());
+  return Program != nullptr;
 }

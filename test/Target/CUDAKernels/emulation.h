@@ -47,6 +47,11 @@ inline float __int_as_float(int x) {
   memcpy(&r, &x, 4);
   return r;
 }
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fsub_rn(float a, float b) { return a - b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fdiv_rn(float a, float b) { return a / b; }
+inline float __fsqrt_rn(float a) { return std::sqrt(a); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 
 struct bf16 {
