@@ -172,6 +172,8 @@ struct FusePass : ::remat::impl::FuseBase<FusePass> {
           << Mode.getValue() << "'; 'before-plan' and 'after-plan' are known";
       return signalPassFailure();
     }
+    if (Mode == "after-plan")
+      cloneCheapOperations(Func);
     FuseModel Model(Func);
     Grouping(Model, Mode == "before-plan").run();
     // Producers come first, so that a unit reads kernels already built.

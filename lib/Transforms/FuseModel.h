@@ -24,6 +24,11 @@ std::optional<llvm::ArrayRef<int64_t>> getPointwiseShape(mlir::Operation *Op);
 /// Whether `Op` is a constant that a group makes anew instead of reading it.
 bool isSplatConstant(mlir::Operation *Op);
 
+/// Replaces cheap elementwise operations by a clone beside each reader where
+/// that saves traffic and keeps nothing alive for longer. Block order must be
+/// the order of execution.
+void cloneCheapOperations(mlir::func::FuncOp Func);
+
 struct FuseUnit {
   /// In block order; empty once merged into another unit.
   llvm::SmallVector<mlir::Operation *, 4> Ops;
