@@ -29,7 +29,7 @@ private:
     return {Body[V - NumInputs].Type, &Body[V - NumInputs].Shape};
   }
   Status checkValues();
-  Status checkBodyShape(const BodyOp &B) const;
+  Status checkBodyType(const BodyOp &B) const;
   Status findSpace();
   Status findRowDims(const BodyOp &B);
   void findDrops();
@@ -61,7 +61,10 @@ bool isRowOp(std::string_view Name) {
 // The space
 //===----------------------------------------------------------------------===//
 
-Status Planner::checkBodyShape(const BodyOp &B) const {
+Status Planner::checkBodyType(const BodyOp &B) const {
+  REMAT_REQUIRE(B.Type <= DType::I1,
+                "has a value of the unknown element type " +
+                    std::to_string(static_cast<unsigned>(B.Type)));
   REMAT_REQUIRE(B.Shape.size() <= MaxRank,
                 "has a value of rank " + std::to_string(B.Shape.size()));
   int64_t Count = 1;
@@ -78,7 +81,7 @@ Status Planner::checkValues() {
     REMAT_REQUIRE(Op.Operands[I].Present,
                   "operand " + std::to_string(I) + " is missing");
   for (size_t I = 0; I < Body.size(); ++I) {
-    REMAT_TRY(checkBodyShape(Body[I]));
+    REMAT_TRY(checkBodyType(Body[I]));
     for (uint32_t V : Body[I].Operands)
       REMAT_REQUIRE(V < NumInputs + I, "body op " + std::to_string(I) + " (" +
                                            Body[I].Name + ") reads value " +

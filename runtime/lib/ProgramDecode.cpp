@@ -43,8 +43,12 @@ private:
   void numbers(const fb::Vector<From> *V, std::vector<To> &Out) {
     uint32_t Size = take(V);
     Out.reserve(Size);
-    for (uint32_t I = 0; I < Size; ++I)
-      Out.push_back(static_cast<To>(V->Get(I)));
+    for (uint32_t I = 0; I < Size; ++I) {
+      // The verifier does not check that 8-byte elements are aligned.
+      From X;
+      std::memcpy(&X, V->Data() + I * sizeof(From), sizeof(From));
+      Out.push_back(static_cast<To>(X));
+    }
   }
   template <typename From, typename To, typename Function>
   void tables(const fb::Vector<fb::Offset<From>> *V, std::vector<To> &Out,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestProgram.h"
+#include <cstdlib>
 #include <random>
 
 using namespace remat;
@@ -70,6 +71,71 @@ ProgramMaker makeManyOps() {
   return P;
 }
 
+/// The rest of the ops.
+ProgramMaker makeMoreOps() {
+  ProgramMaker P;
+  uint32_t Q = P.argument("q", f32({2, 3, 2, 4}));
+  uint32_t Mask = P.argument("mask", i1({3, 3}));
+  uint32_t W = P.argument("w", f32({4}), program::Role::Parameter, 1);
+  uint32_t M1 = P.argument("m", f32({4}), program::Role::State, 2);
+  uint32_t M2 = P.argument("v", f32({4}), program::Role::State, 3);
+  uint32_t Seed = P.argument("seed", i64({}), program::Role::Seed);
+  uint32_t Step = P.argument("step", i64({}), program::Role::Step);
+  uint32_t Rate = P.argument("rate", f32({}), program::Role::LearningRate);
+  auto Add = [&](const char *Op, std::vector<uint32_t> In,
+                 const std::vector<Array> &Types, const Attrs &List = {}) {
+    std::vector<uint32_t> Out;
+    for (const Array &Type : Types)
+      Out.push_back(P.tensor(Type));
+    P.step(Op, std::move(In), Out, List);
+    return Out;
+  };
+  Array QT = f32({2, 3, 2, 4});
+  Attrs Attention = {flag("causal"), number("dropout_p", 0.25),
+                     number("scale", 0.5), ints("id", {3})};
+  auto A = Add("attention", {Q, Q, Q, Mask, Seed, Step}, {QT, f32({2, 2, 3})},
+               Attention);
+  auto Norm =
+      Add("layer_norm", {A[0], W, M1}, {QT, f32({2, 3, 2}), f32({2, 3, 2})},
+          {number("epsilon", 1e-5)});
+  auto Noise = Add("random", {Seed, Step}, {QT},
+                   {text("distribution", "normal"), ints("id", {4})});
+  auto Loss = Add("mse", {Norm[0], Noise[0]}, {f32({})});
+  auto Wide = Add("broadcast", {Loss[0]}, {QT});
+  auto Back = Add("layer_norm_backward", {Wide[0], A[0], W, Norm[1], Norm[2]},
+                  {QT, f32({4}), f32({4})});
+  auto G = Add("attention_backward",
+               {Back[0], Q, Q, Q, A[0], A[1], Mask, Seed, Step}, {QT, QT, QT},
+               Attention);
+  auto Sm = Add("softmax", {G[0]}, {QT});
+  auto SmBack = Add("softmax_backward", {Sm[0], G[1]}, {QT});
+  auto Half = Add("cast", {SmBack[0]}, {bf16({2, 3, 2, 4})});
+  auto Greater = Add("compare", {Half[0], Half[0]}, {i1({2, 3, 2, 4})},
+                     {text("predicate", "ge")});
+  auto Chosen = Add("select", {Greater[0], G[2], W}, {QT});
+  auto Flat = Add("reshape", {Chosen[0]}, {f32({12, 4})});
+  auto Target = Add("constant", {}, {i32({12})}, {ints("value", {1})});
+  auto Ce = Add("cross_entropy", {Flat[0], Target[0]}, {f32({}), f32({12})},
+                {ints("ignore_index", {-100})});
+  auto CeBack =
+      Add("cross_entropy_backward", {Ce[0], Flat[0], Target[0], Ce[1]},
+          {f32({12, 4})}, {ints("ignore_index", {-100})});
+  auto Column = Add("reduce", {CeBack[0]}, {f32({4})},
+                    {text("kind", "max"), ints("dims", {0})});
+  auto Length = Add("global_norm", {Column[0], Back[1]}, {f32({})});
+  auto At = [&](uint32_t Tensor) { return int64_t(offsetOf(P, Tensor)); };
+  uint32_t NW = P.tensor(f32({4}), At(W)), N1 = P.tensor(f32({4}), At(M1)),
+           N2 = P.tensor(f32({4}), At(M2));
+  P.step("adamw", {W, Column[0], M1, M2, Rate, Step, Length[0]}, {NW, N1, N2},
+         {number("beta1", 0.9), number("beta2", 0.99), number("epsilon", 1e-8),
+          number("weight_decay", 0.1)});
+  P.result("loss", Ce[0], program::Role::Loss);
+  P.result("w", NW, program::Role::Parameter);
+  P.result("m", N1, program::Role::State);
+  P.result("v", N2, program::Role::State);
+  return P;
+}
+
 /// Loads and, if it loads, runs two steps with poison. Whether it loaded.
 bool tryProgram(std::span<const uint8_t> Bytes, Device &D) {
   SessionOptions Options;
@@ -86,6 +152,12 @@ bool tryProgram(std::span<const uint8_t> Bytes, Device &D) {
   return true;
 }
 
+/// REMAT_FUZZ_SEED asks for other mutations than the usual ones.
+unsigned getSeed() {
+  const char *Text = std::getenv("REMAT_FUZZ_SEED");
+  return Text ? static_cast<unsigned>(std::atoi(Text)) : 99;
+}
+
 class Fuzz : public testing::Test {
 protected:
   void SetUp() override {
@@ -96,24 +168,27 @@ protected:
     D = std::move(*Made);
   }
   std::unique_ptr<Device> D;
-  std::mt19937 Generator{99};
+  std::mt19937 Generator{getSeed()};
   unsigned draw(unsigned Bound) { return Generator() % Bound; }
 };
 
-TEST_F(Fuzz, TheProgramItselfRuns) {
-  ASSERT_TRUE(tryProgram(makeManyOps().finish(), *D));
-  auto S = Session::create(makeManyOps().finish(), *D);
-  ASSERT_TRUE((*S)->initialise(1));
-  ASSERT_TRUE((*S)->fillInputs(1, 0));
-  EXPECT_EQ(messageOf((*S)->runStep()), "");
+TEST_F(Fuzz, TheProgramsThemselvesRun) {
+  for (const ProgramMaker &P : {makeManyOps(), makeMoreOps()}) {
+    auto S = Session::create(P.finish(), *D);
+    ASSERT_TRUE(S) << messageOf(S);
+    ASSERT_TRUE((*S)->initialise(1));
+    ASSERT_TRUE((*S)->fillInputs(1, 0));
+    EXPECT_EQ(messageOf((*S)->runStep()), "");
+  }
 }
 
 TEST_F(Fuzz, MutatedBytes) {
-  std::vector<uint8_t> Valid = makeManyOps().finish();
+  const std::vector<uint8_t> Bases[] = {makeManyOps().finish(),
+                                        makeMoreOps().finish()};
   unsigned Refused = 0;
   constexpr unsigned Rounds = 4000;
   for (unsigned Round = 0; Round < Rounds; ++Round) {
-    std::vector<uint8_t> Bytes = Valid;
+    std::vector<uint8_t> Bytes = Bases[Round % 2];
     for (unsigned I = 0, N = 1 + draw(3); I < N; ++I) {
       size_t At = draw(Bytes.size());
       switch (draw(3)) {
@@ -146,7 +221,7 @@ TEST_F(Fuzz, MutatedFields) {
   unsigned Refused = 0;
   constexpr unsigned Rounds = 6000;
   for (unsigned Round = 0; Round < Rounds; ++Round) {
-    ProgramMaker P = makeManyOps();
+    ProgramMaker P = Round % 2 ? makeMoreOps() : makeManyOps();
     auto &Program = P.Program;
     for (unsigned I = 0, N = 1 + draw(2); I < N; ++I) {
       program::StepT &S = *Program.steps[draw(Program.steps.size())];
@@ -154,7 +229,7 @@ TEST_F(Fuzz, MutatedFields) {
       int64_t Number = draw(3) ? Odd[draw(std::size(Odd))] : draw(4096);
       switch (draw(11)) {
       case 0:
-        T.offset = draw(2) ? Number * 256 : Number;
+        T.offset = draw(2) ? uint64_t(Number) * 256 : uint64_t(Number);
         break;
       case 1:
         if (!T.shape.empty())

@@ -24,12 +24,14 @@ std::vector<uint8_t> Array::encode() const {
   std::vector<uint8_t> Bytes(getNumElements() * Width);
   auto *Out = reinterpret_cast<char *>(Bytes.data());
   for (size_t I = 0; I < Data.size(); ++I) {
-    auto X = static_cast<float>(Data[I]);
-    auto Integer = static_cast<int64_t>(Data[I]);
-    if (isFloat(Type))
+    if (isFloat(Type)) {
+      auto X = static_cast<float>(Data[I]);
       storeFloats(Type, Out, I, 1, &X);
-    else // little-endian: the low bytes come first
-      std::memcpy(Out + I * Width, &Integer, Width);
+      continue;
+    }
+    // Little-endian: the low bytes come first.
+    auto Integer = static_cast<int64_t>(Data[I]);
+    std::memcpy(Out + I * Width, &Integer, Width);
   }
   return Bytes;
 }

@@ -213,6 +213,8 @@ TEST(Group, Checks) {
   EXPECT_NE(check({f32({4})}, T, {{"broadcast", {0}, T}}, {1}, 0), "");
   EXPECT_NE(check({T}, T, {{"neg", {0}, f32({INT64_MAX, INT64_MAX})}}, {1}),
             "");
+  Array Unknown = {static_cast<DType>(32), {4, 4}, {}};
+  EXPECT_NE(check({T}, T, {{"neg", {0}, Unknown}}, {1}), "");
   EXPECT_NE(check({T}, T, {{"neg", {0}, f32({0, 4})}}, {1}), "");
 }
 
