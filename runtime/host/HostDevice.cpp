@@ -13,11 +13,18 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <unistd.h>
 
 using namespace remat::runtime;
 
 namespace {
+
+/// A step with its kernel and, once bound, its addresses.
+struct BoundStep {
+  const OpRecord *Record;
+  OpCall Call;
+};
 
 class HostExecutable : public Executable {
 public:
@@ -30,11 +37,6 @@ public:
 private:
   void bind(char *Arena);
   Status runStep(size_t Index);
-
-  struct BoundStep {
-    const OpRecord *Record;
-    OpCall Call;
-  };
 
   std::shared_ptr<const Program> TheProgram;
   Context &TheContext;
@@ -121,10 +123,19 @@ void HostExecutable::bind(char *Arena) {
   }
 }
 
+/// Runs a kernel; a library that finds no memory for its lists may throw.
+static Status runGuarded(const BoundStep &Bound, Context &C) {
+  try {
+    return Bound.Record->Run(Bound.Call, C);
+  } catch (const std::bad_alloc &) {
+    return Error(ErrorCode::OutOfMemory, "no host memory beside the arena");
+  }
+}
+
 Status HostExecutable::runStep(size_t Index) {
   const BoundStep &Bound = Steps[Index];
   auto Begin = std::chrono::steady_clock::now();
-  Status S = Bound.Record->Run(Bound.Call, TheContext);
+  Status S = runGuarded(Bound, TheContext);
   if (Profiling)
     StepMs.push_back(std::chrono::duration<double, std::milli>(
                          std::chrono::steady_clock::now() - Begin)

@@ -110,11 +110,22 @@ static constexpr float InvSqrt2Pi = 0.39894228040143268f;
 static constexpr float Sqrt2OverPi = 0.79788456080286536f;
 static constexpr float GeluCubic = 0.044715f;
 
+/// tanh in f64 by the exponential, rounded once: faster than the C library's,
+/// and closer. Near zero, where the exponential cancels, the series.
+static float hyperbolicTangent(float X) {
+  double Wide = X;
+  if (std::fabs(Wide) < 1e-4)
+    return static_cast<float>(Wide - Wide * Wide * Wide / 3);
+  // Beyond 20 it is 1 to more digits than there are.
+  double E = std::exp(2 * (Wide > 20 ? 20 : Wide < -20 ? -20 : Wide));
+  return static_cast<float>((E - 1) / (E + 1));
+}
+
 static float geluErf(float X) { return 0.5f * X * (1.0f + erff(X * InvSqrt2)); }
 
 static float geluTanh(float X) {
   float Inner = Sqrt2OverPi * (X + GeluCubic * X * X * X);
-  return 0.5f * X * (1.0f + tanhf(Inner));
+  return 0.5f * X * (1.0f + hyperbolicTangent(Inner));
 }
 
 /// Phi(x) + x phi(x), with the normal distribution's Phi and phi.
@@ -125,7 +136,7 @@ static float geluErfBackward(float X, float Grad) {
 }
 
 static float geluTanhBackward(float X, float Grad) {
-  float T = tanhf(Sqrt2OverPi * (X + GeluCubic * X * X * X));
+  float T = hyperbolicTangent(Sqrt2OverPi * (X + GeluCubic * X * X * X));
   float Inner = Sqrt2OverPi * (1.0f + 3.0f * GeluCubic * X * X);
   return Grad * (0.5f * (1.0f + T) + 0.5f * X * (1.0f - T * T) * Inner);
 }
@@ -147,7 +158,7 @@ static constexpr FloatEntry UnaryTable[] = {
     {"reciprocal", unary<float, [](float A) { return 1.0f / A; }>},
     {"sin", unary<float, [](float A) { return sinf(A); }>},
     {"cos", unary<float, [](float A) { return cosf(A); }>},
-    {"tanh", unary<float, [](float A) { return tanhf(A); }>},
+    {"tanh", unary<float, [](float A) { return hyperbolicTangent(A); }>},
     {"erf", unary<float, [](float A) { return erff(A); }>},
     {"sigmoid", unary<float, [](float A) { return 1.0f / (1.0f + expf(-A)); }>},
     {"silu", unary<float, [](float A) { return A / (1.0f + expf(-A)); }>},

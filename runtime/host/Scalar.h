@@ -87,19 +87,18 @@ void Walk::forRuns(int64_t First, int64_t Count, Function F) const {
     F(Base, int64_t(0), int64_t(0), Count);
     return;
   }
-  // Innermost first, so that carries go on from the front.
   size_t Rank = Dims.size();
-  std::vector<int64_t> Position(Rank);
+  int64_t Position[MaxRank];
   int64_t Rest = First, Element = Base;
   for (size_t I = Rank; I-- > 0; Rest /= Dims[I]) {
     Position[I] = Rest % Dims[I];
     Element += Position[I] * Strides[I];
   }
   for (int64_t Done = 0; Done < Count;) {
-    int64_t Run = std::min(Count - Done, Dims.back() - Position.back());
+    int64_t Run = std::min(Count - Done, Dims.back() - Position[Rank - 1]);
     F(Element, Strides.back(), Done, Run);
     Done += Run;
-    Position.back() += Run;
+    Position[Rank - 1] += Run;
     Element += Run * Strides.back();
     for (size_t I = Rank - 1; I > 0 && Position[I] == Dims[I]; --I) {
       Element += Strides[I - 1] - Dims[I] * Strides[I];

@@ -23,7 +23,14 @@ Result<std::vector<uint8_t>> remat::runtime::readFile(const std::string &Path) {
   if (Code)
     return fail("read", Path, Code);
   std::ifstream Stream(Path, std::ios::binary);
-  std::vector<uint8_t> Bytes(Size);
+  std::vector<uint8_t> Bytes;
+  try {
+    Bytes.resize(Size);
+  } catch (const std::exception &) {
+    return Error(ErrorCode::OutOfMemory, "no host memory for the " +
+                                             std::to_string(Size) +
+                                             " bytes of '" + Path + "'");
+  }
   if (!Stream.read(reinterpret_cast<char *>(Bytes.data()),
                    static_cast<std::streamsize>(Size)))
     return fail("read", Path, {});

@@ -2,7 +2,7 @@
 
 #include "remat/runtime/Program.h"
 #include "lib/ProgramChecks.h"
-#include <algorithm>
+#include <new>
 
 using namespace remat::runtime;
 
@@ -57,8 +57,8 @@ std::span<const int64_t> AttributeList::getInts(std::string_view Name) const {
 // Program
 //===----------------------------------------------------------------------===//
 
-Result<std::shared_ptr<const Program>>
-Program::load(std::span<const uint8_t> Bytes) {
+static Result<std::shared_ptr<const Program>>
+loadVerified(std::span<const uint8_t> Bytes) {
   Result<Program> P = decodeProgram(Bytes);
   if (!P)
     return P.getError();
@@ -70,6 +70,17 @@ Program::load(std::span<const uint8_t> Bytes) {
     return S.getError();
   return std::shared_ptr<const Program>(
       std::make_shared<Program>(std::move(*P)));
+}
+
+Result<std::shared_ptr<const Program>>
+Program::load(std::span<const uint8_t> Bytes) {
+  try {
+    return loadVerified(Bytes);
+  } catch (const std::bad_alloc &) {
+    return Error(ErrorCode::OutOfMemory, "no host memory for a program of " +
+                                             std::to_string(Bytes.size()) +
+                                             " bytes");
+  }
 }
 
 template <typename List>

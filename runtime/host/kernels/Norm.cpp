@@ -82,10 +82,11 @@ static Status checkLayerNorm(const OpCall &Op) {
   return {};
 }
 
+/// `Scale` and `Bias` are the operands as f32.
 template <typename T>
-static void normaliseRow(const OpCall &Op, int64_t Row, double Epsilon) {
-  const Value &Scale = Op.Operands[1], &Bias = Op.Operands[2];
-  int64_t Columns = Scale.NumElements;
+static void normaliseRow(const OpCall &Op, int64_t Row, double Epsilon,
+                         const float *Scale, const float *Bias) {
+  int64_t Columns = Op.Operands[1].NumElements;
   const T *In = Op.Operands[0].as<T>() + Row * Columns;
   T *Out = Op.Results[0].as<T>() + Row * Columns;
   double Mean = sum(Columns, [&](int64_t I) { return double(widen(In[I])); }) /
@@ -99,22 +100,30 @@ static void normaliseRow(const OpCall &Op, int64_t Row, double Epsilon) {
   auto M = static_cast<float>(Mean);
   auto Rstd = static_cast<float>(1.0 / std::sqrt(Variance + Epsilon));
   for (int64_t I = 0; I < Columns; ++I)
-    Out[I] = narrow<T>((widen(In[I]) - M) * Rstd *
-                           loadFloat(Scale.Type, Scale.Data, I) +
-                       loadFloat(Bias.Type, Bias.Data, I));
+    Out[I] = narrow<T>((widen(In[I]) - M) * Rstd * Scale[I] + Bias[I]);
   Op.Results[1].as<float>()[Row] = M;
   Op.Results[2].as<float>()[Row] = Rstd;
+}
+
+/// A whole operand as f32.
+static std::vector<float> widenAll(const Value &V) {
+  std::vector<float> Out(V.NumElements);
+  loadFloats(V.Type, V.Data, 0, V.NumElements, Out.data());
+  return Out;
 }
 
 static Status runLayerNorm(const OpCall &Op, Context &C) {
   double Epsilon = Op.Attributes->getFloat("epsilon", 0);
   int64_t Columns = Op.Operands[1].NumElements;
+  std::vector<float> Scale = widenAll(Op.Operands[1]);
+  std::vector<float> Bias = widenAll(Op.Operands[2]);
   dispatchFloat(Op.Operands[0].Type, [&](auto *Null) {
     using T = std::remove_pointer_t<decltype(Null)>;
     C.forBlocks(Op.Results[1].NumElements, getRowGrain(Columns),
                 [&](int64_t First, int64_t Last) {
                   for (int64_t Row = First; Row < Last; ++Row)
-                    normaliseRow<T>(Op, Row, Epsilon);
+                    normaliseRow<T>(Op, Row, Epsilon, Scale.data(),
+                                    Bias.data());
                 });
   });
   return {};
@@ -147,29 +156,29 @@ static Status checkLayerNormBackward(const OpCall &Op) {
   return checkSameType(Op.Results[2], Scale);
 }
 
-/// The gradient of the operand's row; reads each element before writing it.
-static void differentiateRow(const OpCall &Op, int64_t Row) {
-  const Value &Grad = Op.Operands[0], &X = Op.Operands[1];
-  const Value &Scale = Op.Operands[2], &Out = Op.Results[0];
+/// The gradient of the operand's row. `Scratch` holds two rows: the scaled
+/// gradient and the normalised operand, read before anything is written.
+static void differentiateRow(const OpCall &Op, int64_t Row, const float *Scale,
+                             float *Scratch) {
+  const Value &Grad = Op.Operands[0], &X = Op.Operands[1], &Out = Op.Results[0];
   float Mean = Op.Operands[3].as<float>()[Row];
   float Rstd = Op.Operands[4].as<float>()[Row];
-  int64_t Columns = Scale.NumElements, Base = Row * Columns;
-  auto Scaled = [&](int64_t I) {
-    return loadFloat(Grad.Type, Grad.Data, Base + I) *
-           loadFloat(Scale.Type, Scale.Data, I);
-  };
-  auto Normalised = [&](int64_t I) {
-    return (loadFloat(X.Type, X.Data, Base + I) - Mean) * Rstd;
-  };
-  float MeanGrad = sumFloats(Reduction::Mean, Columns,
-                             [&](int64_t I) { return double(Scaled(I)); });
-  float MeanDot = sumFloats(Reduction::Mean, Columns, [&](int64_t I) {
-    return double(Scaled(I)) * double(Normalised(I));
-  });
+  int64_t Columns = Op.Operands[2].NumElements, Base = Row * Columns;
+  float *Scaled = Scratch, *Normalised = Scratch + Columns;
+  loadFloats(Grad.Type, Grad.Data, Base, Columns, Scaled);
+  loadFloats(X.Type, X.Data, Base, Columns, Normalised);
   for (int64_t I = 0; I < Columns; ++I) {
-    float G = Rstd * (Scaled(I) - MeanGrad - Normalised(I) * MeanDot);
-    storeFloats(Out.Type, Out.Data, Base + I, 1, &G);
+    Scaled[I] *= Scale[I];
+    Normalised[I] = (Normalised[I] - Mean) * Rstd;
   }
+  float MeanGrad = sumFloats(Reduction::Mean, Columns,
+                             [&](int64_t I) { return double(Scaled[I]); });
+  float MeanDot = sumFloats(Reduction::Mean, Columns, [&](int64_t I) {
+    return double(Scaled[I]) * double(Normalised[I]);
+  });
+  for (int64_t I = 0; I < Columns; ++I)
+    Scaled[I] = Rstd * (Scaled[I] - MeanGrad - Normalised[I] * MeanDot);
+  storeFloats(Out.Type, Out.Data, Base, Columns, Scaled);
 }
 
 /// Columns whose sums are made together.
@@ -208,11 +217,14 @@ static Status runLayerNormBackward(const OpCall &Op, Context &C) {
   C.forBlocks(Columns, ColumnGrain, [&](int64_t First, int64_t Last) {
     sumColumns(Op, First, Last);
   });
-  C.forBlocks(Op.Operands[3].NumElements, getRowGrain(Columns),
-              [&](int64_t First, int64_t Last) {
-                for (int64_t Row = First; Row < Last; ++Row)
-                  differentiateRow(Op, Row);
-              });
+  std::vector<float> Scale = widenAll(Op.Operands[2]);
+  REMAT_TRY(C.reserveScratch(2 * sizeof(float) * uint64_t(Columns)));
+  int64_t Rows = Op.Operands[3].NumElements, Grain = getRowGrain(Columns);
+  C.parallelFor((Rows + Grain - 1) / Grain, [&](int64_t Task, unsigned Worker) {
+    for (int64_t Row = Task * Grain; Row < std::min(Rows, (Task + 1) * Grain);
+         ++Row)
+      differentiateRow(Op, Row, Scale.data(), C.getScratch<float>(Worker));
+  });
   return {};
 }
 

@@ -7,7 +7,15 @@
 
 using namespace remat::runtime;
 
-static constexpr int64_t Grain = 16 * BlockSize;
+/// Calls F(first, count) for blocks of elements.
+template <typename Function>
+static void forElements(int64_t NumElements, Context &C, Function F) {
+  constexpr int64_t Grain = 16 * BlockSize;
+  C.forBlocks(NumElements, Grain, [&](int64_t First, int64_t Last) {
+    for (; First < Last; First += BlockSize)
+      F(First, std::min(BlockSize, Last - First));
+  });
+}
 
 /// The factor of a gradient: operand `Index`, or 1 if it is not there.
 static float getGradScale(const OpCall &Op, size_t Index) {
@@ -54,17 +62,20 @@ static Status runSgd(const OpCall &Op, Context &C) {
   auto Decay = static_cast<float>(Op.Attributes->getFloat("weight_decay", 0));
   const float *Buffer = Op.has(2) ? Op.Operands[2].as<float>() : nullptr;
   float *NewBuffer = Buffer ? Op.Results[1].as<float>() : nullptr;
-  C.forBlocks(P.NumElements, Grain, [&](int64_t First, int64_t Last) {
-    for (int64_t I = First; I < Last; ++I) {
-      float X = loadFloat(P.Type, P.Data, I);
-      float Step = loadFloat(G.Type, G.Data, I) * Scale + Decay * X;
-      if (Buffer) {
-        Step = Momentum * Buffer[I] + Step;
-        NewBuffer[I] = Step;
+  forElements(P.NumElements, C, [&](int64_t First, int64_t Count) {
+    float X[BlockSize], Step[BlockSize];
+    loadFloats(P.Type, P.Data, First, Count, X);
+    loadFloats(G.Type, G.Data, First, Count, Step);
+    for (int64_t I = 0; I < Count; ++I)
+      Step[I] = Step[I] * Scale + Decay * X[I];
+    if (Buffer)
+      for (int64_t I = 0; I < Count; ++I) {
+        Step[I] = Momentum * Buffer[First + I] + Step[I];
+        NewBuffer[First + I] = Step[I];
       }
-      X -= Rate * Step;
-      storeFloats(New.Type, New.Data, I, 1, &X);
-    }
+    for (int64_t I = 0; I < Count; ++I)
+      X[I] -= Rate * Step[I];
+    storeFloats(New.Type, New.Data, First, Count, X);
   });
   return {};
 }
@@ -96,19 +107,21 @@ static Status runAdamW(const OpCall &Op, Context &C) {
   auto Epsilon = static_cast<float>(Op.Attributes->getFloat("epsilon", 1e-8));
   auto Decay =
       static_cast<float>(Op.Attributes->getFloat("weight_decay", 0.01));
-  C.forBlocks(P.NumElements, Grain, [&](int64_t First, int64_t Last) {
-    for (int64_t I = First; I < Last; ++I) {
-      float X = loadFloat(P.Type, P.Data, I);
-      float Grad = loadFloat(G.Type, G.Data, I) * Scale;
-      float Moment1 = Beta1 * M[I] + Rest1 * Grad;
-      float Moment2 = Beta2 * V[I] + Rest2 * Grad * Grad;
-      X -= Rate * Decay * X;
-      X -= Rate * (Moment1 / Correction1) /
-           (std::sqrt(Moment2 / Correction2) + Epsilon);
-      NewM[I] = Moment1;
-      NewV[I] = Moment2;
-      storeFloats(New.Type, New.Data, I, 1, &X);
+  forElements(P.NumElements, C, [&](int64_t First, int64_t Count) {
+    float X[BlockSize], Grad[BlockSize];
+    loadFloats(P.Type, P.Data, First, Count, X);
+    loadFloats(G.Type, G.Data, First, Count, Grad);
+    for (int64_t I = 0; I < Count; ++I) {
+      float Scaled = Grad[I] * Scale;
+      float Moment1 = Beta1 * M[First + I] + Rest1 * Scaled;
+      float Moment2 = Beta2 * V[First + I] + Rest2 * Scaled * Scaled;
+      X[I] -= Rate * Decay * X[I];
+      X[I] -= Rate * (Moment1 / Correction1) /
+              (std::sqrt(Moment2 / Correction2) + Epsilon);
+      NewM[First + I] = Moment1;
+      NewV[First + I] = Moment2;
     }
+    storeFloats(New.Type, New.Data, First, Count, X);
   });
   return {};
 }
