@@ -17,9 +17,9 @@ struct Span {
   int64_t From, To;
 };
 
-/// Buffers already placed, by where they start in time, so that those which
-/// overlap a new one are found without looking at all of them: a bucket holds
-/// every placed buffer alive in its slice of time.
+/// Buffers already placed, found by time: a bucket, a slice of time, knows
+/// those that start in it and those that reach into it from before. What
+/// overlaps a lifetime starts in one of its slices or reaches into the first.
 class Shelf {
 public:
   Shelf(const std::vector<Buffer> &Buffers) : Buffers(Buffers) {
@@ -29,40 +29,46 @@ public:
       Low = std::min(Low, B.Lower);
       High = std::max(High, B.Upper);
     }
-    int64_t Count = std::clamp<int64_t>(int64_t(Buffers.size()) / 16, 1, 4096);
+    int64_t Count = std::clamp<int64_t>(int64_t(Buffers.size()) / 16, 1, 2048);
     Width = std::max<int64_t>(1, (High - Low) / Count + 1);
-    Buckets.resize(Count);
-    Seen.assign(Buffers.size(), -1);
+    Starts.resize(Count);
+    Across.resize(Count);
   }
 
   void add(int32_t I, int64_t Offset) {
-    for (int64_t K = bucket(Buffers[I].Lower);
-         K <= bucket(Buffers[I].Upper - 1); ++K)
-      Buckets[K].push_back({I, Offset});
+    const Buffer &B = Buffers[I];
+    Entry E{B.Lower, B.Upper, Offset, Offset + B.Size};
+    int64_t K = bucket(B.Lower);
+    Starts[K].push_back(E);
+    for (int64_t Last = bucket(B.Upper - 1); ++K <= Last;)
+      Across[K].push_back(E);
   }
 
   /// Offset ranges taken while the buffer lives, sorted.
   const std::vector<Span> &taken(int32_t I) {
     Out.clear();
     const Buffer &B = Buffers[I];
-    for (int64_t K = bucket(B.Lower); K <= bucket(B.Upper - 1); ++K)
-      for (auto [J, Offset] : Buckets[K]) {
-        const Buffer &C = Buffers[J];
-        if (Seen[J] == I || C.Lower >= B.Upper || C.Upper <= B.Lower)
-          continue;
-        Seen[J] = I;
-        Out.push_back({Offset, Offset + C.Size});
-      }
+    auto look = [&](const std::vector<Entry> &Entries) {
+      for (const Entry &E : Entries)
+        if (E.Lower < B.Upper && B.Lower < E.Upper)
+          Out.push_back({E.From, E.To});
+    };
+    int64_t K = bucket(B.Lower);
+    look(Across[K]);
+    for (int64_t Last = bucket(B.Upper - 1); K <= Last; ++K)
+      look(Starts[K]);
     std::sort(Out.begin(), Out.end(),
               [](const Span &A, const Span &B) { return A.From < B.From; });
     return Out;
   }
 
 private:
+  struct Entry {
+    int64_t Lower, Upper, From, To;
+  };
   const std::vector<Buffer> &Buffers;
   int64_t Low, Width;
-  std::vector<std::vector<std::pair<int32_t, int64_t>>> Buckets;
-  std::vector<int32_t> Seen;
+  std::vector<std::vector<Entry>> Starts, Across;
   std::vector<Span> Out;
 
   int64_t bucket(int64_t Time) const { return (Time - Low) / Width; }

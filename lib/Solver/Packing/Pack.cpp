@@ -222,7 +222,7 @@ static void take(const std::vector<Buffer> &Buffers, const ExactPacker &From,
 static void lower(const std::vector<Buffer> &Buffers,
                   const PackOptions &Options, PackResult &R) {
   int64_t Bound = R.LowerBound;
-  int64_t Nodes = Options.NodeLimit / 2;
+  int64_t Nodes = Options.NodeLimit / 4;
   int64_t Goal = Bound;
   while (R.Height > Bound && Nodes > 0) {
     ExactPacker Search(Buffers, Goal, Options);

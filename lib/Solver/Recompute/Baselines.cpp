@@ -11,10 +11,10 @@ bool Incumbent::offer(Plan S) {
   chooseKernels(M, S, Budget);
   Measure X = measure(M, S);
   bool Fits = X.Peak <= Budget;
-  bool Better = !Has || (Fits != feasible()  ? Fits
-                         : !Fits             ? X.Peak < Of.Peak
-                         : X.Time != Of.Time ? X.Time < Of.Time
-                                             : X.Peak < Of.Peak);
+  bool Better = !Has || (Fits != feasible()      ? Fits
+                         : !Fits                 ? X.Peak < Of.Peak
+                         : X.cost() != Of.cost() ? X.cost() < Of.cost()
+                                                 : X.Peak < Of.Peak);
   if (!Better)
     return false;
   Has = true;

@@ -91,8 +91,12 @@ Measure remat::solver::measure(const Model &M, const Plan &S) {
   Measure R;
   R.Peak = M.Resident;
   std::vector<int64_t> Bytes = liveBytes(M, S);
+  std::vector<bool> Ran(M.numOps(), false);
   for (size_t I = 0; I < Bytes.size(); ++I) {
     auto [O, C] = S.Sequence[I];
+    if (Ran[O] && M.Reluctant[O])
+      R.Surcharge += M.P.timeOf(O, C);
+    Ran[O] = true;
     R.Peak = std::max(R.Peak, Bytes[I] + M.P.workspaceOf(O, C));
     R.Time += M.P.timeOf(O, C);
   }

@@ -141,5 +141,6 @@ Plan remat::solver::emitDropped(const Model &M, const std::vector<OpId> &Order,
 }
 
 Plan remat::solver::emitKept(const Model &M, const std::vector<OpId> &Order) {
-  return emitDropped(M, Order, M.Turn, std::vector<bool>(M.numValues()));
+  return emitDropped(M, Order, M.AnyNever ? M.Turn : None,
+                     std::vector<bool>(M.numValues(), false));
 }

@@ -47,16 +47,20 @@ struct Model {
 struct Measure {
   int64_t Peak = 0;
   double Time = 0;
+  /// The time once more for each repeated run of an op with `Keep::Prefer`.
+  double Surcharge = 0;
+  double cost() const { return Time + Surcharge; }
 };
 Measure measure(const Model &M, const Plan &S);
 
 /// Runs the ops in the given order; once the op `Turn` has run, the values of
-/// the classes in `Dropped` and of `Keep::Never` values are forgotten, and
-/// recomputed when next read. Choices are the fastest that fit the budget.
+/// the classes in `Dropped` and those that must never be kept are forgotten,
+/// and recomputed when next read.
+/// Choices are the fastest that fit the budget.
 Plan emitDropped(const Model &M, const std::vector<OpId> &Order, OpId Turn,
                  const std::vector<bool> &Dropped);
 
-/// `emitDropped` of nothing: every op once, but for what must not be kept.
+/// The ops in the given order, each once but for what `Keep::Never` asks.
 Plan emitKept(const Model &M, const std::vector<OpId> &Order);
 
 /// Gives every step the fastest choice that fits the budget, else the leanest.

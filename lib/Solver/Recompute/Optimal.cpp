@@ -64,7 +64,7 @@ public:
   Plan S;
 
 private:
-  static constexpr size_t MaxStates = 3'000'000;
+  static constexpr size_t MaxStates = 400'000;
 
   struct State {
     uint64_t Done, Held;

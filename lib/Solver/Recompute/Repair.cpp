@@ -26,7 +26,7 @@ void LocalSearch::removeCascade(int32_t N) {
   while (!Stack.empty()) {
     N = Stack.back();
     Stack.pop_back();
-    if (!S.node(N).Alive || !S.removable(N))
+    if (!S.node(N).Alive || !S.removable(N) || N == TurnNode)
       continue;
     std::vector<int32_t> Makers;
     for (int32_t I : S.node(N).Reads)

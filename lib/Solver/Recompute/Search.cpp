@@ -152,7 +152,7 @@ private:
       if (!L.repair(4 * M.numOps() + 100))
         return;
       L.restore();
-      Seed X{S.plan(), {S.timeline().peak(), S.cost()}};
+      Seed X{S.plan(), measure(M, S.plan())};
       Best.offer(X.S);
       Starts.push_back(std::move(X));
     };
@@ -161,7 +161,7 @@ private:
       if (!D.passed())
         start(X->S);
     std::sort(Starts.begin(), Starts.end(), [](const Seed &A, const Seed &B) {
-      return A.Of.Time < B.Of.Time;
+      return A.Of.cost() < B.Of.cost();
     });
     if (Starts.empty())
       return;

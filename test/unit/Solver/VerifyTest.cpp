@@ -157,8 +157,10 @@ const Broken Cases[] = {
      },
      "recomputes a value that must be kept"},
     {"kept beyond the turn",
-     [](Net &N, Plan &, int64_t &) { N.P.Values[N.X].Policy = Keep::Never;
-       N.P.Values[N.S].Bytes = 40; },
+     [](Net &N, Plan &, int64_t &) {
+       N.P.Values[N.X].Policy = Keep::Never;
+       N.P.Values[N.S].Bytes = 40;
+     },
      "reads 'x', which must not be kept"},
     {"over budget by one byte",
      [](Net &, Plan &, int64_t &Budget) { Budget = 49; },

@@ -1,0 +1,203 @@
+//===- SearchTest.cpp - Promises of the strategies on larger graphs -------===//
+//
+// REMAT_SOLVER_SWEEP=500 sweeps as many budgets a graph; the default is few.
+//
+//===----------------------------------------------------------------------===//
+#include "RandomProblem.h"
+#include "remat/Solver/Recompute.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+using namespace remat::solver;
+using namespace remat::solver::test;
+
+namespace {
+
+/// A step of layers: forward keeps two values a layer for the backward, every
+/// gradient is used once by an update.
+Problem layeredStep(Rng &R, int Layers) {
+  Problem P;
+  ValueId X = P.addResident("input", 50);
+  struct Layer {
+    ValueId W, In, Mid;
+  };
+  std::vector<Layer> Tape;
+  auto name = [](const char *Kind, int I) { return Kind + std::to_string(I); };
+  for (int I = 0; I < Layers; ++I) {
+    ValueId W = P.addResident(name("w", I), 20 + R.below(40));
+    OpId A = P.addOp(name("linear", I), 50 + R.below(50), {X, W}, R.below(30));
+    ValueId Mid = P.addOutput(A, name("mid", I), 100 + R.below(300));
+    OpId B = P.addOp(name("act", I), 2 + R.below(6), {Mid});
+    ValueId Out = P.addOutput(B, name("out", I), 60 + R.below(100));
+    Tape.push_back({W, X, Mid});
+    X = Out;
+  }
+  OpId Loss = P.addOp("loss", 5, {X});
+  ValueId G = P.addOutput(Loss, "dloss", 80);
+  for (int I = Layers - 1; I >= 0; --I) {
+    auto [W, In, Mid] = Tape[I];
+    OpId A = P.addOp(name("dact", I), 3, {G, Mid});
+    ValueId DMid = P.addOutput(A, name("dmid", I), P.Values[Mid].Bytes);
+    OpId B = P.addOp(name("dw", I), 60, {DMid, In});
+    ValueId DW = P.addOutput(B, name("grad", I), P.Values[W].Bytes);
+    OpId C = P.addOp(name("dx", I), 60, {DMid, W});
+    G = P.addOutput(C, name("din", I), 100);
+    OpId U = P.addOp(name("update", I), 2, {DW, W});
+    P.Ops[U].Once = true;
+  }
+  return P;
+}
+
+SolveResult run(const Problem &P, int64_t Budget,
+                Strategy S = Strategy::Search) {
+  SolveOptions O;
+  O.Budget = Budget;
+  O.Method = S;
+  return solve(P, O);
+}
+
+int64_t basePeak(const Problem &P) {
+  return verify(P, basePlan(P), INT64_MAX).Peak;
+}
+
+TEST(Search, TheSmallestFeasibleBudgetIsExactlyThat) {
+  for (int Case = 1; Case <= 6; ++Case) {
+    Rng R(Case);
+    Problem P = Case % 2 ? layeredStep(R, 6 + R.below(10))
+                         : randomProblem(R, 20 + R.below(40));
+    SolveOptions O;
+    O.Budget = basePeak(P);
+    O.FindMinBudget = true;
+    int64_t Least = solve(P, O).Proof.MinBudget;
+    SCOPED_TRACE(Case);
+    SolveResult At = run(P, Least);
+    EXPECT_TRUE(At.Feasible);
+    EXPECT_TRUE(verify(P, At.Best, Least).Ok);
+    SolveResult Below = run(P, Least - 1);
+    EXPECT_FALSE(Below.Feasible);
+    EXPECT_EQ(Below.Proof.MinBudget, Least);
+    EXPECT_LE(At.Proof.MinBudgetBound, Least);
+  }
+}
+
+TEST(Search, SameInputSamePlan) {
+  Rng R(3);
+  Problem P = layeredStep(R, 14);
+  int64_t Budget = basePeak(P) * 6 / 10;
+  SolveResult A = run(P, Budget), B = run(P, Budget);
+  EXPECT_EQ(A.Best, B.Best);
+  EXPECT_EQ(A.Proof.LowerBound, B.Proof.LowerBound);
+}
+
+TEST(Search, NeverWorseThanTheBaselinesAndRoughlyMonotone) {
+  const char *Text = std::getenv("REMAT_SOLVER_SWEEP");
+  int Points = Text ? std::atoi(Text) : 5;
+  for (int Case = 1; Case <= (Text ? 10 : 4); ++Case) {
+    Rng R(Case + 100);
+    Problem P = layeredStep(R, 5 + 2 * Case);
+    SolveOptions O;
+    int64_t High = O.Budget = basePeak(P);
+    O.FindMinBudget = true;
+    int64_t Low = solve(P, O).Proof.MinBudget;
+    double Before = -1;
+    for (int I = 0; I < Points; ++I) {
+      int64_t Budget = Low + (High - Low) * I / std::max(1, Points - 1);
+      SolveResult Got = run(P, Budget);
+      SCOPED_TRACE("case " + std::to_string(Case) + ", budget " +
+                   std::to_string(Budget));
+      ASSERT_TRUE(Got.Feasible);
+      EXPECT_TRUE(verify(P, Got.Best, Budget).Ok);
+      EXPECT_GE(Got.Proof.Time, Got.Proof.LowerBound - 1e-6);
+      for (Strategy S : {Strategy::Sqrt, Strategy::Greedy, Strategy::MinCut})
+        if (SolveResult Other = run(P, Budget, S); Other.Feasible)
+          EXPECT_LE(Got.Proof.Time, Other.Proof.Time + 1e-9);
+      if (Before >= 0)
+        EXPECT_LE(Got.Proof.Time, Before + 0.001 * Got.Proof.BaseTime);
+      Before = Got.Proof.Time;
+    }
+  }
+}
+
+TEST(Search, KeepsWhatMustBeKeptAndDropsWhatMustNot) {
+  Rng R(9);
+  Problem P = layeredStep(R, 10);
+  int64_t Budget = basePeak(P) * 7 / 10;
+  for (Value &V : P.Values) {
+    if (V.Name.rfind("mid", 0) == 0 && V.Name != "mid9")
+      V.Policy = Keep::Never;
+    if (V.Name == "out3")
+      V.Policy = Keep::Must;
+  }
+  SolveResult Got = run(P, Budget);
+  ASSERT_TRUE(Got.Feasible) << Got.Reason.Message;
+  EXPECT_TRUE(verify(P, Got.Best, Budget).Ok);
+  SolveResult Free = run(P, basePeak(P));
+  ASSERT_TRUE(Free.Feasible) << Free.Reason.Message;
+  EXPECT_GT(Free.Proof.Overhead, 0);
+}
+
+TEST(Search, PrefersToLeaveAlone) {
+  // Two values of the same size and time: the preferred one stays.
+  for (bool First : {true, false}) {
+    Problem P;
+    ValueId In = P.addResident("in", 1);
+    ValueId A = P.addOutput(P.addOp("a", 10, {In}), "va", 100);
+    ValueId B = P.addOutput(P.addOp("b", 10, {In}), "vb", 100);
+    ValueId C = P.addOutput(P.addOp("c", 10, {A}), "vc", 1);
+    ValueId D = P.addOutput(P.addOp("d", 10, {B, C}), "vd", 1);
+    OpId Big = P.addOp("big", 10, {D}, 100);
+    ValueId E = P.addOutput(Big, "ve", 1);
+    ValueId F = P.addOutput(P.addOp("f", 1, {A, E}), "vf", 1);
+    P.addOp("g", 1, {B, F});
+    P.Values[First ? A : B].Policy = Keep::Prefer;
+    SolveResult R = run(P, 210);
+    ASSERT_TRUE(R.Feasible) << R.Reason.Message;
+    int Runs = 0;
+    for (const Step &S : R.Best.Sequence)
+      Runs += S.Op == (First ? 0 : 1);
+    EXPECT_EQ(Runs, 1);
+  }
+}
+
+TEST(Search, AnInterruptReturnsTheIncumbent) {
+  Rng R(4);
+  Problem P = layeredStep(R, 60);
+  std::atomic<bool> Stop = true;
+  SolveOptions O;
+  O.Budget = basePeak(P) * 7 / 10;
+  O.Effort = 20;
+  O.Interrupt = &Stop;
+  SolveResult Got = solve(P, O);
+  EXPECT_TRUE(verify(P, Got.Best, INT64_MAX).Ok);
+}
+
+TEST(Search, RefusalNamesOpAndValues) {
+  Rng R(5);
+  Problem P = layeredStep(R, 8);
+  SolveResult Got = run(P, floorOf(P).Bytes - 1);
+  EXPECT_FALSE(Got.Feasible);
+  EXPECT_TRUE(Got.Reason.Proven);
+  ASSERT_NE(Got.Reason.At, None);
+  EXPECT_FALSE(Got.Reason.Values.empty());
+  EXPECT_NE(Got.Reason.Message.find(P.Ops[Got.Reason.At].Name),
+            std::string::npos);
+}
+
+TEST(Search, TrivialProblems) {
+  Problem Empty;
+  EXPECT_TRUE(run(Empty, 0).Feasible);
+  Problem One;
+  One.addOp("only", 1, {});
+  EXPECT_TRUE(run(One, 0).Feasible);
+  One.Ops[0].Workspace = 5;
+  EXPECT_FALSE(run(One, 4).Feasible);
+  EXPECT_TRUE(run(One, 5).Feasible);
+  Problem Bad = One;
+  Bad.Ops[0].Inputs = {3};
+  EXPECT_FALSE(run(Bad, 5).Feasible);
+  EXPECT_NE(run(Bad, 5).Reason.Message.find("malformed"), std::string::npos);
+}
+
+} // namespace
