@@ -62,7 +62,9 @@ def run(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "graph.mlir").write_text(str(graph))
-        arguments = [path / "graph.mlir", "--report", path / "report.json", "--threads", 2]
+        arguments = [path / "graph.mlir", "--report", path / "report.json"]
+        if not any(str(option).startswith("--threads") for option in options):
+            arguments += ["--threads", 2]
         for name, tensors in (("inputs", inputs), ("weights", weights)):
             if tensors is not None:
                 contiguous = {key: tensor.contiguous().clone() for key, tensor in tensors.items()}

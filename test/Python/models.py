@@ -132,9 +132,9 @@ MODELS = {
         lambda: encoder_layer.build(sequence=6, batch=5, width=32, heads=4, feed_forward=80),
         encoder,
     ),
-    "gpt2": Model(lambda: gpt2.build(layers=3, width=32, heads=4, vocab=61, batch=3, seq=20), gpt),
+    "gpt2": Model(lambda: gpt2.build(layers=2, width=32, heads=4, vocab=61, batch=3, seq=20), gpt),
 }
-"""Examples whose values no PyTorch model gives: dropout draws other numbers there."""
+# Examples whose values no PyTorch model gives: dropout draws other numbers there.
 RANDOM = {
     "attention-dropout": lambda: attention.build(
         sequence=10, batch=3, width=32, heads=4, causal=True, dropout=0.2
@@ -143,6 +143,13 @@ RANDOM = {
         sequence=6, batch=5, width=32, heads=4, feed_forward=80, dropout=0.2
     ),
     "gpt2-dropout": lambda: gpt2.build(
-        layers=3, width=32, heads=4, vocab=61, batch=3, seq=20, dropout=0.1
+        layers=2, width=32, heads=4, vocab=61, batch=3, seq=20, dropout=0.1
+    ),
+}
+# Activations are most of their memory: deep budgets can be met.
+DEEP = {
+    "mlp-deep": lambda: mlp.build(batch=256, width=16, layers_=16),
+    "gpt2-deep": lambda: gpt2.build(
+        layers=4, width=16, heads=2, vocab=40, batch=8, seq=32, dropout=0.1
     ),
 }

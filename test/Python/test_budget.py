@@ -6,10 +6,10 @@ import json
 from functools import lru_cache
 
 import pytest
-from harness import Run, execute, run
-from models import MODELS, RANDOM
+from harness import Run, execute, quick, run
+from models import DEEP, MODELS, RANDOM
 
-BUILDS = {**{name: model.build for name, model in MODELS.items()}, **RANDOM}
+BUILDS = {**{name: model.build for name, model in MODELS.items()}, **RANDOM, **DEEP}
 STEPS = ("--steps", 5, "--seed", 3, "--learning-rate", 1e-3)
 CLASSES = {
     "parameters",
@@ -136,17 +136,23 @@ def execute_with_budget(graph, options, budget) -> Run:
 @pytest.mark.parametrize("name", BUILDS)
 @pytest.mark.parametrize(
     "options",
-    (("--fuse", "false"), ("--poison",), ("--threads", 1), ("--budget", "1TiB"), ("--effort", 0)),
+    (
+        ("--fuse", "false"),
+        ("--poison",),
+        ("--threads=1",),
+        ("--budget", "1TiB"),
+        ("--planner-seed", 7),
+    ),
     ids=lambda options: " ".join(map(str, options)),
 )
 def test_values_do_not_depend_on(name, options):
-    done = run(BUILDS[name](), *STEPS, *options)
+    done = quick(BUILDS[name](), *STEPS, *options)
     assert done.digest == unlimited(name).digest and done.losses == unlimited(name).losses
 
 
 def test_values_depend_on_the_seed():
     digests = {
-        run(BUILDS["gpt2-dropout"](), "--steps", 2, "--seed", seed).digest for seed in range(3)
+        quick(BUILDS["gpt2-dropout"](), "--steps", 2, "--seed", seed).digest for seed in range(3)
     }
     assert len(digests) == 3
 
@@ -166,7 +172,7 @@ def test_values_depend_on_the_seed():
 )
 @pytest.mark.parametrize("name", ("mlp-bias-mse", "encoder_layer", "gpt2-dropout"))
 def test_smallest_feasible_of_other_programs(name, options):
-    graph, common = BUILDS[name](), ("--steps", 3, "--seed", 1, *options)
+    graph, common = BUILDS[name](), ("--steps", 3, "--seed", 1, "--effort", 0, *options)
     free = run(graph, *common)
     smallest = free.report["smallest_feasible_bytes"]
     tight = run(graph, *common, "--budget", smallest, "--poison")
