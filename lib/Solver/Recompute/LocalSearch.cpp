@@ -174,6 +174,7 @@ void LocalSearch::improve(int64_t Iterations, Plan &Best, double &BestCost) {
     double Heat = Start * Cold * Cold;
     if (!ruin())
       continue;
+    CostLimit = Current + 4 * Heat + Typical;
     bool Ok = T.overflow() <= 0 || repair(24);
     if (Ok)
       tidy();

@@ -48,6 +48,8 @@ public:
 
   /// Time that one byte less is worth; sets what is worth extending.
   double Price = 0;
+  /// A repair gives up beyond this cost.
+  double CostLimit = MaxTotalTime * 4;
   /// How many values a repair looks at; more are sampled.
   int32_t SampleLimit = INT32_MAX;
 

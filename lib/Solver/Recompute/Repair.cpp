@@ -265,9 +265,12 @@ bool LocalSearch::repairStep(double Noise) {
 }
 
 bool LocalSearch::repair(int MaxSteps) {
-  for (int I = 0; T.overflow() > 0; ++I)
-    if (I >= MaxSteps || D.passed() || !repairStep(I == 0 ? 0 : 0.5))
-      if (I >= MaxSteps || D.passed() || !repairStep(1.5))
-        return false;
+  for (int I = 0; T.overflow() > 0; ++I) {
+    if (I >= MaxSteps || S.cost() > CostLimit || D.passed())
+      return false;
+    // Where the usual order finds nothing, a more random one may.
+    if (!repairStep(I == 0 ? 0 : 0.5) && !repairStep(1.5))
+      return false;
+  }
   return true;
 }

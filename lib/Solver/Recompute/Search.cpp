@@ -27,7 +27,8 @@ public:
       squeeze(R);
     else
       R.MinBudget = Seeds[lowest()].Of.Peak;
-    if (Best.feasible() && O.Effort > 0 && Best.measured().Time > D.Bound + 1e-8 * M.BaseTime)
+    if (Best.feasible() && O.Effort > 0 &&
+        Best.measured().Time > D.Bound + 1e-8 * M.BaseTime)
       improve();
     R.Best = Best.plan();
     return R;
