@@ -126,8 +126,9 @@ LogicalResult BudgetLoop::trySmaller(const solver::SolveResult &Solved) {
   return success();
 }
 
-/// The planner's smallest budget, and, where packing or the order of overwrites
-/// needs more, a few budgets slightly above it, whose plans may pack better.
+/// The plan with the lowest peak that the planner finds. Where packing needs
+/// clearly more than that peak, plans for slightly larger budgets may pack
+/// better.
 LogicalResult BudgetLoop::findSmallest() {
   Smallest = Unplanned;
   if (Options.Strategy == "none")
@@ -139,7 +140,7 @@ LogicalResult BudgetLoop::findSmallest() {
   int64_t MinBudget = Least.Proof.MinBudget;
   for (int64_t PerMille : {0, 10, 30}) {
     int64_t Target = MinBudget + MinBudget / 1000 * PerMille;
-    if (Smallest.ArenaBytes <= Target)
+    if (Smallest.ArenaBytes <= Target + MinBudget / 1000)
       return success();
     if (failed(trySmaller(solve(Target, /*FindMinBudget=*/false))))
       return failure();

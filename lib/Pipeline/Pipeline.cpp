@@ -6,6 +6,7 @@
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "remat/IR/GraphFile.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/Target/Program.h"
 #include "remat/Transforms/Passes.h"
@@ -152,10 +153,9 @@ LogicalResult remat::compile(ModuleOp Module, const CompileOptions &Options,
                              std::vector<uint8_t> &Program,
                              CompileReport &Report) {
   Report = CompileReport();
-  auto Func = Module.lookupSymbol<func::FuncOp>("main");
-  if (!Func || Func.isExternal() || !llvm::hasSingleElement(Func.getBody()))
-    return emitError(Module.getLoc(),
-                     "a graph is one function @main of one block");
+  if (failed(verifyGraph(Module)))
+    return failure();
+  func::FuncOp Func = getGraph(Module);
   std::unique_ptr<TargetModel> Model = getModel(Func, Options);
   if (!Model)
     return failure();

@@ -10,6 +10,23 @@ using namespace remat;
 /// Values that the diagnostic names.
 static constexpr size_t MaxNamed = 6;
 
+/// "4096 parameters, 2048 inputs": the classes that have bytes, largest first.
+static std::string describeClasses(const MemoryProfile &Profile,
+                                   int64_t Position) {
+  SmallVector<std::pair<int64_t, unsigned>> Classes; // (-bytes, class)
+  for (auto [Class, Bytes] : llvm::enumerate(Profile.getClasses(Position)))
+    if (Bytes != 0)
+      Classes.push_back({-Bytes, Class});
+  llvm::sort(Classes);
+  std::string Text;
+  llvm::raw_string_ostream OS(Text);
+  llvm::interleaveComma(Classes, OS, [&](const auto &Entry) {
+    OS << -Entry.first << ' '
+       << getMemoryClassName(static_cast<MemoryClass>(Entry.second));
+  });
+  return Text;
+}
+
 void remat::emitRefusal(func::FuncOp Planned, const TargetModel &Model,
                         Refusal &Refused) {
   FailureOr<BufferLiveness> Liveness = BufferLiveness::compute(Planned);
@@ -27,8 +44,9 @@ void remat::emitRefusal(func::FuncOp Planned, const TargetModel &Model,
   Diag << "budget of " << Refused.BudgetBytes << " bytes is refused: at least "
        << Refused.SmallestFeasibleBytes << " bytes are needed, "
        << Refused.UnplannedPeakBytes << " without recomputation";
-  Diag.attachNote(Op->getLoc()) << "the peak of " << Profile.getPeak()
-                                << " bytes is at '" << Op->getName() << "'";
+  Diag.attachNote(Op->getLoc())
+      << "the peak of " << Profile.getPeak() << " bytes is at '"
+      << Op->getName() << "': " << describeClasses(Profile, Peak);
   SmallVector<Value> Live = Profile.getLiveValues(Peak);
   Live.truncate(std::min(Live.size(), MaxNamed));
   for (Value V : Live) {

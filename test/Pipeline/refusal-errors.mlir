@@ -6,7 +6,7 @@
 // byte below it. The refusal says what stands where and what would do.
 
 // CHECK: refusal-errors.mlir:[[#@LINE+16]]:1: error: budget of 19455 bytes is refused: at least 19456 bytes are needed, 21504 without recomputation
-// CHECK: :[[#@LINE+22]]:8: note: the peak of 19456 bytes is at 'remat.matmul'
+// CHECK: :[[#@LINE+22]]:8: note: the peak of 19456 bytes is at 'remat.matmul': 8192 parameters, 4096 gradients, {{.*}}2048 activations, 2048 temporaries, 4 outputs
 // CHECK: note: parameters: 'tensor<32x32xf32>' 'w1' holds 4096 bytes there
 // CHECK: note: parameters: 'tensor<32x32xf32>' 'w2' holds 4096 bytes there
 // CHECK: :[[#@LINE+19]]:8: note: gradients: 'tensor<32x32xf32>' 'matmul#0' holds 4096 bytes there
