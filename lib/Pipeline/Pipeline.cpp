@@ -90,6 +90,7 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
   FuncPM.addPass(createCSEPass());
   if (Options.Fuse)
     FuncPM.addPass(createFuse({"before-plan"}));
+  FuncPM.addPass(createSinkConstants());
   FuncPM.addPass(createLegalizeResults());
   FuncPM.addPass(std::make_unique<FitBudgetPass>(Options, Report));
 }

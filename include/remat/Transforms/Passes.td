@@ -205,6 +205,24 @@ def AddOptimizer : Pass<"remat-add-optimizer", "::mlir::func::FuncOp"> {
 // Planning and memory
 //===----------------------------------------------------------------------===//
 
+def SinkConstants : Pass<"remat-sink-constants", "::mlir::func::FuncOp"> {
+  let summary = "Moves each splat constant in front of its first reader";
+  let description = [{
+    A splat is bytes that a step writes. Canonicalization gathers constants at the
+    block's begin, where they would be alive before anybody reads them.
+
+    ```mlir
+    %c = remat.constant dense<1.0> : tensor<64xf32>
+    %0 = remat.exp %x : tensor<64xf32>
+    %1 = remat.sub %c, %0 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    // becomes
+    %0 = remat.exp %x : tensor<64xf32>
+    %c = remat.constant dense<1.0> : tensor<64xf32>
+    %1 = remat.sub %c, %0 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    ```
+  }];
+}
+
 def LegalizeResults : Pass<"remat-legalize-results", "::mlir::func::FuncOp"> {
   let summary = "Copies what a donated argument's new value would destroy";
   let description = [{

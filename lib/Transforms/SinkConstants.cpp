@@ -1,0 +1,36 @@
+//===- SinkConstants.cpp - splats are made where they are read ------------===//
+
+#include "remat/Analysis/Liveness.h"
+#include "remat/IR/RematOps.h"
+#include "remat/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace remat {
+#define GEN_PASS_DEF_SINKCONSTANTS
+#include "remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+namespace {
+
+struct SinkConstantsPass : remat::impl::SinkConstantsBase<SinkConstantsPass> {
+  void runOnOperation() override {
+    Block &Body = getOperation().getBody().front();
+    // The last first: a constant moves to its reader's new place.
+    for (Operation &Op : llvm::make_early_inc_range(llvm::reverse(Body)))
+      if (isa<ConstantOp>(Op) && !isResidentConstant(&Op))
+        sink(&Op);
+  }
+
+  static void sink(Operation *Constant) {
+    Operation *First = nullptr;
+    for (Operation *User : Constant->getUsers())
+      if (!First || User->isBeforeInBlock(First))
+        First = User;
+    if (First)
+      Constant->moveBefore(First);
+  }
+};
+
+} // namespace
