@@ -79,19 +79,25 @@ int64_t FuseModel::getPeak() const {
   return Peak;
 }
 
+/// From the last operation back through its operands in their order: what it
+/// would have written over first, had it stood alone, comes first here too.
 SmallVector<Value> FuseModel::getInputs(const FuseUnit &Unit) const {
   llvm::SmallSetVector<Value, 8> Inputs;
-  for (Operation *Op : Unit.Ops) {
+  llvm::SmallPtrSet<Operation *, 8> Seen;
+  auto Visit = [&](auto &&Self, Operation *Op) -> void {
+    if (!Seen.insert(Op).second)
+      return;
     bool MakesConstants = getPointwiseShape(Op).has_value();
     for (Value Operand : Op->getOperands()) {
       Operation *Def = Operand.getDefiningOp();
       if (Def && llvm::is_contained(Unit.Ops, Def))
-        continue;
-      if (MakesConstants && isSplatConstant(Def))
-        continue;
-      Inputs.insert(Operand);
+        Self(Self, Def);
+      else if (!MakesConstants || !isSplatConstant(Def))
+        Inputs.insert(Operand);
     }
-  }
+  };
+  for (Operation *Op : llvm::reverse(Unit.Ops))
+    Visit(Visit, Op);
   return Inputs.takeVector();
 }
 

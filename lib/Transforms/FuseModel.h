@@ -47,7 +47,7 @@ public:
     return It == UnitOf.end() ? std::nullopt : std::optional(It->second);
   }
 
-  /// Values that the unit reads from others, in order of first use; splat
+  /// Values that the unit reads from others, in a fixed order; splat
   /// constants are not among them.
   llvm::SmallVector<mlir::Value> getInputs(const FuseUnit &Unit) const;
   /// Values of the unit that others read, in order.
