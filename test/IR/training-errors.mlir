@@ -145,3 +145,15 @@ func.func @f(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{'remat.yield' op expects parent op 'remat.kernel'}}
   remat.yield %x : tensor<4x8xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %y: tensor<3xf32>) {
+  %0:2 = remat.kernel(%a = %x : tensor<4x8xf32>, %b = %y : tensor<3xf32>) -> (tensor<4x8xf32>, tensor<3xf32>) {
+    %1 = remat.neg %a : tensor<4x8xf32>
+    // expected-error @+1 {{'remat.neg' op result 'tensor<3xf32>' does not broadcast to the kernel's 'tensor<4x8xf32>'}}
+    %2 = remat.neg %b : tensor<3xf32>
+    remat.yield %1, %2 : tensor<4x8xf32>, tensor<3xf32>
+  }
+  return
+}

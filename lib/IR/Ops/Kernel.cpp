@@ -83,6 +83,43 @@ static LogicalResult verifyMember(KernelOp Kernel, Operation &Op) {
   return Diagnostic;
 }
 
+/// Whether a value of shape `From` has one element for each of `To` or for each
+/// of several of them.
+static bool broadcastsTo(ArrayRef<int64_t> From, ArrayRef<int64_t> To) {
+  auto Shape = broadcastShapes(From, To);
+  return Shape && ArrayRef(*Shape) == To;
+}
+
+/// Checks that all values of the kernel belong to one loop nest: over the shape
+/// of the largest value, or, beside a row reduction, over its rows.
+static LogicalResult verifyShapes(KernelOp Kernel) {
+  Block &Body = Kernel.getBody().front();
+  RankedTensorType Full;
+  bool Reduces = false;
+  auto Grow = [&](Value Value) {
+    RankedTensorType Type = getTensorType(Value);
+    if (!Full || Type.getNumElements() > Full.getNumElements())
+      Full = Type;
+  };
+  llvm::for_each(Body.getArguments(), Grow);
+  for (Operation &Op : Body) {
+    Reduces |= isa<ReduceOp>(Op);
+    llvm::for_each(Op.getResults(), Grow);
+  }
+  for (Operation &Op : Body)
+    for (Value Value : Op.getResults()) {
+      ArrayRef<int64_t> Shape = getTensorType(Value).getShape();
+      bool Fits = broadcastsTo(Shape, Full.getShape()) ||
+                  (Reduces && !Full.getShape().empty() &&
+                   broadcastsTo(Shape, Full.getShape().drop_back()));
+      if (!Fits)
+        return Op.emitOpError() << "result " << Value.getType()
+                                << " does not broadcast to the kernel's "
+                                << Full << (Reduces ? " or its rows" : "");
+    }
+  return success();
+}
+
 LogicalResult KernelOp::verifyRegions() {
   Block &Body = getBody().front();
   if (Body.getArgumentTypes() != getInputs().getTypes())
@@ -90,6 +127,8 @@ LogicalResult KernelOp::verifyRegions() {
   for (Operation &Op : Body)
     if (failed(verifyMember(*this, Op)))
       return failure();
+  if (failed(verifyShapes(*this)))
+    return failure();
   auto Yield = cast<YieldOp>(Body.getTerminator());
   if (Yield.getOperandTypes() != getResultTypes())
     return Yield.emitOpError("the yielded values must have the types of the "
