@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -94,7 +95,8 @@ def train_torch(options, weights: Path, data: Path) -> list[float]:
 
 
 def remat_run(*arguments: object) -> None:
-    command = [str(ROOT / "build" / "bin" / "remat-run"), *map(str, arguments)]
+    tools = Path(os.environ.get("REMAT_BIN", ROOT / "build" / "bin"))
+    command = [str(tools / "remat-run"), *map(str, arguments)]
     subprocess.run(command, check=True)
 
 

@@ -97,22 +97,19 @@ Status CUDAExecutable::loadKernels() {
   return {};
 }
 
-/// The driver reads as many arguments as the kernel has: a launch with fewer,
-/// or wider ones than it has, must not reach it.
+/// Each argument must be one that the kernel has, of its size. (More than these
+/// the kernel may have: see runLaunch.)
 Status CUDAExecutable::checkLaunch(const Launch &L) const {
   const Driver &D = State->D;
   Function F = Functions[L.Kernel];
   const std::string &Name = TheProgram->Kernels[L.Kernel];
-  for (size_t I = 0; I <= L.Arguments.size(); ++I) {
+  for (size_t I = 0; I < L.Arguments.size(); ++I) {
     size_t Offset = 0, Bytes = 0;
-    bool IsParameter = D.FuncGetParamInfo(F, I, &Offset, &Bytes) == Success;
-    if (I == L.Arguments.size() ? IsParameter : !IsParameter)
+    if (D.FuncGetParamInfo(F, I, &Offset, &Bytes) != Success)
       return Error(ErrorCode::InvalidProgram,
                    "kernel '" + Name + "' is launched with " +
                        std::to_string(L.Arguments.size()) +
-                       " arguments, which is not what it takes");
-    if (I == L.Arguments.size())
-      break;
+                       " arguments, it takes " + std::to_string(I));
     size_t Given = L.Arguments[I].Kind == KernelArgument::Kind::Float ? 4 : 8;
     if (Bytes != Given)
       return Error(ErrorCode::InvalidProgram,
@@ -209,7 +206,12 @@ char *CUDAExecutable::getAddress(uint32_t Tensor) const {
 Status CUDAExecutable::runLaunch(const Step &S, const Launch &L) {
   std::vector<uint64_t> Words(L.Arguments.size());
   std::vector<float> Floats(L.Arguments.size());
-  std::vector<void *> Pointers(L.Arguments.size());
+  // The driver reads as many arguments as the kernel has, at most 32764 bytes.
+  // Those that the program does not give are zero, so that it never reads past
+  // what is here.
+  constexpr size_t MostBytes = 32764;
+  static const std::vector<char> Zeros(MostBytes);
+  std::vector<void *> Pointers(MostBytes, const_cast<char *>(Zeros.data()));
   for (size_t I = 0; I < L.Arguments.size(); ++I) {
     const KernelArgument &A = L.Arguments[I];
     Pointers[I] = &Words[I];

@@ -399,7 +399,7 @@ static void setProblem(Writer &W, const Problem &P, int64_t Tiled,
   W.set("DROPOUT", !P.IsRandom
                        ? ""
                        : " * (randomUniform(*seed, id, *step, "
-                             "(head * T + t) * S + s) >= " +
+                         "(head * T + t) * S + s) >= " +
                              printFloat(P.DropoutP) + " ? " +
                              printFloat(1.0 / (1.0 - P.DropoutP)) + " : 0.0f)");
   W.block(256).grid(Blocks * P.Batch * P.Heads).shared(Bytes);

@@ -48,11 +48,13 @@ extern "C" __global__ void __launch_bounds__(@BLOCK@) @NAME@(
       int i = (s * Threads + lane) * N;
       if (i >= C)
         continue;
+      float factor[N];
+      loadFloats<@M@>(scale + i, factor);
       for (int k = 0; k < N; ++k) {
         float normal = (toFloat(cacheX[s][k]) - m) * r, g = toFloat(cacheG[s][k]);
         sumScale[s * N + k] += g * normal;
         sumBias[s * N + k] += g;
-        float scaled = g * toFloat(scale[i + k]);
+        float scaled = g * factor[k];
         sumG += scaled;
         sumGX += scaled * normal;
       }
@@ -64,9 +66,11 @@ extern "C" __global__ void __launch_bounds__(@BLOCK@) @NAME@(
       int i = (s * Threads + lane) * N;
       if (i >= C)
         continue;
+      float factor[N];
+      loadFloats<@M@>(scale + i, factor);
       for (int k = 0; k < N; ++k) {
         float normal = (toFloat(cacheX[s][k]) - m) * r;
-        float scaled = toFloat(cacheG[s][k]) * toFloat(scale[i + k]);
+        float scaled = toFloat(cacheG[s][k]) * factor[k];
         cacheX[s][k] = fromFloat<@T@>((scaled - sumG - normal * sumGX) * r);
       }
       store(dx + row * C + i, cacheX[s]);
@@ -135,12 +139,13 @@ void remat::cuda::addLayerNormBackward(LayerNormBackwardOp Op, Launches &Out) {
                     : Columns <= 4096 ? 128
                     : Columns <= 8192 ? 256
                                       : 1024;
-  int64_t Block = std::max<int64_t>(Threads, 128);
   bool IsWarp = Threads == 32;
+  int64_t Block = IsWarp ? 256 : Threads;
   int64_t Width = getAccessWidth(
       {Op.getGrad(), Op.getOperand(), Op.getOperandGrad()}, Columns);
   Writer W("layer_norm_backward", RowsSource);
   W.set("T", getName(Op.getOperand())).set("S", getName(Op.getScale()));
+  W.set("M", getAccessWidth({Op.getScale()}, Width));
   W.set("ROWS", Rows).set("C", Columns).set("THREADS", Threads).set("N", Width);
   W.set("ROWSPERBLOCK", llvm::divideCeil(Rows, Blocks));
   W.set("STEPS", llvm::divideCeil(Columns, Threads * Width));

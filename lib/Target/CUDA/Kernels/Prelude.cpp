@@ -79,6 +79,18 @@ template <typename T, int N> __device__ __forceinline__ void store(T *p, const V
   *reinterpret_cast<typename Word<N * sizeof(T)>::Type *>(p) = v.word;
 }
 
+// Loads N elements in accesses of M as float; p is aligned to M elements.
+template <int M, int N, typename T>
+__device__ __forceinline__ void loadFloats(const T *p, float (&out)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; i += M) {
+    Vec<T, M> v = load<M>(p + i);
+#pragma unroll
+    for (int k = 0; k < M; ++k)
+      out[i + k] = toFloat(v[k]);
+  }
+}
+
 // The larger value; a NaN wins.
 template <typename T> __device__ __forceinline__ T maximum(T a, T b) {
   return a > b || a != a ? a : b;

@@ -143,8 +143,11 @@ extern "C" __global__ void __launch_bounds__(@BLOCK@) @NAME@(
     if (i >= C)
       continue;
     Vec<@T@, N> v = Cached ? cache[Cached ? s : 0] : load<N>(x + i);
+    float factor[N], shift[N];
+    loadFloats<@M@>(scale + i, factor);
+    loadFloats<@M@>(bias + i, shift);
     for (int k = 0; k < N; ++k)
-      v[k] = fromFloat<@T@>((toFloat(v[k]) - m) * r * toFloat(scale[i + k]) + toFloat(bias[i + k]));
+      v[k] = fromFloat<@T@>((toFloat(v[k]) - m) * r * factor[k] + shift[k]);
     store(y + i, v);
   }
   if (lane == 0) {
@@ -162,7 +165,6 @@ static Writer &setRows(Writer &W, llvm::ArrayRef<mlir::Value> Values) {
   RowPlan Plan = getRowPlan(Columns);
   int64_t Width = getAccessWidth(Values, Columns);
   int64_t Steps = llvm::divideCeil(Columns, Plan.Threads * Width);
-  std::string Header = RowHeader;
   bool IsWarp = Plan.Threads == 32;
   W.set("ROWS", Rows).set("C", Columns).set("THREADS", Plan.Threads);
   W.set("ROWSPERBLOCK", Plan.RowsPerBlock).set("N", Width).set("STEPS", Steps);
@@ -195,6 +197,9 @@ void remat::cuda::addSoftmaxBackward(SoftmaxBackwardOp Op, Launches &Out) {
 void remat::cuda::addLayerNorm(LayerNormOp Op, Launches &Out) {
   Writer W("layer_norm", withHeader(LayerNormSource));
   setRows(W, {Op.getOperand(), Op.getResult()});
+  int64_t Width = getAccessWidth({Op.getOperand(), Op.getResult()},
+                                 getCount(Op.getScale()));
+  W.set("M", getAccessWidth({Op.getScale(), Op.getBias()}, Width));
   W.set("S", getName(Op.getScale()))
       .set("EPSILON", printFloat(Op.getEpsilon().convertToDouble()));
   W.operand(0).operand(1).operand(2).result(0).result(1).result(2).finish(Out);

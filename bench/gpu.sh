@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Everything that is claimed of CUDA, on a machine with a GPU: small examples at
+# every budget, GPT-2 124M beside PyTorch, a loss curve, the sanitizers.
+#
+# usage: bench/gpu.sh OUTPUT_FOLDER [PART...]
+#   parts: kernels device small sanitizer gpt2 curve (default: all)
+#
+# REMAT_BIN names the folder of the tools (default build/bin), REMAT_DATA a token
+# file for the loss curve (default: public-domain text). What ran goes to
+# OUTPUT_FOLDER/*.jsonl, one line a measurement, and as tables to the terminal.
+# Exits with 1 if a check failed. Needs python3 with PyTorch; compute-sanitizer
+# and CuPy for the parts that use them.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+out=${1:?usage: bench/gpu.sh OUTPUT_FOLDER [PART...]}
+shift
+parts=${*:-kernels device small sanitizer gpt2 curve}
+mkdir -p "$out"
+out=$(realpath "$out")
+export REMAT_BIN=${REMAT_BIN:-$PWD/build/bin}
+export PYTHONPATH=$PWD/python:$PWD/examples${PYTHONPATH:+:$PYTHONPATH}
+failed=
+
+run() {
+  echo
+  echo "== $1"
+  "${@:2}" 2>&1 | tee "$out/$1.txt" || failed+=" $1"
+}
+
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader | tee "$out/gpu.txt"
+for part in $parts; do
+  case $part in
+  kernels) # each own kernel against PyTorch in float64
+    kernels=${REMAT_KERNELS:-}
+    if [ -n "$kernels" ]; then
+      run kernels python3 test/Target/CUDAKernels/check_kernels.py --kernels "$kernels" --device cuda
+    else
+      run kernels python3 test/Target/CUDAKernels/check_kernels.py \
+        --print-kernels "$REMAT_BIN/print-kernels" --device cuda
+    fi ;;
+  device) # libraries, memory and graphs against the host device
+    run device "${REMAT_TESTS:-$REMAT_BIN/../test/unit/RuntimeTests}" --gtest_filter='CUDA*' --gtest_brief=1 ;;
+  small) run small python3 bench/gpu/small.py -o "$out/small.jsonl" ;;
+  sanitizer) run sanitizer python3 bench/gpu/sanitizer.py -o "$out/sanitizer.jsonl" ;;
+  gpt2) run gpt2 python3 bench/gpu/gpt2_table.py -o "$out/gpt2.jsonl" ;;
+  curve)
+    run curve python3 bench/parity/loss_curve.py --device cuda --layers 12 --width 768 --heads 12 \
+      --vocab 50304 --batch 32 --seq 1024 --autocast bf16 --steps 100 --learning-rate 1e-4 \
+      ${REMAT_DATA:+--data "$REMAT_DATA"} -o "$out/curve.json" ;;
+  *)
+    echo "no part named '$part'" >&2
+    exit 1 ;;
+  esac
+done
+echo
+if [ -n "$failed" ]; then
+  echo "failed:$failed"
+  exit 1
+fi
+echo "all parts passed"

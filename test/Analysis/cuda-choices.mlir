@@ -1,0 +1,34 @@
+// RUN: remat-opt %s -remat-print-cost=device=cuda -o /dev/null | FileCheck %s
+// RUN: remat-opt %s "-remat-print-cost=device=cuda arch=sm_100" -o /dev/null | FileCheck %s --check-prefix=OTHER
+
+// Own kernels where a mask, dropout or f32 asks for them; cuDNN elsewhere. The
+// backward's workspace is 4 batches x 12 heads x (8 tiles of 128 keys x 1024 rows
+// x 64 x 4 + 1024 x 4) + 512 bytes, and a slice takes its part.
+
+// CHECK: attention: {{.*}} us cudnn workspace 256
+// CHECK-NEXT: attention_backward: {{.*}} us cudnn workspace 100860416, {{.*}} us cudnn/2 workspace 50430464, {{.*}} us cudnn/4 workspace 25215488
+// CHECK-NEXT: attention: {{.*}} us own workspace 0
+// CHECK-NEXT: attention: {{.*}} us own workspace 0
+// Heads 128 wide: on Hopper the partial gradients are 64 wide all the same.
+// CHECK-NEXT: attention_backward: {{.*}} us cudnn workspace 133632
+// OTHER: attention_backward: {{.*}} us cudnn workspace 100860416
+// OTHER: attention_backward: {{.*}} us cudnn workspace 264704
+// A sum of 32768 over 9 tiles is split; a product with many tiles needs nothing.
+// CHECK-NEXT: matmul: {{.*}} us cublaslt workspace 9437184
+// CHECK-NEXT: matmul: {{.*}} us cublaslt workspace 0
+// A column sum of many rows leaves 170 partial rows of f32.
+// CHECK-NEXT: reduce: {{.*}} us default workspace 522240
+func.func @main(%qkv: tensor<4x1024x3x12x64xbf16>, %grad: tensor<4x1024x12x64xbf16>, %lse: tensor<4x12x1024xf32>,
+                %mask: tensor<1024x1024xi1>, %wide: tensor<4x1024x3x12x64xf32>,
+                %small: tensor<1x128x3x2x128xbf16>, %smallGrad: tensor<1x128x2x128xbf16>, %smallLse: tensor<1x2x128xf32>,
+                %x: tensor<32768x768xbf16>) {
+  %0, %1 = remat.attention %qkv {causal} : (tensor<4x1024x3x12x64xbf16>) -> (tensor<4x1024x12x64xbf16>, tensor<4x12x1024xf32>)
+  %2 = remat.attention_backward %grad qkv %qkv output %0, %1 {causal} : (tensor<4x1024x12x64xbf16>, tensor<4x1024x3x12x64xbf16>, tensor<4x1024x12x64xbf16>, tensor<4x12x1024xf32>) -> tensor<4x1024x3x12x64xbf16>
+  %3, %4 = remat.attention %qkv mask %mask : (tensor<4x1024x3x12x64xbf16>, tensor<1024x1024xi1>) -> (tensor<4x1024x12x64xbf16>, tensor<4x12x1024xf32>)
+  %5, %6 = remat.attention %wide {causal} : (tensor<4x1024x3x12x64xf32>) -> (tensor<4x1024x12x64xf32>, tensor<4x12x1024xf32>)
+  %7 = remat.attention_backward %smallGrad qkv %small output %smallGrad, %smallLse {causal} : (tensor<1x128x2x128xbf16>, tensor<1x128x3x2x128xbf16>, tensor<1x128x2x128xbf16>, tensor<1x2x128xf32>) -> tensor<1x128x3x2x128xbf16>
+  %8 = remat.matmul %x, %x {transpose_lhs} : (tensor<32768x768xbf16>, tensor<32768x768xbf16>) -> tensor<768x768xbf16>
+  %9 = remat.matmul %x, %8 : (tensor<32768x768xbf16>, tensor<768x768xbf16>) -> tensor<32768x768xbf16>
+  %10 = remat.reduce <sum> %x, [0] : (tensor<32768x768xbf16>) -> tensor<768xbf16>
+  return
+}
