@@ -8,7 +8,7 @@
 using namespace remat::solver;
 
 Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
-                                   const Deadline &D) {
+                                   const Deadline &D, bool Exact) {
   Bounds R;
   for (OpId O = 0; O < M.numOps(); ++O)
     R.LeastBudget = std::max(R.LeastBudget, M.leastBytesAt(O));
@@ -30,7 +30,11 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
     MomentCut Cut(M, At);
     Cut.frontier(At == M.Turn ? 40 : 10, false);
     R.LeastBudget = std::max(R.LeastBudget, Cut.leastBudget());
-    if (double Extra = Cut.bound(Budget); std::isfinite(Extra))
+    // Cuts take longer on large problems, where whole values matter less.
+    double Extra = At == M.Turn && Exact
+                       ? Cut.exactBound(Budget, 600'000 / (M.numOps() + 200))
+                       : Cut.bound(Budget);
+    if (std::isfinite(Extra))
       R.Extra = std::max(R.Extra, Extra);
   }
   return R;

@@ -15,7 +15,9 @@ struct Bounds {
 
 /// The best of the parametric cuts at several moments: the turn, and ops
 /// spread over the rest of the step. Holds in every order.
-Bounds momentBounds(const Model &M, int64_t Budget, const Deadline &D);
+/// With `Exact` the cut at the turn is closed by branch and bound.
+Bounds momentBounds(const Model &M, int64_t Budget, const Deadline &D,
+                    bool Exact);
 
 } // namespace remat::solver
 

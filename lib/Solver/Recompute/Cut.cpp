@@ -115,7 +115,7 @@ MomentCut::Point MomentCut::read(bool WantDropped) {
     if (!Reached[I.Node])
       continue;
     if (!Reached[I.OpNode])
-      R.Kept += I.Bytes;
+      R.Kept += Rulings[&I - Items.data()] == Ruling::Keep ? 0 : I.Bytes;
     else if (WantDropped)
       R.Dropped[I.Class] = true;
   }
@@ -126,15 +126,22 @@ MomentCut::Point MomentCut::read(bool WantDropped) {
 }
 
 MomentCut::Point MomentCut::cut(double Price, bool WantDropped) {
-  for (const Item &I : Items) {
-    double Cost = std::floor(Price * double(I.Bytes) * Scale);
-    Net.setCapacity(I.Edge, Cost < double(FlowNetwork::Infinite / 4096)
-                                ? int64_t(Cost)
-                                : FlowNetwork::Infinite / 4096);
+  constexpr int64_t Most = FlowNetwork::Infinite / 4096;
+  Rulings.resize(Items.size(), Ruling::Open);
+  for (size_t K = 0; K < Items.size(); ++K) {
+    double Cost = std::floor(Price * double(Items[K].Bytes) * Scale);
+    int64_t Capacity = Cost < double(Most) ? int64_t(Cost) : Most;
+    if (Rulings[K] != Ruling::Open)
+      Capacity = Rulings[K] == Ruling::Keep ? 0 : FlowNetwork::Infinite;
+    Net.setCapacity(Items[K].Edge, Capacity);
   }
   int64_t Value = Net.maxFlow(Source, Sink);
-  Cuts.push_back({Price, double(Value) / Scale});
-  return read(WantDropped);
+  --CutsLeft;
+  Point R = read(WantDropped);
+  R.Value = double(Value) / Scale;
+  if (Value >= FlowNetwork::Infinite)
+    R.Value = std::numeric_limits<double>::infinity();
+  return R;
 }
 
 /// Fewest bytes, whatever the time; among such cuts not the cheapest.
@@ -145,6 +152,7 @@ MomentCut::Point MomentCut::cutAll() {
   for (const Item &I : Items)
     Net.setCapacity(I.Edge, I.Bytes);
   Net.maxFlow(Source, Sink);
+  Rulings.resize(Items.size(), Ruling::Open);
   Point R = read(false);
   // A price that makes bytes count above all time finds the cheapest such cut.
   for (size_t I = 0; I < Ops.size(); ++I)
@@ -162,6 +170,7 @@ void MomentCut::refine(std::vector<Point> &Out, const Point &A, const Point &B,
   double Price = (B.Time - A.Time) / double(A.Kept - B.Kept);
   --Left;
   Point C = cut(Price, WantDropped);
+  Cuts.push_back({Price, C.Value});
   double Line = A.Time + Price * double(A.Kept);
   double Value = C.Time + Price * double(C.Kept);
   if (Value >= Line - 1e-9 * (1e-30 + Line) || C.Kept >= A.Kept ||
@@ -177,6 +186,7 @@ std::vector<MomentCut::Point> MomentCut::frontier(int32_t MaxCuts,
   std::vector<Point> Out;
   Point All = cutAll();
   Point None = cut(0, WantDropped);
+  Cuts.push_back({0, None.Value});
   // From the dearest price on, every cut has the fewest bytes.
   double Dear =
       (M.BaseTime + 1e-30) * 64 / double(std::max<int64_t>(None.Kept, 1));
@@ -185,6 +195,7 @@ std::vector<MomentCut::Point> MomentCut::frontier(int32_t MaxCuts,
     Dear *= 8;
     Few = cut(Dear, WantDropped);
   }
+  Cuts.push_back({Dear, Few.Value});
   Out.push_back(None);
   int32_t Left = MaxCuts;
   refine(Out, None, Few, Left, WantDropped);

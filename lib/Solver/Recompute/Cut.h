@@ -25,6 +25,8 @@ public:
     double Time = 0;
     /// Classes that are needed later and not kept.
     std::vector<bool> Dropped;
+    /// Time + price * kept bytes of the cut that gave it, never too large.
+    double Value = 0;
   };
   /// The hull from most to fewest kept bytes, at most about MaxCuts cuts.
   /// With a limit the hull is not complete, its cuts still give bounds.
@@ -33,6 +35,11 @@ public:
   /// A lower bound on the extra time of every plan within the budget, from the
   /// prices tried by `frontier`; infinity when even dropping all is too much.
   double bound(int64_t Budget) const;
+  /// The same bound without the gap between the hull and whole values: branch
+  /// and bound on what is kept. Stops after about MaxCuts cuts with what is
+  /// proven by then. Call after `frontier`.
+  double exactBound(int64_t Budget, int MaxCuts);
+
   /// Finds `leastBudget` alone: one cut.
   void findLeast() { cutAll(); }
   /// No plan has a smaller budget; after `frontier` or `findLeast`.
@@ -52,11 +59,25 @@ private:
     int64_t Bytes;
   };
   std::vector<Item> Items;
+  /// Per item, while branching: must it be kept or dropped.
+  enum class Ruling : int8_t { Open, Keep, Drop };
+  std::vector<Ruling> Rulings;
   std::vector<std::pair<OpId, int32_t>> Ops;
   std::vector<int32_t> OpEdges;
   /// Price and value of every cut made: value - price * budget is a bound.
   std::vector<std::pair<double, double>> Cuts;
 
+  struct Branch {
+    std::vector<std::pair<int32_t, Ruling>> Ruled;
+    double Bound = 0;
+    /// Price at which the bound was found, time of the best whole solution.
+    double Price = 0;
+    double Whole = 0;
+    int32_t Next = -1;
+  };
+  int CutsLeft = 0;
+
+  void bisect(Branch &B, int64_t Room);
   void build(const std::vector<int8_t> &Side, OpId At);
   std::vector<int8_t> sides(OpId At, const std::vector<OpId> *Order) const;
   Point cut(double Price, bool WantDropped);

@@ -109,7 +109,8 @@ SolveResult remat::solver::solve(const Problem &P,
     return R;
   }
   Model M(P);
-  Bounds B = momentBounds(M, Options.Budget, D);
+  Bounds B =
+      momentBounds(M, Options.Budget, D, Options.Method >= Strategy::Optimal);
   D.Bound = M.BaseTime + B.Extra;
   SearchResult Found = runStrategy(M, Options, D);
   R.Best = std::move(Found.Best);
