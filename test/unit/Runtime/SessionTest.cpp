@@ -124,6 +124,14 @@ TEST(Session, LossFallsAndNothingDependsOnThreadsPoisonOrRecomputation) {
   EXPECT_NE(train(makeTraining(false), 1, false, 19).Digest, Base.Digest);
 }
 
+TEST(Session, TheHostRunsProgramsOfOtherDevices) {
+  ProgramMaker P = makeTraining(false);
+  P.Program.device = "cuda";
+  P.Program.arch = "sm_90";
+  EXPECT_EQ(train(P, 2, true).Digest,
+            train(makeTraining(false), 1, false).Digest);
+}
+
 TEST(Session, InitialValues) {
   ProgramMaker P;
   auto Add = [&](const char *Name, const Array &Type, const char *Kind,

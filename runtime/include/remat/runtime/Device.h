@@ -87,7 +87,8 @@ public:
 
   /// Makes `P` ready to run here: loads kernels, chooses algorithms, allocates
   /// what lies outside the arena. Keeps `P`. Unavailable if it was compiled for
-  /// another device or architecture, or if a library is missing.
+  /// another device or architecture, or if a library is missing. The host runs
+  /// the programs of every device: it is their oracle.
   virtual Result<std::unique_ptr<Executable>>
   prepare(std::shared_ptr<const Program> P) = 0;
 
