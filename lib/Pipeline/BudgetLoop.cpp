@@ -14,7 +14,7 @@ using namespace remat;
 /// Plans for one budget, the first included.
 static constexpr int MaxPlans = 5;
 /// Nodes of the exact offset search in one attempt.
-static constexpr int64_t MaxPackNodes = 200'000;
+static constexpr int64_t MaxPackNodes = 4'000;
 
 namespace {
 
