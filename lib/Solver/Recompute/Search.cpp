@@ -167,7 +167,8 @@ private:
     if (Starts.empty())
       return;
     Starts.resize(std::min<size_t>(Starts.size(), 2));
-    int64_t Iterations = (int64_t(8000) << O.Effort) / int64_t(Starts.size());
+    int64_t Count = M.numOps() < 2000 ? 16'000 : 8'000;
+    int64_t Iterations = (Count << O.Effort) / int64_t(Starts.size());
     for (const Seed &X : Starts) {
       Schedule S(M, X.S, O.Budget);
       LocalSearch L(S, O.Seed, D);
