@@ -10,13 +10,13 @@ mkdir -p "$out"
 echo "== text as tokens, a GPT as a graph file"
 python3 examples/byte_tokens.py -o "$out/demo-tokens.bin"
 python3 examples/gpt2.py --layers 4 --width 128 --heads 4 --vocab 256 \
-  --batch 8 --seq 128 -o "$out/demo.mlir"
+  --batch 8 --seq 64 -o "$out/demo.mlir"
 head -n 2 "$out/demo.mlir"
 
 echo "== training within half of the unplanned peak"
 rm -f "$out/demo.json"
 "$bin/remat-run" "$out/demo.mlir" --data "$out/demo-tokens.bin" --budget 50% \
-  --steps 200 --learning-rate 2e-3 --report "$out/demo.json" | awk '
+  --steps 300 --learning-rate 1e-3 --report "$out/demo.json" | awk '
     NR <= 3 || NR % 20 == 0'
 
 python3 - "$out/demo.json" <<'EOF'
@@ -35,8 +35,8 @@ measured peak       {mib("measured_peak_bytes")}  ({report["measured_peak_bytes"
 smallest feasible   {mib("smallest_feasible_bytes")}
 recomputed          {report["recomputed_ops"]} operations, {report["predicted_overhead"]:.1%} more time predicted
 time                {report["ms_per_step"]:.1f} ms a step""")
-# The entropy of English bytes, one by one, is about 4 bits: 2.9 nats.
-assert all(math.isfinite(x) for x in loss) and last < 2.9 < first, "the loss did not fall"
+# Guessing each byte by its frequency alone gives about 3.1 nats.
+assert all(math.isfinite(x) for x in loss) and last < 2.8 < first, "the loss did not fall"
 assert report["budget_bytes"] == report["unplanned_peak_bytes"] // 2, "another budget was used"
 assert report["predicted_peak_bytes"] == report["measured_peak_bytes"], "the prediction was wrong"
 assert report["measured_peak_bytes"] <= report["budget_bytes"], "the budget was not met"

@@ -155,8 +155,9 @@ std::optional<int64_t> BudgetLoop::getBudgetBytes() const {
   case Budget::Kind::Bytes:
     return Options.Budget.Bytes;
   case Budget::Kind::PercentOfUnplanned: {
-    double Bytes = static_cast<double>(Unplanned.ArenaBytes) / 100.0 *
-                   Options.Budget.Percent;
+    // The product first: whole percentages are then rounded down exactly.
+    double Bytes = static_cast<double>(Unplanned.ArenaBytes) *
+                   Options.Budget.Percent / 100.0;
     return Bytes < 9.2e18 ? static_cast<int64_t>(Bytes) : solver::MaxTotalBytes;
   }
   }
