@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import pytest
 from harness import Run, execute, quick, run
+import gpt2
 from models import DEEP, MODELS, RANDOM
 
 BUILDS = {**{name: model.build for name, model in MODELS.items()}, **RANDOM, **DEEP}
@@ -170,9 +171,10 @@ def test_values_depend_on_the_seed():
     ),
     ids=lambda options: " ".join(map(str, options)),
 )
-@pytest.mark.parametrize("name", ("mlp-bias-mse", "encoder_layer", "gpt2-dropout"))
+@pytest.mark.parametrize("name", ("mlp-bias-mse", "encoder_layer", "gpt2-layer"))
 def test_smallest_feasible_of_other_programs(name, options):
-    graph, common = BUILDS[name](), ("--steps", 3, "--seed", 1, "--effort", 0, *options)
+    build = {**BUILDS, "gpt2-layer": lambda: gpt2.build(1, 16, 2, 40, 3, 12, dropout=0.1)}[name]
+    graph, common = build(), ("--steps", 3, "--seed", 1, "--effort", 0, *options)
     free = run(graph, *common)
     smallest = free.report["smallest_feasible_bytes"]
     tight = run(graph, *common, "--budget", smallest, "--poison")

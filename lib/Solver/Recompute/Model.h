@@ -63,6 +63,9 @@ Plan emitDropped(const Model &M, const std::vector<OpId> &Order, OpId Turn,
 /// The ops in the given order, each once but for what `Keep::Never` asks.
 Plan emitKept(const Model &M, const std::vector<OpId> &Order);
 
+/// Takes out steps whose outputs nobody reads, where the op runs again later.
+void dropUnread(const Model &M, Plan &S);
+
 /// Gives every step the fastest choice that fits the budget, else the leanest.
 void chooseKernels(const Model &M, Plan &S, int64_t Budget);
 

@@ -114,6 +114,7 @@ SolveResult remat::solver::solve(const Problem &P,
   D.Bound = M.BaseTime + B.Extra;
   SearchResult Found = runStrategy(M, Options, D);
   R.Best = std::move(Found.Best);
+  dropUnread(M, R.Best);
   VerifyResult V = verify(P, R.Best, Options.Budget);
   R.Feasible = V.Ok;
   Certificate &C = R.Proof;
