@@ -25,7 +25,8 @@ struct PackOptions {
   std::optional<int64_t> Capacity;
   /// Seconds; 0 is no limit. With a limit the result may depend on the machine.
   double TimeLimit = 0;
-  /// Nodes of the exact search; 0 is best-fit only.
+  /// Nodes of the exact search, fewer on large problems, where a node is more
+  /// work; 0 is best-fit only.
   int64_t NodeLimit = 1'000'000;
   /// On failure, look for an irreducible set of buffers that cannot fit.
   bool Explain = true;

@@ -325,6 +325,15 @@ Verdict ExactPacker::solve(int64_t MaxNodes) {
   std::iota(All.begin(), All.end(), 0);
   if (!sectionsFit(All))
     return Verdict::CannotFit;
+  // A node looks at every section of every item and at all pairs: large
+  // problems get as much work, not as many nodes.
+  int64_t Work = int64_t(Items.size()) * int64_t(Items.size());
+  for (const Item &I : Items)
+    Work += I.To - I.From;
+  constexpr int64_t SmallWork = 60'000;
+  if (Work > SmallWork)
+    MaxNodes = std::max<int64_t>(
+        100, int64_t(double(MaxNodes) * double(SmallWork) / double(Work)));
   std::vector<int64_t> LowAtStart = Low, LeftAtStart = Left;
   double Share = 3000;
   for (int Attempt = 0; Nodes < MaxNodes; ++Attempt) {
