@@ -55,8 +55,11 @@ def remat_run(graph: Path, *options: object, prefix: list[str] | None = None, ti
     with tempfile.TemporaryDirectory() as name:
         report = Path(name) / "report.json"
         command = [*(prefix or []), BIN / "remat-run", graph, "--quiet", "--report", report, *options]
-        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, timeout=timeout)
+        try:
+            done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return Run(-1, f"stopped after {timeout:g} s", {})
         return Run(done.returncode, done.stdout, json.loads(report.read_text()) if report.exists() else {})
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """compute-sanitizer on the small examples: memcheck, racecheck, initcheck.
 
-The last two know nothing of Hopper's bulk copies and matrix units' own ordering: they report reads
-and writes inside cuDNN's attention as races, and what it wrote as never written. So they run with
-own attention kernels; memcheck runs with cuDNN.
+The last two know nothing of Hopper's bulk copies and of its matrix units' own ordering: they report
+reads and writes inside cuDNN's attention as races, and what cuDNN and cuBLASLt write in 16-bit types
+as never written. So racecheck runs with own attention kernels, and initcheck on f32 only; that no
+unwritten byte is read in bf16 is what the poisoned runs of small.py show.
 """
 
 from __future__ import annotations
@@ -42,11 +43,13 @@ def main() -> int:
                 continue
             graph = example.write(Path(name))
             for tool in TOOLS:
+                if tool == "initcheck" and example.bf16:
+                    continue
                 prefix = [sanitizer, "--tool", tool, "--error-exitcode", "99", "--print-limit", "3"]
-                own = ["--attention", "own"] if tool != "memcheck" else []
+                own = ["--attention", "own"] if tool == "racecheck" else []
                 jobs.append((example.name, tool, pool.submit(
                     remat_run, graph, "--device", "cuda", "--arch", arch, "--steps", 2, *own, *example.run,
-                    prefix=prefix, timeout=400)))
+                    prefix=prefix, timeout=200)))
         for example, tool, job in jobs:
             run = job.result()
             summary = re.findall(r"(?:ERROR|RACECHECK) SUMMARY: .*", run.text)
