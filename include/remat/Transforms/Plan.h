@@ -29,9 +29,10 @@ struct PlanningProblem {
 
 /// Builds the problem of `Func`, whose results are legal (`legalizeResults`):
 /// arguments, constants that are no splat and results that overwrite arguments
-/// are resident (but see the op "begin" in PlanProblem.cpp); views are aliases; in-place operands are reuses; sizes are
-/// multiples of 256 bytes; times, workspaces and choices are the model's.
-/// Emits a diagnostic and fails if the solver refuses the problem.
+/// are resident (but see the op "begin" in PlanProblem.cpp); views are aliases;
+/// in-place operands are reuses; sizes are multiples of 256 bytes; times,
+/// workspaces and choices are the model's. Emits a diagnostic and fails if the
+/// solver refuses the problem.
 mlir::FailureOr<PlanningProblem> buildProblem(mlir::func::FuncOp Func,
                                               const TargetModel &Model);
 
