@@ -11,7 +11,6 @@ import remat
 import torch
 from harness import execute, random_inputs
 from models import MODELS
-from remat import ops
 from safetensors.torch import save as encode
 
 import gpt2
