@@ -43,7 +43,9 @@ struct CompileReport {
   std::vector<std::pair<std::string, int64_t>> Classes;
   /// Seconds by phase, in order: "parse" is added by whoever parses.
   std::vector<std::pair<std::string, double>> Seconds;
-  double LowerBound = 0, Gap = 0; ///< of the planner's certificate
+  /// Of the planner's certificate: no plan of this graph that meets its target
+  /// takes less, and how far this one may be above that (0.01: one percent).
+  double LowerBoundMs = 0, Gap = 0;
   std::optional<Refusal> Refused;
 };
 

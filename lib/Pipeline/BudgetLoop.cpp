@@ -216,7 +216,7 @@ LogicalResult BudgetLoop::finish(Attempt &Best) {
   if (Unplanned.Microseconds > 0)
     Report.PredictedOverhead = Best.Microseconds / Unplanned.Microseconds - 1;
   Report.RecomputedOps = Best.Summary.RecomputedOps;
-  Report.LowerBound = Best.LowerBound;
+  Report.LowerBoundMs = Best.LowerBound / 1000;
   Report.Gap = Best.Gap;
   fillClasses(Func, Best);
   return success();

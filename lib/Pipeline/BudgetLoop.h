@@ -37,7 +37,7 @@ private:
     int64_t ArenaBytes = 0, LoadBytes = 0;
     double Microseconds = 0;
     PlanSummary Summary;
-    double LowerBound = 0, Gap = 0; ///< of the planner's certificate
+    double LowerBound = 0, Gap = 0; ///< of the certificate; microseconds
   };
 
   mlir::LogicalResult carryOut(mlir::func::FuncOp Copy, Attempt &A,

@@ -36,7 +36,7 @@ json::Object remat::toJSON(const CompileOptions &O, const CompileReport &R) {
       {"predicted_overhead", R.PredictedOverhead},
       {"predicted_ms", R.PredictedMs},
       {"recomputed_ops", R.RecomputedOps},
-      {"lower_bound", R.LowerBound},
+      {"lower_bound_ms", R.LowerBoundMs},
       {"gap", R.Gap},
       {"classes", listPairs(R.Classes)},
       {"compile_seconds", listPairs(R.Seconds)},
