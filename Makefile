@@ -1,22 +1,25 @@
 # make build   install what is missing, then build the tools into build/bin
-# make demo    build, then train a small GPT on the host in half its memory
+# make demo    build remat-run, then train a small GPT on the host in half its memory
 # make test    build, then run every test (what .ci/run calls)
 # make asan    every native test under address and undefined-behaviour sanitizers
 # make static  tools that need libc only, in build-static/bin, to carry to a GPU machine
 # make format  clang-format on every source; make tidy: clang-tidy
 
-.PHONY: build demo test asan static format tidy docs clean
+.PHONY: configure build demo test asan static format tidy docs clean
 .DEFAULT_GOAL := build
 
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
-build:
+configure:
 	@scripts/setup.sh build
 	@mkdir -p build && { cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; }
+
+build: configure
 	@cmake --build --preset release
 
-demo: build
+demo: configure
+	@cmake --build --preset release --target remat-run
 	@bash scripts/demo.sh
 
 test:

@@ -23,8 +23,8 @@ struct Span {
 class Shelf {
 public:
   Shelf(const std::vector<Buffer> &Buffers) : Buffers(Buffers) {
-    Low = INT64_MAX;
-    int64_t High = INT64_MIN;
+    Low = Buffers.empty() ? 0 : Buffers.front().Lower;
+    int64_t High = Low;
     for (const Buffer &B : Buffers) {
       Low = std::min(Low, B.Lower);
       High = std::max(High, B.Upper);
