@@ -50,7 +50,6 @@ struct CompileOptions {
   uint64_t PlannerSeed = 0;
   bool Fuse = true;
   bool OffsetsExact = true;   ///< exact packing when best-fit misses the load
-  std::string ProfilePath;    ///< measured op times, JSON; "": roofline
   bool CompileKernels = true; ///< run NVRTC; false: source text only
 };
 
