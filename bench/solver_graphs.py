@@ -3,7 +3,7 @@
 Every generator is a pure function of its arguments (sizes, seed). Times are microseconds: a roofline of 600 TFLOP/s for
 matrix products and 3 TB/s for the rest, plus 3 us a launch. Sizes are bytes.
 
-    python bench/solver_graphs.py transformer --layers 12 > P.json
+    python bench/solver_graphs.py transformer12 > P.json
 """
 
 import argparse
@@ -310,7 +310,22 @@ FAMILIES = {
     "layered1000": lambda: layered(1000, 5875),
 }
 
+# Graphs for sweeps of many budgets.
+SMALL = {
+    "transformer4": lambda: transformer(4),
+    "transformer3d": lambda: transformer(3, 32, 512, 512, 8, 8192, dropout=True),
+    "resnet14": lambda: resnet((1, 1, 1, 1)),
+    "resnet26": lambda: resnet((2, 2, 2, 2)),
+    "unet3": lambda: unet(3, 16, 256, 48, 1),
+    "unet4": lambda: unet(4, 16, 256, 48, 1),
+    "densenet20": lambda: densenet((3, 4, 5)),
+    "lstm8": lambda: lstm(8, 2),
+    "layered60": lambda: layered(60, 180, depth=12),
+    "layered100": lambda: layered(100, 340, seed=3, depth=16),
+}
+EVERY = {**FAMILIES, **SMALL}
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("family", choices=sorted(FAMILIES))
-    json.dump(FAMILIES[parser.parse_args().family](), sys.stdout)
+    parser.add_argument("family", choices=sorted(EVERY))
+    json.dump(EVERY[parser.parse_args().family](), sys.stdout)

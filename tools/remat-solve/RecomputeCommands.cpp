@@ -5,8 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <tuple>
 
 using namespace remat::solver;
 using Json = nlohmann::ordered_json;
@@ -94,20 +96,23 @@ int remat::solver::runRecompute(const RecomputeArgs &A) {
 
 namespace {
 
+/// A point of the frontier. `Single` is what the call at this budget alone
+/// found, negative if nothing.
 struct Row {
   int64_t Budget = 0;
-  bool Feasible = false;
   double Time = 0, Bound = 0;
   int64_t Peak = 0;
+  double Single = -1;
+  bool Feasible = false;
 };
 
 std::string csvOf(const std::vector<Row> &Rows, double Base) {
   std::string Out = "budget,feasible,time,overhead,peak,lower_bound,gap\n";
   char Line[256];
   for (const Row &R : Rows) {
-    std::snprintf(Line, sizeof Line, "%lld,%d,%.17g,%.9g,%lld,%.17g,%.9g\n",
-                  (long long)R.Budget, R.Feasible, R.Time,
-                  Base > 0 ? R.Time / Base - 1 : 0, (long long)R.Peak, R.Bound,
+    std::snprintf(Line, sizeof Line, "%lld,1,%.17g,%.9g,%lld,%.17g,%.9g\n",
+                  (long long)R.Budget, R.Time, Base > 0 ? R.Time / Base - 1 : 0,
+                  (long long)R.Peak, R.Bound,
                   Base > 0 ? (R.Time - R.Bound) / Base : 0);
     Out += Line;
   }
@@ -154,30 +159,50 @@ std::string svgOf(const std::vector<Row> &Rows, double Base) {
          Bounds + "\"/>\n</svg>\n";
 }
 
-/// Budgets from the smallest feasible one to the base order's peak. A plan for
-/// a budget serves every larger one, a bound every smaller one.
-std::vector<Row> sweep(const Problem &P, const RecomputeArgs &A, int64_t Low,
-                       int64_t High) {
-  std::vector<Row> Rows;
-  SolveOptions O = optionsOf(A);
-  O.FindMinBudget = false;
-  for (int I = 0; I < A.Points && !Interrupted; ++I) {
-    O.Budget =
-        A.Points == 1
-            ? Low
-            : Low + int64_t(double(High - Low) * I / double(A.Points - 1));
-    SolveResult R = solve(P, O);
-    Row X{O.Budget, R.Feasible, R.Proof.Time, R.Proof.LowerBound, R.Proof.Peak};
-    if (!R.Feasible)
-      continue;
-    if (!Rows.empty() && Rows.back().Time <= X.Time) {
-      X.Time = Rows.back().Time;
-      X.Peak = Rows.back().Peak;
-    }
-    Rows.push_back(X);
+/// A plan that fits.
+struct Found {
+  int64_t Peak;
+  double Time;
+};
+
+/// Gives each budget the best plan that fits it, whichever call found it, and
+/// the best bound: one for a budget holds for every smaller one.
+void share(std::vector<Row> &Rows, std::vector<Found> Plans) {
+  std::sort(Plans.begin(), Plans.end(), [](const Found &A, const Found &B) {
+    return std::tie(A.Peak, A.Time) < std::tie(B.Peak, B.Time);
+  });
+  const Found *Best = nullptr;
+  size_t Next = 0;
+  for (Row &R : Rows) {
+    for (; Next < Plans.size() && Plans[Next].Peak <= R.Budget; ++Next)
+      if (!Best || Plans[Next].Time < Best->Time)
+        Best = &Plans[Next];
+    R.Feasible = Best;
+    if (Best)
+      std::tie(R.Peak, R.Time) = std::tie(Best->Peak, Best->Time);
   }
   for (size_t I = Rows.size(); I > 1; --I)
     Rows[I - 2].Bound = std::max(Rows[I - 2].Bound, Rows[I - 1].Bound);
+  std::erase_if(Rows, [](const Row &R) { return !R.Feasible; });
+}
+
+/// Budgets from the smallest feasible one to the base order's peak.
+std::vector<Row> sweep(const Problem &P, const RecomputeArgs &A, int64_t Low,
+                       int64_t High) {
+  std::vector<Row> Rows;
+  std::vector<Found> Plans;
+  SolveOptions O = optionsOf(A);
+  O.FindMinBudget = false;
+  for (int I = 0; I < A.Points && !Interrupted; ++I) {
+    double Part = A.Points == 1 ? 0 : double(I) / double(A.Points - 1);
+    O.Budget = Low + int64_t(double(High - Low) * Part);
+    SolveResult R = solve(P, O);
+    Rows.push_back(
+        {O.Budget, 0, R.Proof.LowerBound, 0, R.Feasible ? R.Proof.Time : -1});
+    if (R.Feasible)
+      Plans.push_back({R.Proof.Peak, R.Proof.Time});
+  }
+  share(Rows, std::move(Plans));
   return Rows;
 }
 
@@ -206,7 +231,8 @@ int remat::solver::runFrontier(const RecomputeArgs &A) {
     J["points"].push_back({{"budget", R.Budget},
                            {"time", R.Time},
                            {"peak", R.Peak},
-                           {"lower_bound", R.Bound}});
+                           {"lower_bound", R.Bound},
+                           {"single_time", R.Single}});
   if (!A.CsvFile.empty() && !writeFile(A.CsvFile, csvOf(Rows, Base)))
     return ExitBadInput;
   if (!A.SvgFile.empty() && !Rows.empty() && Base > 0 &&
