@@ -80,7 +80,7 @@ void MomentCut::build(const std::vector<int8_t> &Side, OpId At) {
       OpEdges.push_back(Net.addEdge(
           OpNode[O], Sink, M.Again[O] ? int64_t(Cost) : FlowNetwork::Infinite));
     }
-    int64_t Bytes = Standing[C] ? 0 : P.Values[C].Bytes;
+    int64_t Bytes = Standing[C] || M.InPlace[C] ? 0 : P.Values[C].Bytes;
     int32_t Edge = Net.addEdge(ClassNode[C], OpNode[O], 0);
     Items.push_back({C, ClassNode[C], OpNode[O], Edge, Bytes});
     return ClassNode[C];

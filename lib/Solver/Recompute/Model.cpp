@@ -19,9 +19,21 @@ Model::Model(const Problem &P) : P(P) {
     if (P.Values[V].Producer == None)
       Class[V] = V;
   Never.assign(numValues(), false);
+  // Per class: the largest resident place that it may stand in.
+  std::vector<int64_t> Place(numValues(), -1);
+  for (ValueId V = 0; V < numValues(); ++V)
+    if (P.Values[V].Producer == None)
+      Place[V] = P.Values[V].Bytes;
+  InPlace.assign(numValues(), false);
   for (OpId O = 0; O < numOps(); ++O) {
-    for (ValueId V : P.Ops[O].Outputs)
+    for (ValueId V : P.Ops[O].Outputs) {
       Class[V] = P.Values[V].Alias == None ? V : Class[P.Values[V].Alias];
+      ValueId R = P.Values[V].Reuses;
+      if (R != None && P.Values[V].Bytes <= Place[Class[R]]) {
+        Place[V] = Place[Class[R]];
+        InPlace[V] = true;
+      }
+    }
     for (ValueId V : P.Ops[O].Inputs)
       if (Readers[V].empty() || Readers[V].back() != O)
         Readers[V].push_back(O);
@@ -48,7 +60,7 @@ int64_t Model::leastBytesAt(OpId O, std::vector<ValueId> *Counted) const {
   Classes.erase(std::unique(Classes.begin(), Classes.end()), Classes.end());
   int64_t Sum = Resident + LeanWorkspace[O];
   for (ValueId C : Classes)
-    Sum += P.Values[C].Bytes;
+    Sum += InPlace[C] ? 0 : P.Values[C].Bytes;
   std::vector<ValueId> Taken;
   for (ValueId V : X.Outputs) {
     if (!heads(V))
@@ -58,13 +70,10 @@ int64_t Model::leastBytesAt(OpId O, std::vector<ValueId> *Counted) const {
     if (R != None &&
         std::find(Taken.begin(), Taken.end(), Class[R]) == Taken.end()) {
       Taken.push_back(Class[R]);
-      // In a resident value's place an output costs nothing, and such a place
-      // is passed on along a chain of reuses.
-      ValueId Start = Class[R];
-      while (!resident(Start) && P.Values[Start].Reuses != None)
-        Start = Class[P.Values[Start].Reuses];
-      Bytes -=
-          resident(Start) ? Bytes : std::min(Bytes, P.Values[Class[R]].Bytes);
+      if (InPlace[V])
+        Bytes = 0;
+      else if (!resident(R) && !InPlace[Class[R]])
+        Bytes -= std::min(Bytes, P.Values[Class[R]].Bytes);
     }
     Sum += Bytes;
     if (Bytes)

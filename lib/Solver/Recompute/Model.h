@@ -32,6 +32,9 @@ struct Model {
   /// Per class: a value of it has `Keep::Never`.
   std::vector<bool> Never;
   bool AnyNever = false;
+  /// Per class: it may stand in a resident value's place, at no cost: it reuses
+  /// a resident value that is as large, or what may stand in such a place.
+  std::vector<bool> InPlace;
 
   int32_t numOps() const { return int32_t(P.Ops.size()); }
   int32_t numValues() const { return int32_t(P.Values.size()); }

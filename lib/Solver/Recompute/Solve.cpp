@@ -69,7 +69,10 @@ static SearchResult runStrategy(const Model &M, const SolveOptions &O,
   case Strategy::Optimal:
     return solveOptimal(M, O, D);
   case Strategy::Search:
-    return solveSearch(M, O, D);
+    // Few states, for a problem of a dozen ops or two: milliseconds.
+    R = solveSearch(M, O, D);
+    closeSmall(M, O, D, 20'000, R);
+    return R;
   }
   R.MinBudget = measure(M, R.Best).Peak;
   return R;
@@ -95,9 +98,11 @@ static void refuse(const Model &M, const SolveOptions &O, SolveResult &R) {
   R.Reason.Needed = V.Peak;
   std::string At =
       R.Reason.At == None ? "" : " at op '" + M.P.Ops[R.Reason.At].Name + "'";
-  R.Reason.Message = "no plan was found: the lowest peak is " +
-                     std::to_string(V.Peak) + " bytes" + At +
-                     ", the budget is " + Budget;
+  bool Proven = R.Proof.MinBudgetBound > O.Budget;
+  R.Reason.Proven = Proven;
+  R.Reason.Message = (Proven ? "no plan fits: " : "no plan was found: ") +
+                     ("the lowest peak found is " + std::to_string(V.Peak)) +
+                     " bytes" + At + ", the budget is " + Budget;
 }
 
 SolveResult remat::solver::solve(const Problem &P,
@@ -124,18 +129,12 @@ SolveResult remat::solver::solve(const Problem &P,
   C.Overhead = M.BaseTime > 0 ? C.Time / M.BaseTime - 1 : 0;
   C.MinBudget =
       R.Feasible ? std::min(Found.MinBudget, V.Peak) : Found.MinBudget;
-  C.MinBudgetBound = B.LeastBudget;
-  C.LowerBound = D.Bound;
-  if (Found.Proven && R.Feasible)
-    C.LowerBound = C.Time;
-  if (Found.Proven && !R.Feasible)
-    C.MinBudgetBound = std::max(C.MinBudgetBound, Options.Budget + 1);
+  C.MinBudgetBound = std::max(B.LeastBudget, Found.LeastBudget);
+  C.LowerBound = std::max(D.Bound, Found.Bound);
   C.Gap = M.BaseTime > 0 ? (C.Time - C.LowerBound) / M.BaseTime : 0;
   C.Seed = Options.Seed;
   C.Seconds = D.seconds();
-  if (!R.Feasible) {
+  if (!R.Feasible)
     refuse(M, Options, R);
-    R.Reason.Proven |= C.MinBudgetBound > Options.Budget;
-  }
   return R;
 }

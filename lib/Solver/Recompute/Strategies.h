@@ -53,13 +53,21 @@ struct SearchResult {
   Plan Best;
   /// The lowest peak of any plan found; every budget from there on is met.
   int64_t MinBudget = 0;
-  /// The plan is optimal, or there is none.
-  bool Proven = false;
+  /// No plan within the budget takes less time, in any order; 0 when nothing
+  /// was proven.
+  double Bound = 0;
+  /// No plan has a lower peak.
+  int64_t LeastBudget = 0;
 };
 SearchResult solveSearch(const Model &M, const SolveOptions &O,
                          const Deadline &D);
 SearchResult solveOptimal(const Model &M, const SolveOptions &O,
                           const Deadline &D);
+/// Where the problem has few ops: makes the result optimal, proves its time, or
+/// that no plan fits, with at most so many states. `MinBudget` of the result
+/// must not depend on the budget when its plan does not fit.
+void closeSmall(const Model &M, const SolveOptions &O, const Deadline &D,
+                size_t MaxStates, SearchResult &R);
 
 /// Topological orders that may hold less than the given one.
 std::vector<OpId> eagerOrder(const Model &M, const std::vector<OpId> &Order);

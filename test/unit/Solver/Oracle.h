@@ -4,52 +4,102 @@
 
 #include "remat/Solver/Problem.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <queue>
 
 namespace remat::solver::test {
 
-/// Shortest path over (ops done, values held), any order. Knows residents,
-/// workspaces, choices, once, several outputs and reuse of an input that is not
-/// resident; no aliases, no chains of reuse from a resident, no policies.
+/// Shortest path over (ops done, storages that live and what can be read from
+/// them), any order, every feature of a problem. Unlike the solvers it tries
+/// every storage at every time: to go, and to be taken over.
 class Oracle {
 public:
-  Oracle(const Problem &P, int64_t Budget) : P(P), Budget(Budget) {}
+  /// With `Twice` repeated runs of an op with `Keep::Prefer` count twice.
+  Oracle(const Problem &P, int64_t Budget, bool Twice = false)
+      : P(P), Budget(Budget), Twice(Twice), Turn(turnOf(P)) {}
 
   /// The least time of any plan within the budget.
   std::optional<double> solve() {
-    uint64_t AllDone = (uint64_t(1) << P.Ops.size()) - 1, Wanted = 0;
-    for (ValueId V : P.Results)
-      Wanted |= bit(V);
-    push({0, 0}, 0);
+    State First;
+    for (ValueId V = 0; V < ValueId(P.Values.size()); ++V) {
+      bool Resident = P.Values[V].Producer == None;
+      First.Home.push_back(Resident ? int(First.Storages.size()) : -1);
+      if (Resident)
+        First.Storages.push_back({V, P.Values[V].Bytes});
+    }
+    push(First, 0);
     while (!Queue.empty()) {
       auto [Cost, S] = Queue.top();
       Queue.pop();
       if (Cost > Best[S])
         continue;
-      if (S.first == AllDone && (S.second & Wanted) == Wanted)
+      if (finished(S))
         return Cost;
       for (OpId O = 0; O < OpId(P.Ops.size()); ++O)
         run(S, Cost, O);
-      for (ValueId V = 0; V < ValueId(P.Values.size()); ++V)
-        if (S.second & bit(V))
-          push({S.first, S.second & ~bit(V)}, Cost);
+      for (int I = 0; I < int(S.Storages.size()); ++I)
+        if (P.Values[S.Storages[I].Head].Producer != None) {
+          State Less = S;
+          end(Less, I);
+          push(Less, Cost);
+        }
     }
     return std::nullopt;
   }
 
 private:
-  using State = std::pair<uint64_t, uint64_t>;
+  struct Storage {
+    ValueId Head;
+    /// Bytes of the resident value's place it is in, or -1.
+    int64_t Place;
+    auto operator<=>(const Storage &) const = default;
+  };
+  struct State {
+    uint64_t Done = 0;
+    /// Per value: the storage that its newest instance is read from, or -1.
+    std::vector<int> Home;
+    std::vector<Storage> Storages;
+    auto operator<=>(const State &) const = default;
+  };
   using Entry = std::pair<double, State>;
   const Problem &P;
   int64_t Budget;
+  bool Twice;
+  OpId Turn;
   std::map<State, double> Best;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> Queue;
 
-  static uint64_t bit(ValueId V) { return uint64_t(1) << V; }
+  bool finished(const State &S) const {
+    return S.Done == (uint64_t(1) << P.Ops.size()) - 1 &&
+           std::all_of(P.Results.begin(), P.Results.end(),
+                       [&](ValueId V) { return S.Home[V] >= 0; });
+  }
 
-  void push(State S, double Cost) {
+  static void end(State &S, int Storage) {
+    for (int &Home : S.Home)
+      if (Home == Storage)
+        Home = -1;
+  }
+
+  /// Numbers the storages by the first value read from each; the others died.
+  static State tidy(const State &S) {
+    State T;
+    T.Done = S.Done;
+    std::vector<int> New(S.Storages.size(), -1);
+    for (int Home : S.Home) {
+      if (Home >= 0 && New[Home] < 0) {
+        New[Home] = int(T.Storages.size());
+        T.Storages.push_back(S.Storages[Home]);
+      }
+      T.Home.push_back(Home < 0 ? -1 : New[Home]);
+    }
+    return T;
+  }
+
+  void push(const State &Untidy, double Cost) {
+    State S = tidy(Untidy);
     auto [It, New] = Best.emplace(S, Cost);
     if (!New && It->second <= Cost)
       return;
@@ -57,46 +107,86 @@ private:
     Queue.push({Cost, S});
   }
 
-  void run(State S, double Cost, OpId O) {
+  void run(const State &From, double Cost, OpId O) {
     const Op &X = P.Ops[O];
-    uint64_t Done = uint64_t(1) << O;
-    if (X.Once && (S.first & Done))
+    bool Again = From.Done >> O & 1;
+    if (Again && P.runsOnce(O))
       return;
     for (ValueId V : X.Inputs)
-      if (P.Values[V].Producer != None && !(S.second & bit(V)))
+      if (From.Home[V] < 0)
         return;
-    uint64_t Out = 0;
+    // Any of the storages that an output would reuse may end here.
+    std::vector<int> Reused;
     for (ValueId V : X.Outputs)
-      Out |= bit(V);
-    int64_t Bytes = P.residentBytes();
-    uint64_t Held = S.second & ~Out;
-    for (ValueId V = 0; V < ValueId(P.Values.size()); ++V)
-      if ((Held | Out) & bit(V))
-        Bytes += P.Values[V].Bytes;
-    finish(S, Cost, O, Held | Out, Bytes, 0, 0);
+      if (ValueId R = P.Values[V].Reuses; R != None)
+        Reused.push_back(From.Home[R]);
+    std::sort(Reused.begin(), Reused.end());
+    Reused.erase(std::unique(Reused.begin(), Reused.end()), Reused.end());
+    for (unsigned Set = 0; Set < 1u << Reused.size(); ++Set) {
+      std::vector<int> Ends;
+      for (size_t I = 0; I < Reused.size(); ++I)
+        if (Set >> I & 1)
+          Ends.push_back(Reused[I]);
+      finish(From, Cost, O, Ends);
+    }
   }
 
-  /// Every way for outputs to take over inputs, which are then gone.
-  void finish(State S, double Cost, OpId O, uint64_t After, int64_t Bytes,
-              size_t Index, uint64_t Consumed) {
+  void finish(const State &From, double Cost, OpId O, std::vector<int> Ends) {
     const Op &X = P.Ops[O];
-    if (Index < X.Outputs.size()) {
-      finish(S, Cost, O, After, Bytes, Index + 1, Consumed);
-      const Value &V = P.Values[X.Outputs[Index]];
-      if (V.Reuses != None && P.Values[V.Reuses].Producer != None &&
-          !(Consumed & bit(V.Reuses)))
-        finish(S, Cost, O, After,
-               Bytes - std::min(V.Bytes, P.Values[V.Reuses].Bytes), Index + 1,
-               Consumed | bit(V.Reuses));
-      return;
+    State S = From;
+    for (ValueId V : X.Outputs)
+      S.Home[V] = -1;
+    int64_t Bytes = P.residentBytes();
+    for (int I = 0; I < int(S.Storages.size()); ++I)
+      if (S.Storages[I].Place < 0 &&
+          std::find(S.Home.begin(), S.Home.end(), I) != S.Home.end())
+        Bytes += P.Values[S.Storages[I].Head].Bytes;
+    std::vector<int> Dead = Ends;
+    for (ValueId V : X.Outputs) {
+      const Value &Y = P.Values[V];
+      if (Y.Alias != None) {
+        S.Home[V] = From.Home[Y.Alias];
+        continue;
+      }
+      Storage New = {V, -1};
+      Bytes += Y.Bytes;
+      int R = Y.Reuses == None ? -1 : From.Home[Y.Reuses];
+      auto End = std::find(Ends.begin(), Ends.end(), R);
+      if (End != Ends.end() && From.Storages[R].Place < 0) {
+        Bytes -= std::min(Y.Bytes, P.Values[From.Storages[R].Head].Bytes);
+        Ends.erase(End);
+      } else if (End != Ends.end() && Y.Bytes <= From.Storages[R].Place) {
+        Bytes -= Y.Bytes;
+        New.Place = From.Storages[R].Place;
+        Ends.erase(End);
+      }
+      S.Home[V] = int(S.Storages.size());
+      S.Storages.push_back(New);
     }
+    for (int I : Dead)
+      end(S, I);
+    leave(S, From, Cost, O, Bytes);
+  }
+
+  void leave(State &S, const State &From, double Cost, OpId O, int64_t Bytes) {
     std::optional<double> Time;
     for (int32_t C = 0; C < int32_t(P.numChoices(O)); ++C)
       if (Bytes + P.workspaceOf(O, C) <= Budget &&
           (!Time || P.timeOf(O, C) < *Time))
         Time = P.timeOf(O, C);
-    if (Time)
-      push({S.first | uint64_t(1) << O, After & ~Consumed}, Cost + *Time);
+    if (!Time)
+      return;
+    bool Again = From.Done >> O & 1;
+    for (ValueId V = 0; O == Turn && !Again && V < ValueId(S.Home.size()); ++V)
+      if (P.Values[V].Policy == Keep::Never && P.Values[V].Producer != O)
+        S.Home[V] = -1;
+    for (ValueId V : P.Ops[O].Outputs)
+      if (Twice && Again && P.Values[V].Policy == Keep::Prefer) {
+        Cost += *Time;
+        break;
+      }
+    S.Done |= uint64_t(1) << O;
+    push(S, Cost + *Time);
   }
 };
 
