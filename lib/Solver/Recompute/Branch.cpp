@@ -2,6 +2,7 @@
 #include "Cut.h"
 
 #include <algorithm>
+#include <climits>
 #include <limits>
 #include <queue>
 
@@ -68,8 +69,19 @@ void MomentCut::bisect(Branch &B, int64_t Room) {
     }
 }
 
+double MomentCut::rootBound(int64_t Budget) {
+  if (Budget < leastBudget())
+    return std::numeric_limits<double>::infinity();
+  CutsLeft = INT_MAX;
+  Branch Root;
+  Root.Price = M.BaseTime / double(std::max<int64_t>(Budget, 1));
+  bisect(Root, Budget - Fixed);
+  // The scaled times are exact, the product of price and bytes is rounded.
+  return std::max(0.0, Root.Bound - 1e-9 * M.BaseTime);
+}
+
 double MomentCut::exactBound(int64_t Budget, int MaxCuts) {
-  double Hull = bound(Budget);
+  double Hull = rootBound(Budget);
   int64_t Room = Budget - Fixed;
   if (Hull <= 0 || Budget < leastBudget())
     return Hull;

@@ -7,12 +7,8 @@
 
 using namespace remat::solver;
 
-namespace {
-enum : int8_t { Apart, Before, After };
-}
-
-std::vector<int8_t> MomentCut::sides(OpId At,
-                                     const std::vector<OpId> *Order) const {
+std::vector<int8_t> MomentCut::sides(const Model &M, OpId At,
+                                     const std::vector<OpId> *Order) {
   const Problem &P = M.P;
   std::vector<int8_t> Side(M.numOps(), Apart);
   if (Order) {
@@ -50,7 +46,7 @@ MomentCut::MomentCut(const Model &M, OpId At, const std::vector<OpId> *Order)
   // Times become integers: rounding down keeps every cut a lower bound.
   double Total = std::max(M.BaseTime, 1e-300);
   Scale = std::ldexp(1.0, 44) / Total;
-  build(sides(At, Order), At);
+  build(sides(M, At, Order), At);
 }
 
 void MomentCut::build(const std::vector<int8_t> &Side, OpId At) {
@@ -63,7 +59,7 @@ void MomentCut::build(const std::vector<int8_t> &Side, OpId At) {
   std::vector<int32_t> ClassNode(M.numValues(), -1), OpNode(M.numOps(), -1);
   auto made = [&](ValueId C) {
     OpId O = P.Values[C].Producer;
-    return O != None && Side[O] == Before;
+    return O != None && Side[O] != After;
   };
   // Only what an op after the moment can reach going backward matters.
   std::vector<OpId> Stack;
@@ -75,10 +71,15 @@ void MomentCut::build(const std::vector<int8_t> &Side, OpId At) {
     if (OpNode[O] < 0) {
       OpNode[O] = Net.addNode();
       Stack.push_back(O);
-      Ops.push_back({O, OpNode[O]});
-      double Cost = M.Again[O] ? std::floor(M.Time[O] * Scale) : 0;
-      OpEdges.push_back(Net.addEdge(
-          OpNode[O], Sink, M.Again[O] ? int64_t(Cost) : FlowNetwork::Infinite));
+      Ops.push_back({O, OpNode[O], Side[O] == Before});
+      // An op that may not have run yet runs for the first time, at no extra
+      // cost, but it needs its inputs like any other.
+      bool Extra = Side[O] == Before;
+      int64_t Cost = 0;
+      if (Extra)
+        Cost = M.Again[O] ? int64_t(std::floor(M.Time[O] * Scale))
+                          : FlowNetwork::Infinite;
+      OpEdges.push_back(Net.addEdge(OpNode[O], Sink, Cost));
     }
     int64_t Bytes = Standing[C] || M.InPlace[C] ? 0 : P.Values[C].Bytes;
     int32_t Edge = Net.addEdge(ClassNode[C], OpNode[O], 0);
@@ -119,8 +120,8 @@ MomentCut::Point MomentCut::read(bool WantDropped) {
     else if (WantDropped)
       R.Dropped[I.Class] = true;
   }
-  for (auto [O, Node] : Ops)
-    if (Reached[Node])
+  for (auto [O, Node, Extra] : Ops)
+    if (Extra && Reached[Node])
       R.Time += M.Time[O];
   return R;
 }
@@ -147,7 +148,7 @@ MomentCut::Point MomentCut::cut(double Price, bool WantDropped) {
 /// Fewest bytes, whatever the time; among such cuts not the cheapest.
 MomentCut::Point MomentCut::cutAll() {
   for (size_t I = 0; I < Ops.size(); ++I)
-    if (M.Again[Ops[I].first])
+    if (M.Again[Ops[I].Op])
       Net.setCapacity(OpEdges[I], 0);
   for (const Item &I : Items)
     Net.setCapacity(I.Edge, I.Bytes);
@@ -156,9 +157,9 @@ MomentCut::Point MomentCut::cutAll() {
   Point R = read(false);
   // A price that makes bytes count above all time finds the cheapest such cut.
   for (size_t I = 0; I < Ops.size(); ++I)
-    if (M.Again[Ops[I].first])
+    if (Ops[I].Extra && M.Again[Ops[I].Op])
       Net.setCapacity(OpEdges[I],
-                      int64_t(std::floor(M.Time[Ops[I].first] * Scale)));
+                      int64_t(std::floor(M.Time[Ops[I].Op] * Scale)));
   LeastKept = R.Kept;
   return R;
 }
@@ -170,7 +171,6 @@ void MomentCut::refine(std::vector<Point> &Out, const Point &A, const Point &B,
   double Price = (B.Time - A.Time) / double(A.Kept - B.Kept);
   --Left;
   Point C = cut(Price, WantDropped);
-  Cuts.push_back({Price, C.Value});
   double Line = A.Time + Price * double(A.Kept);
   double Value = C.Time + Price * double(C.Kept);
   if (Value >= Line - 1e-9 * (1e-30 + Line) || C.Kept >= A.Kept ||
@@ -186,7 +186,6 @@ std::vector<MomentCut::Point> MomentCut::frontier(int32_t MaxCuts,
   std::vector<Point> Out;
   Point All = cutAll();
   Point None = cut(0, WantDropped);
-  Cuts.push_back({0, None.Value});
   // From the dearest price on, every cut has the fewest bytes.
   double Dear =
       (M.BaseTime + 1e-30) * 64 / double(std::max<int64_t>(None.Kept, 1));
@@ -195,21 +194,10 @@ std::vector<MomentCut::Point> MomentCut::frontier(int32_t MaxCuts,
     Dear *= 8;
     Few = cut(Dear, WantDropped);
   }
-  Cuts.push_back({Dear, Few.Value});
   Out.push_back(None);
   int32_t Left = MaxCuts;
   refine(Out, None, Few, Left, WantDropped);
   if (Few.Kept < None.Kept)
     Out.push_back(Few);
   return Out;
-}
-
-double MomentCut::bound(int64_t Budget) const {
-  if (Budget < leastBudget())
-    return std::numeric_limits<double>::infinity();
-  double Best = 0;
-  for (auto [Price, Value] : Cuts)
-    Best = std::max(Best, Value - Price * double(Budget - Fixed));
-  // The scaled sums above are exact, this product is rounded.
-  return std::max(0.0, Best - 1e-9 * M.BaseTime);
 }

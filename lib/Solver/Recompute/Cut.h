@@ -19,6 +19,12 @@ public:
   /// ancestry, which holds in every order.
   MomentCut(const Model &M, OpId At, const std::vector<OpId> *Order = nullptr);
 
+  enum : int8_t { Apart, Before, After };
+  /// Per op: has it run for certain when `At` first does, certainly not, or
+  /// neither. With an order all before and after it.
+  static std::vector<int8_t> sides(const Model &M, OpId At,
+                                   const std::vector<OpId> *Order);
+
   /// One vertex of the lower convex hull of (kept bytes, recompute time).
   struct Point {
     int64_t Kept = 0;
@@ -32,12 +38,13 @@ public:
   /// With a limit the hull is not complete, its cuts still give bounds.
   std::vector<Point> frontier(int32_t MaxCuts, bool WantDropped);
 
-  /// A lower bound on the extra time of every plan within the budget, from the
-  /// prices tried by `frontier`; infinity when even dropping all is too much.
-  double bound(int64_t Budget) const;
+  /// A lower bound on the extra time of every plan within the budget: the best
+  /// price; infinity when even dropping all is too much. Call after
+  /// `findLeast`, as the next.
+  double rootBound(int64_t Budget);
   /// The same bound without the gap between the hull and whole values: branch
   /// and bound on what is kept. Stops after about MaxCuts cuts with what is
-  /// proven by then. Call after `frontier`.
+  /// proven by then.
   double exactBound(int64_t Budget, int MaxCuts);
 
   /// Finds `leastBudget` alone: one cut.
@@ -62,10 +69,14 @@ private:
   /// Per item, while branching: must it be kept or dropped.
   enum class Ruling : int8_t { Open, Keep, Drop };
   std::vector<Ruling> Rulings;
-  std::vector<std::pair<OpId, int32_t>> Ops;
+  struct Run {
+    OpId Op;
+    int32_t Node;
+    /// It ran before the moment: to run it again costs its time.
+    bool Extra;
+  };
+  std::vector<Run> Ops;
   std::vector<int32_t> OpEdges;
-  /// Price and value of every cut made: value - price * budget is a bound.
-  std::vector<std::pair<double, double>> Cuts;
 
   struct Branch {
     std::vector<std::pair<int32_t, Ruling>> Ruled;
@@ -79,7 +90,6 @@ private:
 
   void bisect(Branch &B, int64_t Room);
   void build(const std::vector<int8_t> &Side, OpId At);
-  std::vector<int8_t> sides(OpId At, const std::vector<OpId> *Order) const;
   Point cut(double Price, bool WantDropped);
   Point cutAll();
   Point read(bool WantDropped);
