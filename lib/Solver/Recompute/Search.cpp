@@ -28,7 +28,7 @@ public:
     else
       R.MinBudget = Seeds[lowest()].Of.Peak;
     if (Best.feasible() && O.Effort > 0 &&
-        Best.measured().Time > D.Bound + 1e-8 * M.BaseTime)
+        Best.measured().cost() > D.Bound + 1e-8 * M.BaseTime)
       improve();
     R.Best = Best.plan();
     return R;
