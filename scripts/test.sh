@@ -20,6 +20,11 @@ cmake --build --preset "$preset"
 export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1
 
+# The linear-programming library of the wheel: its tests run, or fail.
+for highs in "$PWD"/.venv/lib/python3*/site-packages/highspy/libhighs.so.1; do
+  export REMAT_HIGHS=$highs
+done
+
 ctest --test-dir "$build" --output-on-failure -j "$jobs"
 .venv/bin/python /usr/lib/llvm-22/bin/lit -sv -j "$jobs" "$build/test"
 python_tests=test/Python
