@@ -2,92 +2,86 @@
 #ifndef REMAT_LIB_SOLVER_EXACT_H
 #define REMAT_LIB_SOLVER_EXACT_H
 
-#include "Pack.h"
+#include "Skyline.h"
 
 #include <chrono>
-#include <optional>
 
 namespace remat::solver {
 
 enum class Verdict { Fits, CannotFit, Unknown };
 
-/// Searches for offsets within a capacity, after Moffitt, "MiniMalloc: A
-/// Lightweight Memory Allocator for Hardware-Accelerated Machine Learning"
-/// (2023). Buffers are placed bottom up, each at its lowest offset, offsets
-/// never falling (every packing can be brought into that form). A branch is cut
-///  - where in some slice of time what is left cannot fit above the lowest
-///    offset still possible there (sections),
-///  - where another buffer would fit wholly below the one placed (dominance),
-///  - where buffers of equal offset would only come in another order: one that
-///    was tried at an offset and failed must rest on a buffer still to come.
-/// A buffer that is in nobody's way is placed without a choice. Where no buffer
-/// left crosses a moment the two sides are solved apart.
+/// Searches for offsets within a capacity, with the bounds of Moffitt,
+/// "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine
+/// Learning" (2023), but branching on sections of time, not on buffers: what
+/// lies at the floor of one section, each item that can, or nothing. So no two
+/// branches hold the same packing, and the section with the fewest ways goes
+/// first. A section is branched on only in a valley, a run of equal floors
+/// between higher ones: what starts at its floor lies wholly in the valley.
+///
+/// A branch is cut
+///  - where a section cannot hold what is left above its floor,
+///  - where an item would fit into a hole below the floors,
+///  - where the same items with the same lowest offsets failed before.
+/// An item that no other can lie below is placed without alternatives. Sections
+/// that no item left connects are solved apart.
 class ExactPacker {
 public:
-  /// The search goes as deep as there are buffers; more are not tried.
+  /// More would take too long for even one descent.
   static constexpr size_t MaxItems = 5000;
 
   ExactPacker(const std::vector<Buffer> &Buffers, int64_t Capacity,
               const PackOptions &Options);
 
   /// Tries several orders of branching in turn, each with more nodes than
-  /// before, at most MaxNodes altogether.
+  /// before. MaxNodes is for a small problem: a large one gets as much work.
   Verdict solve(int64_t MaxNodes);
   const std::vector<int64_t> &offsets() const { return Offset; }
-  int64_t nodes() const { return Nodes; }
 
 private:
-  struct Item {
-    int32_t From, To; // sections [From, To)
-    int64_t Size, Alignment;
+  /// What identifies the part of a problem that is left.
+  struct Key {
+    uint64_t First = 0, Second = 0;
+    bool operator==(const Key &) const = default;
   };
-  /// A buffer at a given place: an obstacle to the others.
-  struct Fixture {
-    int32_t From, To;
-    int64_t Bottom, Top;
-  };
-  struct Saved {
-    int32_t Item;
-    int64_t Low;
+  /// An open node: sections [A, B), all connected. Its alternatives are the
+  /// candidates [Next, Last), then nothing at the floor of the section.
+  struct Node {
+    int32_t A, B;
+    int32_t Scan;    // parts that end by here are solved
+    int32_t Section; // what is branched on; -1 when nothing is
+    bool MaySkip;
+    size_t First, Next, Last, Mark;
+    Key Id;
   };
 
+  Skyline State;
   int64_t Capacity;
   const PackOptions &Options;
   std::chrono::steady_clock::time_point Start;
-  std::vector<int32_t> Movable; // index of the buffer of an item
-  std::vector<Item> Items;
-  std::vector<Fixture> Fixtures;
-  std::vector<int64_t> Offset; // per buffer
-  std::vector<int64_t> Low;    // per item: lowest offset still possible
-  std::vector<int32_t> Rank;   // per item: place in the order of branching
-  /// Per item, when branching looks at it: how full its fullest section is.
-  std::vector<int64_t> Tight;
-  bool Dynamic = false;
-  uint64_t State = 0x9E3779B97F4A7C15u;
-  std::vector<int64_t> Left; // per section: bytes of unplaced items
-  std::vector<int64_t> Base; // scratch per section
-  std::vector<Saved> Trail;
-  int64_t Nodes = 0, Budget = 0;
+  std::vector<int64_t> Offset;    // per buffer
+  std::vector<int32_t> Rank;      // per item: place in the order of branching
+  std::vector<int64_t> Exhausted; // per section: when it last failed
+  int64_t Clock = 0;              // counts such failures
+  std::vector<Node> Open;
+  std::vector<int32_t> Candidates; // of the open nodes
+  std::vector<Key> Failed;         // hashed; the newest stays
+  std::vector<int32_t> Count, Run; // scratch per section
+  int64_t Nodes = 0;
+  uint64_t Seed = 0x9E3779B97F4A7C15u;
 
   bool outOfTime() const;
-  int64_t raise(const Item &I, int64_t To) const;
-  void rank(int Attempt);
-  void measureTightness(const std::vector<int32_t> &Group);
   double random();
-  bool sectionsFit(const std::vector<int32_t> &Group);
-  bool place(int32_t Index, std::vector<int32_t> &Group, size_t NumTried,
-             bool Free);
-  bool inNobodysWay(int32_t Index, const std::vector<int32_t> &Group) const;
-  bool overlap(int32_t A, int32_t B) const {
-    return Items[A].From < Items[B].To && Items[B].From < Items[A].To;
-  }
-  void lift(int32_t Index, int64_t To);
-  void undo(int32_t Index, size_t Mark);
-  Verdict solveGroup(std::vector<int32_t> Group);
-  Verdict branch(int32_t Index, std::vector<int32_t> Group, size_t NumTried,
-                 bool Free);
-  std::vector<std::vector<int32_t>> split(std::vector<int32_t> Group) const;
-  bool same(int32_t A, int32_t B) const;
+  void rank(int Attempt);
+  Key keyOf(int32_t A, int32_t B) const;
+  bool startsAtFloor(int32_t I) const;
+  void countWays(int32_t A, int32_t B);
+  double cost(int32_t Section) const;
+  int32_t sectionToBranchOn(int32_t A, int32_t B) const;
+  int32_t itemInNobodysWay(int32_t A, int32_t B) const;
+  void open(int32_t A, int32_t B);
+  bool advance();
+  void close(bool Exhaustive);
+  Verdict search(int64_t Budget);
 };
 
 } // namespace remat::solver

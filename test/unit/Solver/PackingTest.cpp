@@ -1,5 +1,6 @@
 //===- PackingTest.cpp - Offsets against brute force and by shape ---------===//
 #include "remat/Solver/Packing.h"
+#include "Exact.h"
 #include "RandomProblem.h"
 
 #include <gtest/gtest.h>
@@ -22,29 +23,43 @@ std::vector<Buffer> randomBuffers(Rng &R, int N, int Times, int MaxSize) {
   return B;
 }
 
-/// The least height over all orders of placing at the lowest free offset:
-/// every packing pushed down is one of these.
-int64_t bruteForce(const std::vector<Buffer> &B) {
-  std::vector<int> Order(B.size());
-  std::iota(Order.begin(), Order.end(), 0);
-  int64_t Best = INT64_MAX;
-  do {
-    std::vector<int64_t> At(B.size(), -1);
-    int64_t Height = 0;
-    for (int I : Order) {
-      int64_t Low = 0;
-      for (bool Moved = true; Moved;) {
-        Moved = false;
-        for (size_t J = 0; J < B.size(); ++J)
-          if (At[J] >= 0 && B[J].Lower < B[I].Upper &&
-              B[I].Lower < B[J].Upper && Low < At[J] + B[J].Size &&
-              At[J] < Low + B[I].Size) {
-            Low = At[J] + B[J].Size;
-            Moved = true;
-          }
+/// The lowest aligned offset that is clear of what lies already.
+int64_t lowestOffset(const std::vector<Buffer> &B,
+                     const std::vector<int64_t> &At, int I) {
+  int64_t Low = 0;
+  for (bool Moved = true; Moved;) {
+    Moved = false;
+    for (size_t J = 0; J < B.size(); ++J)
+      if (At[J] >= 0 && B[J].Lower < B[I].Upper && B[I].Lower < B[J].Upper &&
+          Low < At[J] + B[J].Size && At[J] < Low + B[I].Size) {
+        int64_t A = B[I].Alignment;
+        Low = (At[J] + B[J].Size + A - 1) / A * A;
+        Moved = true;
       }
-      At[I] = Low;
-      Height = std::max(Height, Low + B[I].Size);
+  }
+  return Low;
+}
+
+/// The least height over all orders of placing at the lowest free offset: every
+/// packing pushed down is one of these. Fixed buffers lie there first.
+int64_t bruteForce(const std::vector<Buffer> &B) {
+  std::vector<int64_t> Fixed(B.size(), -1);
+  std::vector<int> Order;
+  int64_t Least = 0, Best = INT64_MAX;
+  for (size_t I = 0; I < B.size(); ++I) {
+    if (!B[I].Fixed) {
+      Order.push_back(int(I));
+      continue;
+    }
+    Fixed[I] = *B[I].Fixed;
+    Least = std::max(Least, *B[I].Fixed + B[I].Size);
+  }
+  do {
+    std::vector<int64_t> At = Fixed;
+    int64_t Height = Least;
+    for (int I : Order) {
+      At[I] = lowestOffset(B, At, I);
+      Height = std::max(Height, At[I] + B[I].Size);
     }
     Best = std::min(Best, Height);
   } while (std::next_permutation(Order.begin(), Order.end()));
@@ -79,6 +94,73 @@ TEST(Packing, ReachesTheOptimumOfSmallInstances) {
       Fewer.erase(Fewer.begin() + Skip);
       EXPECT_LE(bruteForce(Fewer), Optimum - 1);
     }
+  }
+}
+
+/// The exact search alone, without best fit before it.
+TEST(Packing, ExactSearchAgreesWithBruteForce) {
+  int NumAboveLoad = 0;
+  for (int Case = 1; Case <= 2000; ++Case) {
+    Rng R(Case);
+    std::vector<Buffer> B =
+        randomBuffers(R, 2 + R.below(5), 3 + R.below(5), 3 + R.below(10));
+    if (R.chance(40))
+      for (Buffer &X : B)
+        X.Alignment = 1 + R.below(5);
+    if (R.chance(40))
+      B[0].Fixed = B[0].Alignment * R.below(8);
+    int64_t Optimum = bruteForce(B);
+    SCOPED_TRACE(Case);
+    PackOptions O;
+    ExactPacker Fits(B, Optimum, O);
+    ASSERT_EQ(Fits.solve(100'000), Verdict::Fits);
+    ASSERT_EQ(verifyPacking(B, Fits.offsets(), Optimum), "");
+    ExactPacker Not(B, Optimum - 1, O);
+    ASSERT_EQ(Not.solve(100'000), Verdict::CannotFit);
+    O.NodeLimit = 0;
+    NumAboveLoad += pack(B, O).LowerBound < Optimum;
+  }
+  // Refused for more reasons than the load.
+  EXPECT_GT(NumAboveLoad, 200);
+}
+
+/// A rectangle cut into buffers: a packing without any empty space exists.
+std::vector<Buffer> cutRectangle(Rng &R, int Times, int Height, int Count) {
+  struct Box {
+    int T0, T1, Y0, Y1;
+  };
+  std::vector<Box> Boxes = {{0, Times, 0, Height}};
+  while (int(Boxes.size()) < Count) {
+    size_t K = R.below(int(Boxes.size()));
+    Box &B = Boxes[K];
+    bool Across = R.chance(50);
+    if ((Across ? B.T1 - B.T0 : B.Y1 - B.Y0) < 2)
+      continue;
+    Box Rest = B;
+    if (Across)
+      B.T1 = Rest.T0 = B.T0 + 1 + R.below(B.T1 - B.T0 - 1);
+    else
+      B.Y1 = Rest.Y0 = B.Y0 + 1 + R.below(B.Y1 - B.Y0 - 1);
+    Boxes.push_back(Rest);
+  }
+  std::vector<Buffer> Out;
+  for (const Box &B : Boxes)
+    Out.push_back({B.T0, B.T1, B.Y1 - B.Y0, 1, {}});
+  return Out;
+}
+
+TEST(Packing, PacksWithoutEmptySpace) {
+  for (int Case = 1; Case <= 30; ++Case) {
+    Rng R(Case);
+    std::vector<Buffer> B = cutRectangle(R, 60, 1000, 60);
+    PackOptions O;
+    O.Capacity = 1000;
+    PackResult P = pack(B, O);
+    SCOPED_TRACE(Case);
+    EXPECT_TRUE(P.Feasible);
+    EXPECT_EQ(verifyPacking(B, P.Offsets, 1000), "");
+    // The same again: work is counted, not timed.
+    EXPECT_EQ(pack(B, O).Offsets, P.Offsets);
   }
 }
 
