@@ -149,7 +149,6 @@ struct Way {
   bool Tightest;
 };
 
-/// The first three are the best on large instances.
 constexpr Way Ways[] = {
     // Sizes of one power of two form rows, filled from left to right.
     {[](const Buffer &B) {
@@ -171,18 +170,55 @@ constexpr Way Ways[] = {
 
 } // namespace
 
+/// Pairs of buffers that live at the same time, about: placing buffers one by
+/// one looks at each of them.
+static int64_t countOverlaps(const std::vector<Buffer> &Buffers) {
+  std::vector<std::pair<int64_t, int>> Events;
+  for (const Buffer &B : Buffers) {
+    Events.push_back({B.Lower, 1});
+    Events.push_back({B.Upper, -1});
+  }
+  std::sort(Events.begin(), Events.end());
+  int64_t Live = 0, Pairs = 0;
+  for (auto [Time, Change] : Events) {
+    Pairs += Change > 0 ? Live : 0;
+    Live += Change;
+  }
+  return Pairs;
+}
+
+/// By offset, as far down as the holes below allow: nothing gets higher.
+static Placement compact(const std::vector<Buffer> &Buffers,
+                         const Placement &P) {
+  std::vector<int32_t> Order(Buffers.size());
+  std::iota(Order.begin(), Order.end(), 0);
+  std::sort(Order.begin(), Order.end(), [&](int32_t A, int32_t B) {
+    return P.Offsets[A] != P.Offsets[B] ? P.Offsets[A] < P.Offsets[B] : A < B;
+  });
+  return placeInOrder(Buffers, Order, /*Tightest=*/false);
+}
+
 Placement remat::solver::bestFit(const std::vector<Buffer> &Buffers,
                                  int64_t Target) {
-  constexpr size_t Many = 20'000, FewWays = 3;
-  size_t Count = Buffers.size() > Many ? FewWays : std::size(Ways);
+  constexpr int64_t MaxPairs = 30'000'000;
+  int64_t Pairs = countOverlaps(Buffers) + int64_t(Buffers.size()) + 1;
+  int64_t NumPasses = MaxPairs / Pairs;
   Placement Best;
-  for (size_t K = 0; K < Count; ++K) {
-    Placement P =
-        placeInOrder(Buffers, sorted(Buffers, Ways[K].Key), Ways[K].Tightest);
-    if (K == 0 || P.Height < Best.Height)
+  Best.Height = INT64_MAX;
+  auto keep = [&](Placement P) {
+    if (P.Height < Best.Height)
       Best = std::move(P);
-    if (Best.Height <= Target)
-      break;
-  }
+    return Best.Height <= Target;
+  };
+  for (double Factor : {0.98, 0.96, 0.93, 0.9, 0.8, 0.7})
+    for (bool Backward : {false, true})
+      if (keep(placeInRows(Buffers, Factor, Backward)))
+        return Best;
+  if (NumPasses > 0 && keep(compact(Buffers, Best)))
+    return Best;
+  for (size_t K = 0; K < std::size(Ways) && int64_t(K) + 1 < NumPasses; ++K)
+    if (keep(placeInOrder(Buffers, sorted(Buffers, Ways[K].Key),
+                          Ways[K].Tightest)))
+      return Best;
   return Best;
 }

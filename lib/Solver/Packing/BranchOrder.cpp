@@ -1,4 +1,5 @@
-//===- BranchOrder.cpp - Orders of branching in the exact search -----------===//
+//===- BranchOrder.cpp - Orders of branching in the exact search
+//-----------===//
 #include "Exact.h"
 
 #include <algorithm>

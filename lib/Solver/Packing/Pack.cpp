@@ -2,6 +2,7 @@
 #include "Exact.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 using namespace remat::solver;
@@ -35,26 +36,43 @@ static std::string checkBuffers(const std::vector<Buffer> &Buffers) {
   return "";
 }
 
-/// Visits pairs of buffers that live at the same time, in order of start, until
-/// the callback returns false.
-template <typename Callback>
-static void forOverlaps(const std::vector<Buffer> &Buffers, Callback Visit) {
-  std::vector<int32_t> Order(Buffers.size());
-  std::iota(Order.begin(), Order.end(), 0);
-  std::sort(Order.begin(), Order.end(), [&](int32_t A, int32_t B) {
-    int64_t X = Buffers[A].Lower, Y = Buffers[B].Lower;
-    return X != Y ? X < Y : A < B;
-  });
-  std::vector<int32_t> Alive;
-  for (int32_t I : Order) {
-    std::erase_if(
-        Alive, [&](int32_t J) { return Buffers[J].Upper <= Buffers[I].Lower; });
-    for (int32_t J : Alive)
-      if (!Visit(J, I))
-        return;
-    if (Buffers[I].Size > 0)
-      Alive.push_back(I);
+/// Two of the buffers that live at the same time and share bytes, if any. A
+/// sweep over time: while what lives is apart, only neighbours can clash with
+/// what comes.
+static std::vector<int32_t> clash(const std::vector<Buffer> &Buffers,
+                                  const std::vector<int64_t> &Offsets,
+                                  const std::vector<int32_t> &Ids) {
+  struct Event {
+    int64_t Time;
+    bool Starts; // what ends comes before what starts
+    int32_t Id;
+    auto operator<=>(const Event &) const = default;
+  };
+  std::vector<Event> Events;
+  for (int32_t I : Ids)
+    if (Buffers[I].Size > 0) {
+      Events.push_back({Buffers[I].Lower, true, I});
+      Events.push_back({Buffers[I].Upper, false, I});
+    }
+  std::sort(Events.begin(), Events.end());
+  std::map<int64_t, int32_t> Alive; // by offset
+  for (const Event &E : Events) {
+    int64_t Offset = Offsets[E.Id];
+    if (!E.Starts) {
+      Alive.erase(Offset);
+      continue;
+    }
+    auto Above = Alive.lower_bound(Offset);
+    if (Above != Alive.end() && Above->first < Offset + Buffers[E.Id].Size)
+      return {Above->second, E.Id};
+    if (Above != Alive.begin()) {
+      auto Below = std::prev(Above);
+      if (Below->first + Buffers[Below->second].Size > Offset)
+        return {Below->second, E.Id};
+    }
+    Alive.emplace(Offset, E.Id);
   }
+  return {};
 }
 
 std::string remat::solver::verifyPacking(const std::vector<Buffer> &Buffers,
@@ -75,15 +93,12 @@ std::string remat::solver::verifyPacking(const std::vector<Buffer> &Buffers,
     if (Capacity && Offsets[I] + Buffers[I].Size > *Capacity)
       return nameOf(I) + " ends beyond the capacity";
   }
-  std::string Bad;
-  forOverlaps(Buffers, [&](int32_t A, int32_t B) {
-    if (Buffers[B].Size == 0 || Offsets[A] + Buffers[A].Size <= Offsets[B] ||
-        Offsets[B] + Buffers[B].Size <= Offsets[A])
-      return true;
-    Bad = nameOf(A) + " and " + nameOf(B) + " overlap";
-    return false;
-  });
-  return Bad;
+  std::vector<int32_t> All(Buffers.size());
+  std::iota(All.begin(), All.end(), 0);
+  std::vector<int32_t> Two = clash(Buffers, Offsets, All);
+  if (!Two.empty())
+    return nameOf(Two[0]) + " and " + nameOf(Two[1]) + " overlap";
+  return "";
 }
 
 /// Most bytes alive at one time, and no less than the end of a fixed buffer.
@@ -106,16 +121,15 @@ static int64_t lowerBoundOf(const std::vector<Buffer> &Buffers) {
 }
 
 /// Two fixed buffers on top of each other, if any.
-static std::vector<int32_t> clash(const std::vector<Buffer> &Buffers) {
-  std::vector<int32_t> Out;
-  forOverlaps(Buffers, [&](int32_t A, int32_t B) {
-    const Buffer &X = Buffers[A], &Y = Buffers[B];
-    if (X.Fixed && Y.Fixed && Y.Size > 0 && *X.Fixed < *Y.Fixed + Y.Size &&
-        *Y.Fixed < *X.Fixed + X.Size)
-      Out = {A, B};
-    return Out.empty();
-  });
-  return Out;
+static std::vector<int32_t> fixedClash(const std::vector<Buffer> &Buffers) {
+  std::vector<int32_t> Ids;
+  std::vector<int64_t> Offsets(Buffers.size(), 0);
+  for (size_t I = 0; I < Buffers.size(); ++I)
+    if (Buffers[I].Fixed) {
+      Ids.push_back(int32_t(I));
+      Offsets[I] = *Buffers[I].Fixed;
+    }
+  return clash(Buffers, Offsets, Ids);
 }
 
 static std::vector<Buffer> subset(const std::vector<Buffer> &Buffers,
@@ -248,7 +262,7 @@ PackResult remat::solver::pack(const std::vector<Buffer> &Buffers,
   if (!R.Error.empty())
     return R;
   R.LowerBound = lowerBoundOf(Buffers);
-  R.Conflict = clash(Buffers);
+  R.Conflict = fixedClash(Buffers);
   if (!R.Conflict.empty()) {
     R.Irreducible = R.Proven = true;
     return R;

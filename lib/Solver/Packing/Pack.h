@@ -17,8 +17,14 @@ struct Placement {
 Placement placeInOrder(const std::vector<Buffer> &Buffers,
                        const std::vector<int32_t> &Order, bool Tightest);
 
-/// The lowest of several orders by size, area, length, start and end; stops at
-/// the first that is at most Target.
+/// For many buffers, in O(n log n) whatever their overlaps: rows of similar
+/// sizes (no smaller than `Factor` times the largest), filled from the first
+/// moment on or from the last, then gravity.
+Placement placeInRows(const std::vector<Buffer> &Buffers, double Factor,
+                      bool Backward);
+
+/// The lowest of rows and of several orders by size, area, length, start and
+/// end; stops at the first that is at most Target.
 Placement bestFit(const std::vector<Buffer> &Buffers, int64_t Target);
 
 } // namespace remat::solver
