@@ -107,7 +107,7 @@ Plan remat::solver::solveMinCut(const Model &M, int64_t Budget) {
   if (M.Turn == None)
     return Best.plan();
   std::vector<OpId> Order = baseOrder(M);
-  MomentCut Cut(M, M.Turn, &Order);
+  MomentCut Cut(M, M.Turn, MomentCut::sidesInOrder(M, M.Turn, Order));
   for (const MomentCut::Point &X : Cut.frontier(40, true))
     Best.offer(emitDropped(M, Order, M.Turn, X.Dropped));
   return Best.plan();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace remat::solver;
 
@@ -35,36 +36,99 @@ int64_t crossingBytes(const Model &M, OpId At, const std::vector<int8_t> &Side,
   return Bytes;
 }
 
-/// The ops with the most crossing bytes: of the whole step, and of each of its
-/// parts, so that the moments do not all stand together.
-std::vector<OpId> chooseMoments(const Model &M, int64_t Budget) {
-  constexpr int32_t MaxTried = 1500, NumParts = 12, MostOfAll = 8;
-  int32_t Stride = std::max(1, M.numOps() / MaxTried);
-  std::vector<std::pair<int64_t, OpId>> All;
-  std::vector<OpId> Seen;
-  auto look = [&](OpId At) {
-    std::vector<int8_t> Side = MomentCut::sides(M, At, nullptr);
-    int64_t Bytes = crossingBytes(M, At, Side, Seen);
-    if (Bytes > Budget || At == M.Turn)
-      All.push_back({-Bytes, At});
-  };
-  for (OpId At = 0; At < M.numOps(); At += Stride)
-    look(At);
-  if (M.Turn % Stride)
+/// Looks at every op, or at some and then at the neighbours of the best.
+class Moments {
+public:
+  Moments(const Model &M, int64_t Budget)
+      : M(M), Budget(Budget), Looked(M.numOps(), false),
+        Bytes(bytesOf(M, emitKept(M, baseOrder(M)))) {}
+
+  /// The ops with the most crossing bytes: of the whole step, and of each of
+  /// its parts, so that they do not all stand together.
+  std::vector<OpId> choose() {
+    constexpr int32_t MaxTried = 1500, NumParts = 12, MostOfAll = 8;
+    int32_t Stride = 1 + M.numOps() / MaxTried;
     look(M.Turn);
-  std::sort(All.begin(), All.end());
-  std::vector<OpId> Chosen = {M.Turn};
-  std::vector<bool> PartTaken(NumParts, false);
-  for (size_t I = 0; I < All.size(); ++I) {
-    OpId At = All[I].second;
-    size_t Part = size_t(int64_t(At) * NumParts / M.numOps());
-    if (I >= MostOfAll && PartTaken[Part])
-      continue;
-    PartTaken[Part] = true;
-    if (At != M.Turn)
+    for (OpId At = 0; At < M.numOps(); At += Stride)
+      look(At);
+    std::sort(Found.begin(), Found.end());
+    std::vector<std::pair<int64_t, OpId>> Best = Found;
+    Best.resize(std::min<size_t>(Best.size(), 2 * MostOfAll));
+    for (auto [Negative, At] : Best)
+      for (OpId O = At - Stride; O <= At + Stride; ++O)
+        look(O);
+    std::sort(Found.begin(), Found.end());
+    std::vector<OpId> Chosen = {M.Turn};
+    std::vector<bool> PartTaken(NumParts, false);
+    for (size_t I = 0; I < Found.size(); ++I) {
+      OpId At = Found[I].second;
+      size_t Part = size_t(int64_t(At) * NumParts / M.numOps());
+      if (At == M.Turn || (I >= MostOfAll && PartTaken[Part]))
+        continue;
+      PartTaken[Part] = true;
       Chosen.push_back(At);
+    }
+    return Chosen;
   }
-  return Chosen;
+
+private:
+  const Model &M;
+  int64_t Budget;
+  std::vector<bool> Looked;
+  /// Of the base order. What crosses an op in every order is alive there.
+  std::vector<int64_t> Bytes;
+  std::vector<OpId> Seen;
+  std::vector<std::pair<int64_t, OpId>> Found;
+
+  void look(OpId At) {
+    if (At < 0 || At >= M.numOps() || Looked[At])
+      return;
+    Looked[At] = true;
+    if (!M.AnyNever && Bytes[At] <= Budget)
+      return;
+    int64_t Crossing = crossingBytes(M, At, MomentCut::sides(M, At), Seen);
+    if (Crossing > Budget)
+      Found.push_back({-Crossing, At});
+  }
+};
+
+/// Ops that may run before `At` or after it and need as many bytes: slices of
+/// the same computation, such as the parts of a loss.
+std::vector<OpId> equalsOf(const Model &M, OpId At,
+                           const std::vector<int8_t> &Side) {
+  constexpr size_t Most = 24;
+  int64_t Bytes = M.leastBytesAt(At);
+  std::vector<OpId> Out;
+  for (OpId O = 0; O < M.numOps() && Out.size() < Most; ++O)
+    if (Side[O] == MomentCut::Apart) {
+      int64_t Other = M.leastBytesAt(O);
+      if (std::abs(Other - Bytes) <= Bytes / 50)
+        Out.push_back(O);
+    }
+  return Out;
+}
+
+/// A bound from the first of several ops to run. One of them is, and the others
+/// and all that descends from them come later: the least of their bounds holds.
+/// Gives up, with 0, where one is not above `Known`.
+double firstOfBound(const Model &M, const std::vector<OpId> &Ops,
+                    int64_t Budget, double Known) {
+  double Least = std::numeric_limits<double>::infinity();
+  for (OpId At : Ops) {
+    std::vector<OpId> Later;
+    for (OpId O : Ops)
+      if (O != At)
+        Later.push_back(O);
+    std::vector<int8_t> Side = MomentCut::sides(M, At, Later);
+    if (Side.empty())
+      continue;
+    MomentCut Cut(M, At, Side);
+    Cut.findLeast();
+    Least = std::min(Least, Cut.rootBound(Budget));
+    if (Least <= Known)
+      return 0;
+  }
+  return Least;
 }
 
 } // namespace
@@ -77,26 +141,41 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
   R.LeastBudget = std::max(R.LeastBudget, M.Resident);
   if (M.Turn == None)
     return R;
-  OpId Best = M.Turn;
-  for (OpId At : chooseMoments(M, Budget)) {
+  std::vector<std::pair<double, OpId>> Roots;
+  for (OpId At : Moments(M, Budget).choose()) {
     if (D.passed())
       break;
-    MomentCut Cut(M, At);
+    MomentCut Cut(M, At, MomentCut::sides(M, At));
     Cut.findLeast();
     R.LeastBudget = std::max(R.LeastBudget, Cut.leastBudget());
-    double Extra = Cut.rootBound(Budget);
-    if (std::isfinite(Extra) && Extra > R.Extra) {
-      R.Extra = Extra;
-      Best = At;
+    if (double Extra = Cut.rootBound(Budget); std::isfinite(Extra)) {
+      R.Extra = std::max(R.Extra, Extra);
+      Roots.push_back({-Extra, At});
     }
   }
-  if (!Exact || D.passed() || R.LeastBudget > Budget)
+  if (!Exact || D.passed() || R.LeastBudget > Budget || Roots.empty())
     return R;
+  std::sort(Roots.begin(), Roots.end());
+  OpId Best = Roots[0].second;
   // Cuts take longer on large problems, where whole values matter less.
-  MomentCut Cut(M, Best);
+  MomentCut Cut(M, Best, MomentCut::sides(M, Best));
   Cut.findLeast();
   double Extra = Cut.exactBound(Budget, 600'000 / (M.numOps() + 200));
   if (std::isfinite(Extra))
     R.Extra = std::max(R.Extra, Extra);
+  int Groups = 0;
+  for (auto [Negative, At] : Roots) {
+    if (M.leastBytesAt(At) - M.Resident < Budget / 50)
+      continue;
+    if (++Groups > 4 || D.passed())
+      break;
+    std::vector<OpId> Ops = equalsOf(M, At, MomentCut::sides(M, At));
+    if (Ops.empty())
+      continue;
+    Ops.push_back(At);
+    double First = firstOfBound(M, Ops, Budget, R.Extra);
+    if (std::isfinite(First))
+      R.Extra = std::max(R.Extra, First);
+  }
   return R;
 }

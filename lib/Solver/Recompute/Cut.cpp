@@ -7,18 +7,21 @@
 
 using namespace remat::solver;
 
+std::vector<int8_t> MomentCut::sidesInOrder(const Model &M, OpId At,
+                                            const std::vector<OpId> &Order) {
+  std::vector<int8_t> Side(M.numOps(), Apart);
+  bool Passed = false;
+  for (OpId O : Order) {
+    Side[O] = Passed ? After : Before;
+    Passed |= O == At;
+  }
+  return Side;
+}
+
 std::vector<int8_t> MomentCut::sides(const Model &M, OpId At,
-                                     const std::vector<OpId> *Order) {
+                                     const std::vector<OpId> &Later) {
   const Problem &P = M.P;
   std::vector<int8_t> Side(M.numOps(), Apart);
-  if (Order) {
-    bool Passed = false;
-    for (OpId O : *Order) {
-      Side[O] = Passed ? After : Before;
-      Passed |= O == At;
-    }
-    return Side;
-  }
   Side[At] = Before;
   for (OpId O = At; O >= 0; --O)
     if (Side[O] == Before)
@@ -28,25 +31,38 @@ std::vector<int8_t> MomentCut::sides(const Model &M, OpId At,
   std::vector<bool> Reached(M.numValues(), false);
   for (ValueId V : P.Ops[At].Outputs)
     Reached[V] = true;
-  for (OpId O = At + 1; O < M.numOps(); ++O)
+  OpId First = At + 1;
+  for (OpId O : Later) {
+    if (Side[O] == Before)
+      return {};
+    Side[O] = After;
+    First = std::min(First, O);
+  }
+  for (OpId O = First; O < M.numOps(); ++O) {
+    bool Descends = Side[O] == After;
     for (ValueId V : P.Ops[O].Inputs)
-      if (Reached[V]) {
-        Side[O] = After;
-        for (ValueId W : P.Ops[O].Outputs)
-          Reached[W] = true;
-        break;
-      }
+      Descends |= Reached[V];
+    if (!Descends)
+      continue;
+    if (Side[O] == Before && O != At)
+      return {};
+    if (O == At)
+      continue;
+    Side[O] = After;
+    for (ValueId W : P.Ops[O].Outputs)
+      Reached[W] = true;
+  }
   return Side;
 }
 
-MomentCut::MomentCut(const Model &M, OpId At, const std::vector<OpId> *Order)
+MomentCut::MomentCut(const Model &M, OpId At, const std::vector<int8_t> &Side)
     : M(M), Net(2) {
   // The operands of the op stand there in any case.
   Fixed = M.leastBytesAt(At);
   // Times become integers: rounding down keeps every cut a lower bound.
   double Total = std::max(M.BaseTime, 1e-300);
   Scale = std::ldexp(1.0, 44) / Total;
-  build(sides(M, At, Order), At);
+  build(Side, At);
 }
 
 void MomentCut::build(const std::vector<int8_t> &Side, OpId At) {

@@ -15,15 +15,17 @@ namespace remat::solver {
 /// needs the op's inputs. Aliases are taken to cost nothing.
 class MomentCut {
 public:
-  /// Which ops are before and after: by the order given, or without one by
-  /// ancestry, which holds in every order.
-  MomentCut(const Model &M, OpId At, const std::vector<OpId> *Order = nullptr);
-
   enum : int8_t { Apart, Before, After };
   /// Per op: has it run for certain when `At` first does, certainly not, or
-  /// neither. With an order all before and after it.
+  /// neither, in every order in which the ops `Later` have not run then. Empty
+  /// when there is no such order.
   static std::vector<int8_t> sides(const Model &M, OpId At,
-                                   const std::vector<OpId> *Order);
+                                   const std::vector<OpId> &Later = {});
+  /// The same in one order: all are before or after.
+  static std::vector<int8_t> sidesInOrder(const Model &M, OpId At,
+                                          const std::vector<OpId> &Order);
+
+  MomentCut(const Model &M, OpId At, const std::vector<int8_t> &Side);
 
   /// One vertex of the lower convex hull of (kept bytes, recompute time).
   struct Point {

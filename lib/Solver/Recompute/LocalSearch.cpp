@@ -59,7 +59,7 @@ void LocalSearch::restore() {
     Order.push_back({-M.P.timeOf(S.node(N).Op, S.node(N).Choice), N});
   std::sort(Order.begin(), Order.end());
   for (auto [Time, N] : Order) {
-    if (D.passed())
+    if (stopped())
       break;
     tryRemove(N);
   }
@@ -157,20 +157,25 @@ bool LocalSearch::accepts(double Worse, double Heat) {
   return Rng.unit() < X * X * X * X;
 }
 
-void LocalSearch::improve(int64_t Iterations, Plan &Best, double &BestCost) {
+void LocalSearch::improve(Plan &Best, double &BestCost) {
   double Extra = std::max(0.0, S.cost() - M.BaseTime);
   double Typical = S.extras().empty()
                        ? M.BaseTime / (1 + M.numOps())
                        : Extra / double(1 + S.extras().size() / 2);
   double Start = 0.5 * Typical;
   double Current = S.cost();
-  for (int64_t I = 0; I < Iterations && !D.passed(); ++I) {
+  int64_t Begin = Work;
+  double Share = 1 / double(std::max<int64_t>(WorkLimit - Begin, 1));
+  while (!stopped()) {
     ++Iteration;
+    ++Work;
     Log.clear();
     if (Iteration % 256 == 0)
       D.report(BestCost);
+    if (BestCost <= Enough)
+      break;
     double Area = T.area();
-    double Cold = 1 - double(I) / double(Iterations);
+    double Cold = 1 - double(Work - Begin) * Share;
     double Heat = Start * Cold * Cold;
     if (!ruin())
       continue;
@@ -201,7 +206,7 @@ void LocalSearch::improve(int64_t Iterations, Plan &Best, double &BestCost) {
 bool LocalSearch::pursue(int Tries) {
   if (repair(40 + int(S.extras().size())))
     return true;
-  for (int I = 0; I < Tries && !D.passed(); ++I) {
+  for (int I = 0; I < Tries && !stopped(); ++I) {
     if (++Iteration % 256 == 0)
       D.report(-1);
     size_t Mark = Log.size();
@@ -224,7 +229,7 @@ void LocalSearch::squeeze(int64_t Target, int Tries, Plan &Best,
   Best = S.plan();
   constexpr double Largest = 0.02, Smallest = 0.0003;
   double Step = Largest;
-  while (BestPeak > Target && Step > Smallest && !D.passed()) {
+  while (BestPeak > Target && Step > Smallest && !stopped()) {
     int64_t Less = std::max<int64_t>(1, int64_t(double(BestPeak) * Step));
     S.setLimit(BestPeak - Less);
     ++Iteration;

@@ -40,7 +40,8 @@ public:
   void restore();
   /// Ruins and repairs parts at random; keeps the cheapest feasible plan seen.
   /// Needs a feasible schedule.
-  void improve(int64_t Iterations, Plan &Best, double &BestCost);
+  /// Stops at the work limit, which must be set, or at a cost of `Enough`.
+  void improve(Plan &Best, double &BestCost);
   /// Lowers the limit step by step until the peak is at most Target or nothing
   /// helps; keeps the plan with the lowest peak. What it does depends on Target
   /// only in when it stops.
@@ -52,6 +53,11 @@ public:
   double CostLimit = MaxTotalTime * 4;
   /// How many values a repair looks at; more are sampled.
   int32_t SampleLimit = INT32_MAX;
+  /// Changes made to the schedule so far, and when to stop: a measure of work
+  /// that is the same on every machine.
+  int64_t Work = 0;
+  int64_t WorkLimit = INT64_MAX;
+  double Enough = 0;
 
 private:
   struct Change {
@@ -103,6 +109,7 @@ private:
   bool ruin();
   void tidy();
   int32_t randomNode();
+  bool stopped() const { return Work > WorkLimit || D.passed(); }
   bool neverBroken();
   bool accepts(double Worse, double Heat);
 };

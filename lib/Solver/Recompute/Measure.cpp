@@ -87,6 +87,13 @@ std::vector<int64_t> liveBytes(const Model &M, const Plan &S) {
 
 } // namespace
 
+std::vector<int64_t> remat::solver::bytesOf(const Model &M, const Plan &S) {
+  std::vector<int64_t> Bytes = liveBytes(M, S);
+  for (size_t I = 0; I < Bytes.size(); ++I)
+    Bytes[I] += M.P.workspaceOf(S.Sequence[I].Op, S.Sequence[I].Choice);
+  return Bytes;
+}
+
 Measure remat::solver::measure(const Model &M, const Plan &S) {
   Measure R;
   R.Peak = M.Resident;

@@ -56,6 +56,9 @@ struct Measure {
 };
 Measure measure(const Model &M, const Plan &S);
 
+/// Bytes at every step of such a plan, workspaces included.
+std::vector<int64_t> bytesOf(const Model &M, const Plan &S);
+
 /// Runs the ops in the given order; once the op `Turn` has run, the values of
 /// the classes in `Dropped` and those that must never be kept are forgotten,
 /// and recomputed when next read.

@@ -6,6 +6,7 @@
 using namespace remat::solver;
 
 int32_t LocalSearch::insert(OpId O, int32_t Choice, int32_t Next) {
+  ++Work;
   int32_t N = S.insert(O, Choice, Next);
   if (size_t(N) >= Stamp.size())
     Stamp.resize(N + 1, 0);
@@ -15,6 +16,7 @@ int32_t LocalSearch::insert(OpId O, int32_t Choice, int32_t Next) {
 }
 
 void LocalSearch::remove(int32_t N) {
+  ++Work;
   const Schedule::Node &X = S.node(N);
   Log.push_back({Change::Removed, N, X.Op, X.Choice, T.next(N)});
   S.remove(N);
@@ -40,6 +42,7 @@ void LocalSearch::removeCascade(int32_t N) {
 }
 
 void LocalSearch::move(int32_t N, int32_t Next) {
+  ++Work;
   Log.push_back({Change::Moved, N, None, 0, T.next(N)});
   S.move(N, Next);
 }
@@ -53,6 +56,7 @@ void LocalSearch::rollback(size_t Mark) {
   while (Log.size() > Mark) {
     Change C = Log.back();
     Log.pop_back();
+    ++Work;
     switch (C.What) {
     case Change::Inserted:
       S.remove(C.Node);
@@ -183,6 +187,7 @@ void LocalSearch::candidatesAt(int32_t N, double Noise) {
     Found.push_back(C);
   };
   int32_t E = S.numInstances(), Stride = 1, Start = 0;
+  Work += std::min(E, SampleLimit) / 32;
   if (Noise > 0 && E > SampleLimit) {
     Stride = (E + SampleLimit - 1) / SampleLimit;
     Start = int32_t(Rng.below(uint32_t(Stride)));
@@ -266,7 +271,7 @@ bool LocalSearch::repairStep(double Noise) {
 
 bool LocalSearch::repair(int MaxSteps) {
   for (int I = 0; T.overflow() > 0; ++I) {
-    if (I >= MaxSteps || S.cost() > CostLimit || D.passed())
+    if (I >= MaxSteps || S.cost() > CostLimit || stopped())
       return false;
     // Where the usual order finds nothing, a more random one may.
     if (!repairStep(I == 0 ? 0 : 0.5) && !repairStep(1.5))

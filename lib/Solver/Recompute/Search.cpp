@@ -14,6 +14,9 @@ struct Seed {
 };
 
 class Searcher {
+  /// Changes to a schedule: about a microsecond each.
+  static constexpr int64_t WorkOfEffort = 400'000, WorkOfSqueeze = 1'500'000;
+
 public:
   Searcher(const Model &M, const SolveOptions &O, const Deadline &D)
       : M(M), O(O), D(D), Best(M, O.Budget) {}
@@ -88,7 +91,7 @@ private:
   }
 
   void addCuts(const std::vector<OpId> &Order) {
-    MomentCut Cut(M, M.Turn, &Order);
+    MomentCut Cut(M, M.Turn, MomentCut::sidesInOrder(M, M.Turn, Order));
     for (const MomentCut::Point &X : Cut.frontier(40, true))
       addSeed(emitDropped(M, Order, M.Turn, X.Dropped));
   }
@@ -116,6 +119,7 @@ private:
       L.SampleLimit = 1500;
       Plan P;
       int64_t Peak = 0;
+      L.WorkLimit = WorkOfSqueeze;
       L.squeeze(Target, Tries, P, Peak);
       R.MinBudget = std::min(R.MinBudget, Peak);
       Best.offer(P);
@@ -167,15 +171,16 @@ private:
     if (Starts.empty())
       return;
     Starts.resize(std::min<size_t>(Starts.size(), 2));
-    int64_t Count = M.numOps() < 2000 ? 16'000 : 8'000;
-    int64_t Iterations = (Count << O.Effort) / int64_t(Starts.size());
+    int64_t Work = (WorkOfEffort << O.Effort) / int64_t(Starts.size());
     for (const Seed &X : Starts) {
       Schedule S(M, X.S, O.Budget);
       LocalSearch L(S, O.Seed, D);
       L.SampleLimit = 1500;
       Plan P = X.S;
       double Cost = S.cost();
-      L.improve(Iterations, P, Cost);
+      L.WorkLimit = Work;
+      L.Enough = D.Bound + 1e-4 * M.BaseTime;
+      L.improve(P, Cost);
       Best.offer(P);
     }
   }
