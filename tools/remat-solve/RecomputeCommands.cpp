@@ -34,16 +34,18 @@ std::optional<Problem> load(const RecomputeArgs &A) {
 
 Json jsonOf(const SolveResult &R) {
   const Certificate &C = R.Proof;
-  return {{"feasible", R.Feasible},
-          {"time", C.Time},
-          {"base_time", C.BaseTime},
-          {"overhead", C.Overhead},
-          {"peak", C.Peak},
-          {"lower_bound", C.LowerBound},
-          {"gap", C.Gap},
-          {"min_budget", C.MinBudget},
-          {"min_budget_bound", C.MinBudgetBound},
-          {"seconds", C.Seconds}};
+  return {
+      {"feasible", R.Feasible},
+      {"time", C.Time},
+      {"base_time", C.BaseTime},
+      {"overhead", C.Overhead},
+      {"peak", C.Peak},
+      {"lower_bound", C.LowerBound},
+      {"space", C.ProvenOver == Space::AnyOrder ? "any-order" : "base-order"},
+      {"gap", C.Gap},
+      {"min_budget", C.MinBudget},
+      {"min_budget_bound", C.MinBudgetBound},
+      {"seconds", C.Seconds}};
 }
 
 void addReason(Json &J, const Problem &P, const Refusal &R) {
@@ -84,6 +86,8 @@ int remat::solver::runRecompute(const RecomputeArgs &A) {
   SolveOptions O = optionsOf(A);
   O.Method = *S;
   SolveResult R = solve(*P, O);
+  if (!R.Notice.empty())
+    std::fprintf(stderr, "remat-solve: %s\n", R.Notice.c_str());
   Json J = jsonOf(R);
   if (!R.Feasible)
     addReason(J, *P, R.Reason);

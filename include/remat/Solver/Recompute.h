@@ -14,7 +14,7 @@ enum class Strategy : uint8_t {
   Sqrt,    ///< segments of equal activation bytes (Chen et al., 2016)
   Greedy,  ///< drop the value with the least time per byte until it fits
   MinCut,  ///< one min-cut between forward and backward, as torch.compile
-  Optimal, ///< exact, small problems, needs an ILP solver at run time
+  Optimal, ///< exact: states up to 40 ops, integer programs up to 200
   Search,  ///< the default: seeds, local search, orders, bounds
 };
 
@@ -48,8 +48,12 @@ struct SolveOptions {
 
 /// Over which plans a bound is proven.
 enum class Space : uint8_t {
-  AnyOrder,  ///< every plan that `verify` accepts
-  BaseOrder, ///< plans whose first instances stand in the base order
+  /// Every plan that `verify` accepts.
+  AnyOrder,
+  /// Plans in stages: the first instances stand in the base order, and between
+  /// two of them, and at the end, every earlier op may run once more, in the
+  /// base order.
+  BaseOrder,
 };
 
 struct Certificate {
@@ -91,6 +95,9 @@ struct SolveResult {
   Plan Best;
   Certificate Proof;
   Refusal Reason;
+  /// What a strategy could not do, and what would help: a library that is
+  /// missing, a limit that was reached. Mostly empty.
+  std::string Notice;
 };
 
 /// Finds a plan within the budget. A malformed problem gives an infeasible

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 using namespace remat::solver;
 
@@ -82,6 +83,19 @@ int64_t Model::leastBytesAt(OpId O, std::vector<ValueId> *Counted) const {
   if (Counted)
     *Counted = Classes;
   return Sum;
+}
+
+std::vector<int32_t> remat::solver::usefulChoices(const Problem &P, OpId O) {
+  std::vector<int32_t> All(P.numChoices(O)), Useful;
+  std::iota(All.begin(), All.end(), 0);
+  std::sort(All.begin(), All.end(), [&](int32_t A, int32_t B) {
+    return std::tuple(P.timeOf(O, A), P.workspaceOf(O, A), A) <
+           std::tuple(P.timeOf(O, B), P.workspaceOf(O, B), B);
+  });
+  for (int32_t C : All)
+    if (Useful.empty() || P.workspaceOf(O, C) < P.workspaceOf(O, Useful.back()))
+      Useful.push_back(C);
+  return Useful;
 }
 
 std::vector<OpId> remat::solver::baseOrder(const Model &M) {

@@ -77,6 +77,10 @@ void chooseKernels(const Model &M, Plan &S, int64_t Budget);
 
 std::vector<OpId> baseOrder(const Model &M);
 
+/// The op's choices from fast to slow, each with less workspace than those
+/// before: no other choice is ever better.
+std::vector<int32_t> usefulChoices(const Problem &P, OpId O);
+
 } // namespace remat::solver
 
 #endif // REMAT_LIB_SOLVER_MODEL_H

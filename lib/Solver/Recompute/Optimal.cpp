@@ -91,5 +91,11 @@ SearchResult remat::solver::solveOptimal(const Model &M, const SolveOptions &O,
   constexpr size_t MaxStates = 1'000'000;
   SearchResult R = solveSearch(M, O, D);
   closeSmall(M, O, D, MaxStates, R);
+  VerifyResult V = verify(M.P, R.Best, O.Budget);
+  double Bound = std::max(R.Bound, D.Bound);
+  bool Closed = V.Ok ? V.Time <= Bound + 1e-8 * M.BaseTime
+                     : R.LeastBudget > O.Budget || D.LeastBudget > O.Budget;
+  if (!Closed && !D.passed())
+    closeInOrder(M, O, D, R);
   return R;
 }

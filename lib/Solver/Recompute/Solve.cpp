@@ -50,6 +50,18 @@ Floor remat::solver::floorOf(const Problem &P) {
   return F;
 }
 
+/// `Space::BaseOrder` is about such plans.
+static bool inStages(const Problem &P, const Plan &S) {
+  OpId Stage = 0, Before = None;
+  for (auto [O, C] : S.Sequence) {
+    if (O > Stage || O <= Before)
+      return false;
+    Before = O == Stage ? None : O;
+    Stage += O == Stage;
+  }
+  return Stage == OpId(P.Ops.size());
+}
+
 static SearchResult runStrategy(const Model &M, const SolveOptions &O,
                                 const Deadline &D) {
   SearchResult R;
@@ -117,6 +129,7 @@ SolveResult remat::solver::solve(const Problem &P,
   Bounds B =
       momentBounds(M, Options.Budget, D, Options.Method >= Strategy::Optimal);
   D.Bound = M.BaseTime + B.Extra;
+  D.LeastBudget = B.LeastBudget;
   SearchResult Found = runStrategy(M, Options, D);
   R.Best = std::move(Found.Best);
   dropUnread(M, R.Best);
@@ -131,6 +144,14 @@ SolveResult remat::solver::solve(const Problem &P,
       R.Feasible ? std::min(Found.MinBudget, V.Peak) : Found.MinBudget;
   C.MinBudgetBound = std::max(B.LeastBudget, Found.LeastBudget);
   C.LowerBound = std::max(D.Bound, Found.Bound);
+  // A proof over the base order counts where it is complete and the other not.
+  double Margin = 1e-6 * M.BaseTime;
+  if (C.Time > C.LowerBound + Margin && C.Time <= Found.OrderBound + Margin &&
+      inStages(P, R.Best)) {
+    C.ProvenOver = Space::BaseOrder;
+    C.LowerBound = C.Time;
+  }
+  R.Notice = Found.Notice;
   C.Gap = M.BaseTime > 0 ? (C.Time - C.LowerBound) / M.BaseTime : 0;
   C.Seed = Options.Seed;
   C.Seconds = D.seconds();

@@ -47,18 +47,7 @@ StateSpace::StateSpace(const Model &M) : M(M) {
       In[O] |= bitOf(V);
     for (ValueId V : P.Ops[O].Outputs)
       Out[O] |= bitOf(V);
-    std::vector<int32_t> List;
-    for (int32_t C = 0, E = int32_t(P.numChoices(O)); C < E; ++C)
-      List.push_back(C);
-    std::sort(List.begin(), List.end(), [&](int32_t A, int32_t B) {
-      return std::pair(P.timeOf(O, A), P.workspaceOf(O, A)) <
-             std::pair(P.timeOf(O, B), P.workspaceOf(O, B));
-    });
-    Choices.emplace_back();
-    for (int32_t C : List)
-      if (Choices[O].empty() ||
-          P.workspaceOf(O, C) < P.workspaceOf(O, Choices[O].back()))
-        Choices[O].push_back(C);
+    Choices.push_back(usefulChoices(P, O));
   }
   findMoves();
   intern({});

@@ -34,8 +34,9 @@ public:
     NextReport = Now + 2;
     Options.OnProgress({Now, Incumbent, Bound});
   }
-  /// A proven lower bound on the time.
+  /// Proven lower bounds on the time and on the budget.
   double Bound = 0;
+  int64_t LeastBudget = 0;
 
 private:
   const SolveOptions &Options;
@@ -56,8 +57,12 @@ struct SearchResult {
   /// No plan within the budget takes less time, in any order; 0 when nothing
   /// was proven.
   double Bound = 0;
+  /// No plan in stages of the base order takes less time; 0 as above.
+  double OrderBound = 0;
   /// No plan has a lower peak.
   int64_t LeastBudget = 0;
+  /// What was not done, and why.
+  std::string Notice;
 };
 SearchResult solveSearch(const Model &M, const SolveOptions &O,
                          const Deadline &D);
@@ -68,6 +73,10 @@ SearchResult solveOptimal(const Model &M, const SolveOptions &O,
 /// must not depend on the budget when its plan does not fit.
 void closeSmall(const Model &M, const SolveOptions &O, const Deadline &D,
                 size_t MaxStates, SearchResult &R);
+/// Improves the result, and proves what it can, by integer programs: plans in
+/// stages of the base order, and of the order of the result's plan.
+void closeInOrder(const Model &M, const SolveOptions &O, const Deadline &D,
+                  SearchResult &R);
 
 /// Topological orders that may hold less than the given one.
 std::vector<OpId> eagerOrder(const Model &M, const std::vector<OpId> &Order);
