@@ -190,22 +190,27 @@ void share(std::vector<Row> &Rows, std::vector<Found> Plans) {
   std::erase_if(Rows, [](const Row &R) { return !R.Feasible; });
 }
 
-/// Budgets from the smallest feasible one to the base order's peak.
-std::vector<Row> sweep(const Problem &P, const RecomputeArgs &A, int64_t Low,
-                       int64_t High) {
+/// Budgets from the smallest feasible one to the base order's peak, at which
+/// `Top` was found. An interrupt leaves points out.
+std::vector<Row> sweep(const Problem &P, const RecomputeArgs &A,
+                       const SolveResult &Top, int64_t High) {
   std::vector<Row> Rows;
   std::vector<Found> Plans;
-  SolveOptions O = optionsOf(A);
-  O.FindMinBudget = false;
-  for (int I = 0; I < A.Points && !Interrupted; ++I) {
-    double Part = A.Points == 1 ? 0 : double(I) / double(A.Points - 1);
-    O.Budget = Low + int64_t(double(High - Low) * Part);
-    SolveResult R = solve(P, O);
+  auto Add = [&](int64_t Budget, const SolveResult &R) {
     Rows.push_back(
-        {O.Budget, 0, R.Proof.LowerBound, 0, R.Feasible ? R.Proof.Time : -1});
+        {Budget, 0, R.Proof.LowerBound, 0, R.Feasible ? R.Proof.Time : -1});
     if (R.Feasible)
       Plans.push_back({R.Proof.Peak, R.Proof.Time});
+  };
+  SolveOptions O = optionsOf(A);
+  int64_t Low = Top.Proof.MinBudget;
+  int Points = std::max(1, A.Points - 1);
+  for (int I = 0; I < Points && !Interrupted; ++I) {
+    O.Budget = Low + int64_t(double(High - Low) * (double(I) / Points));
+    Add(O.Budget, solve(P, O));
   }
+  if (A.Points > 1 || Interrupted)
+    Add(High, Top);
   share(Rows, std::move(Plans));
   return Rows;
 }
@@ -221,7 +226,7 @@ int remat::solver::runFrontier(const RecomputeArgs &A) {
   O.Budget = verify(*P, basePlan(*P), INT64_MAX).Peak;
   O.FindMinBudget = true;
   SolveResult Top = solve(*P, O);
-  std::vector<Row> Rows = sweep(*P, A, Top.Proof.MinBudget, O.Budget);
+  std::vector<Row> Rows = sweep(*P, A, Top, O.Budget);
   double Base = Top.Proof.BaseTime;
   Json J = {{"feasible", !Rows.empty()},
             {"base_time", Base},

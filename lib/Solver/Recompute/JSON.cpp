@@ -6,6 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <unordered_map>
+#include <unordered_set>
 
 using namespace remat::solver;
 
@@ -41,7 +42,19 @@ public:
         return false;
       }
     }
-    Out = Json::parse(Text.begin(), Text.end(), nullptr, false);
+    // A second field of one name would silently replace the first.
+    std::vector<std::unordered_set<std::string>> Fields;
+    auto Look = [&](int, Json::parse_event_t Event, Json &J) {
+      if (Event == Json::parse_event_t::object_start)
+        Fields.emplace_back();
+      else if (Event == Json::parse_event_t::object_end)
+        Fields.pop_back();
+      else if (Event == Json::parse_event_t::key &&
+               !Fields.back().insert(J.get<std::string>()).second)
+        fail("text", "two fields '" + J.get<std::string>() + "' in one object");
+      return true;
+    };
+    Out = Json::parse(Text.begin(), Text.end(), Look, false);
     if (Out.is_discarded())
       fail("text", "not valid JSON");
     return !failed();
@@ -112,7 +125,7 @@ public:
     else if (double T = F->get<double>(); !std::isfinite(T) || T < 0)
       fail(Place + ".time", "negative or not finite");
     else
-      return T;
+      return T + 0.0; // -0 is 0
     return 0;
   }
 

@@ -3,7 +3,7 @@
 // REMAT_SOLVER_FUZZ=10000 runs the full number; the default is a part of it.
 //
 //===----------------------------------------------------------------------===//
-#include "RandomProblem.h"
+#include "RichProblem.h"
 #include "remat/Solver/JSON.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,9 @@ int numCases() {
 Problem mangled(Rng &R) {
   Features F;
   F.Policy = 20;
-  Problem P = randomProblem(R, 1 + R.below(20), F);
+  int NumOps = 1 + R.below(20);
+  Problem P =
+      R.chance(50) ? randomProblem(R, NumOps, F) : RichProblem(R, NumOps).P;
   for (int K = R.below(3); K > 0; --K) {
     Value *V =
         P.Values.empty() ? nullptr : &P.Values[R.below(int(P.Values.size()))];
@@ -88,38 +90,74 @@ TEST(Fuzz, RandomProblemsNeverGiveAWrongPlan) {
   EXPECT_GT(Planned, numCases() / 10);
 }
 
+/// Cuts, repeats, flips bits, or puts another word or number in some place.
+std::string mangledText(Rng &R, std::string Text) {
+  static const char *const Words[] = {"1e400",
+                                      "-1e400",
+                                      "NaN",
+                                      "Infinity",
+                                      "-0",
+                                      "-0.0",
+                                      "1e-400",
+                                      "null",
+                                      "true",
+                                      "[]",
+                                      "{}",
+                                      "[[[[[[[[",
+                                      "\"\"",
+                                      "\"v3\"",
+                                      "9223372036854775808",
+                                      "-9223372036854775809",
+                                      "1.5",
+                                      "72057594037927937",
+                                      "\"\\u0000\"",
+                                      "\"\\ud800\"",
+                                      "\xff",
+                                      "\"time\": 1, "};
+  for (int N = 1 + R.below(3); N > 0 && !Text.empty(); --N) {
+    size_t At = R.next() % Text.size();
+    switch (R.below(6)) {
+    case 0:
+      Text[At] = char(R.below(256));
+      break;
+    case 1:
+      Text[At] ^= char(1 << R.below(8));
+      break;
+    case 2:
+      Text.erase(At, 1 + R.below(20));
+      break;
+    case 3:
+      Text.insert(At, Text.substr(R.next() % Text.size(), R.below(30)));
+      break;
+    case 4:
+      Text.resize(At);
+      break;
+    default: // a token makes way for another
+      At = Text.find_first_of("0123456789\"", At);
+      if (At == std::string::npos)
+        break;
+      size_t End = Text[At] == '"' ? Text.find('"', At + 1) + 1
+                                   : Text.find_first_not_of("0123456789.e", At);
+      if (End == 0 || End == std::string::npos)
+        break;
+      Text.replace(At, End - At, Words[R.below(int(std::size(Words)))]);
+    }
+  }
+  return Text;
+}
+
 TEST(Fuzz, TextRoundTripAndMangledText) {
   int Accepted = 0, Refused = 0;
   for (int Case = 0; Case < numCases(); ++Case) {
     Rng R(Case + 5);
-    Features F;
-    F.Policy = 20;
-    Problem P = randomProblem(R, 1 + R.below(12), F);
+    Problem P = RichProblem(R, 1 + R.below(12)).P;
     std::string Text = writeProblem(P);
-    if (!check(P)) {
-      auto Read = readProblem(Text);
-      ASSERT_TRUE(std::holds_alternative<Problem>(Read))
-          << std::get<ReadError>(Read).Message;
-      EXPECT_EQ(writeProblem(std::get<Problem>(Read)), Text);
-    }
+    auto Same = readProblem(Text);
+    ASSERT_TRUE(std::holds_alternative<Problem>(Same))
+        << std::get<ReadError>(Same).Message;
+    EXPECT_EQ(writeProblem(std::get<Problem>(Same)), Text);
     for (int K = 0; K < 8; ++K) {
-      std::string Bad = Text;
-      for (int N = 1 + R.below(3); N > 0 && !Bad.empty(); --N) {
-        size_t At = R.next() % Bad.size();
-        switch (R.below(4)) {
-        case 0:
-          Bad[At] = char(R.below(256));
-          break;
-        case 1:
-          Bad.erase(At, 1 + R.below(20));
-          break;
-        case 2:
-          Bad.insert(At, Bad.substr(R.next() % Bad.size(), R.below(30)));
-          break;
-        default:
-          Bad.resize(At);
-        }
-      }
+      std::string Bad = mangledText(R, Text);
       auto Read = readProblem(Bad);
       if (auto *E = std::get_if<ReadError>(&Read)) {
         ++Refused;
@@ -132,6 +170,54 @@ TEST(Fuzz, TextRoundTripAndMangledText) {
     }
   }
   EXPECT_GT(Refused, Accepted);
+}
+
+TEST(Fuzz, MangledPlansAreRefusedOrVerified) {
+  int Accepted = 0, Refused = 0, Wrong = 0;
+  for (int Case = 0; Case < numCases(); ++Case) {
+    Rng R(Case + 31);
+    Problem P = RichProblem(R, 1 + R.below(12)).P;
+    std::string Text = writePlan(P, basePlan(P), nullptr);
+    for (int K = 0; K < 8; ++K) {
+      auto Read = readPlan(mangledText(R, Text), P);
+      if (auto *E = std::get_if<ReadError>(&Read)) {
+        ++Refused;
+        EXPECT_FALSE(E->Message.empty());
+        continue;
+      }
+      ++Accepted;
+      const Plan &S = std::get<Plan>(Read);
+      VerifyResult V = verify(P, S, INT64_MAX);
+      EXPECT_NE(V.Ok, !V.Error.empty());
+      Wrong += !V.Ok;
+      releasesOf(P, S);
+    }
+  }
+  EXPECT_GT(Refused, 0);
+  EXPECT_GT(Accepted, Wrong);
+  EXPECT_GT(Wrong, 0);
+}
+
+TEST(Fuzz, PlansOfAnyNumbersAreRefusedOrSimulated) {
+  int Ok = 0;
+  for (int Case = 0; Case < numCases(); ++Case) {
+    Rng R(Case + 13);
+    Problem P = RichProblem(R, 1 + R.below(12)).P;
+    Plan S = basePlan(P);
+    for (int K = R.below(4); K > 0; --K) {
+      int32_t Odd[] = {-1, 0, 1, INT32_MAX, INT32_MIN, R.below(12)};
+      Step T = {Odd[R.below(6)], Odd[R.below(6)]};
+      S.Sequence.insert(S.Sequence.begin() +
+                            R.below(int(S.Sequence.size()) + 1),
+                        R.chance(50) ? T : Step{R.below(12), 0});
+    }
+    VerifyResult V = verify(P, S, INT64_MAX);
+    EXPECT_NE(V.Ok, !V.Error.empty());
+    Ok += V.Ok;
+    releasesOf(P, S);
+  }
+  EXPECT_GT(Ok, 0);
+  EXPECT_LT(Ok, numCases());
 }
 
 TEST(Json, ErrorsNameThePlace) {
@@ -165,6 +251,12 @@ TEST(Json, ErrorsNameThePlace) {
   says(OPS("{\"name\": \"a\", \"time\": 1, \"inputs\": [], \"outputs\": "
            "[{\"name\": \"v\", \"bytes\": 1, \"keep\": \"maybe\"}]}"),
        "ops[0].outputs[0].keep");
+  says(OPS("{\"name\": \"a\", \"time\": 1, \"time\": 2, \"inputs\": [], "
+           "\"outputs\": []}"),
+       "two fields 'time' in one object");
+  says(OPS("{\"name\": \"a\", \"time\": 1e400, \"inputs\": [], "
+           "\"outputs\": []}"),
+       "not valid JSON");
   says(OPS("{\"name\": \"a\", \"choices\": [], \"inputs\": [], "
            "\"outputs\": []}"),
        "ops[0].choices: empty");
