@@ -199,7 +199,7 @@ static Placement compact(const std::vector<Buffer> &Buffers,
 }
 
 Placement remat::solver::bestFit(const std::vector<Buffer> &Buffers,
-                                 int64_t Target) {
+                                 int64_t Target, const Deadline &Until) {
   constexpr int64_t MaxPairs = 30'000'000;
   int64_t Pairs = countOverlaps(Buffers) + int64_t(Buffers.size()) + 1;
   int64_t NumPasses = MaxPairs / Pairs;
@@ -208,7 +208,7 @@ Placement remat::solver::bestFit(const std::vector<Buffer> &Buffers,
   auto keep = [&](Placement P) {
     if (P.Height < Best.Height)
       Best = std::move(P);
-    return Best.Height <= Target;
+    return Best.Height <= Target || Until.passed();
   };
   for (double Factor : {0.98, 0.96, 0.93, 0.9, 0.8, 0.7})
     for (bool Backward : {false, true})

@@ -6,24 +6,15 @@
 using namespace remat::solver;
 
 ExactPacker::ExactPacker(const std::vector<Buffer> &Buffers, int64_t Capacity,
-                         const PackOptions &Options)
-    : State(Buffers, Capacity), Capacity(Capacity), Options(Options),
-      Start(std::chrono::steady_clock::now()), Offset(Buffers.size(), 0) {
+                         const Deadline &Until)
+    : State(Buffers, Capacity), Capacity(Capacity), Until(Until),
+      Offset(Buffers.size(), 0) {
   for (size_t I = 0; I < Buffers.size(); ++I)
     if (Buffers[I].Fixed)
       Offset[I] = *Buffers[I].Fixed;
   Exhausted.assign(State.numSections(), INT32_MIN);
   Count.assign(State.numSections() + 1, 0);
   Run.assign(State.numSections(), 0);
-}
-
-bool ExactPacker::outOfTime() const {
-  if (Options.Interrupt && Options.Interrupt->load(std::memory_order_relaxed))
-    return true;
-  if (Options.TimeLimit <= 0)
-    return false;
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - Start)
-             .count() > Options.TimeLimit;
 }
 
 ExactPacker::Key ExactPacker::keyOf(int32_t A, int32_t B) const {
@@ -109,6 +100,7 @@ int32_t ExactPacker::itemInNobodysWay(int32_t A, int32_t B) const {
 
 void ExactPacker::open(int32_t A, int32_t B) {
   ++Nodes;
+  Work += State.first(B) - State.first(A) + B - A;
   Node N{A,          B, B, -1, false, Candidates.size(), 0, 0, State.mark(),
          keyOf(A, B)};
   N.Next = N.Last = N.First;
@@ -168,7 +160,7 @@ void ExactPacker::close(bool Exhaustive) {
 /// Solves the parts of the last open node one after another. When one fails the
 /// node's next alternative is taken; what was chosen in its other parts does
 /// not matter.
-Verdict ExactPacker::search(int64_t Budget) {
+Verdict ExactPacker::search(int64_t MaxNodes, int64_t MaxWork) {
   Open.clear();
   Candidates.clear();
   // The root has no alternative but to solve its parts.
@@ -189,7 +181,8 @@ Verdict ExactPacker::search(int64_t Budget) {
     while (B < N.B && State.joined(B - 1))
       ++B;
     N.Scan = B;
-    if (Nodes >= Budget || (Nodes % 256 == 0 && outOfTime()))
+    if (Nodes >= MaxNodes || Work + State.work() >= MaxWork ||
+        (Nodes % 64 == 0 && Until.passed()))
       return Verdict::Unknown;
     open(A, B);
     while (!advance()) {
@@ -203,13 +196,12 @@ Verdict ExactPacker::search(int64_t Budget) {
 Verdict ExactPacker::solve(int64_t MaxNodes) {
   if (State.items().size() > MaxItems)
     return Verdict::Unknown;
-  // A node looks at every item and every section.
-  constexpr int64_t Small = 400;
+  // A usual node of a problem with 200 items looks at so many of them.
+  constexpr int64_t WorkOfNode = 2000;
+  int64_t MaxWork = std::min(MaxNodes, INT64_MAX / WorkOfNode) * WorkOfNode;
   int64_t Size = int64_t(State.items().size()) + State.numSections();
-  if (Size > Small)
-    MaxNodes = std::max<int64_t>(100, MaxNodes / Size * Small);
   Failed.assign(std::clamp<int64_t>(MaxNodes, 1 << 10, 1 << 18), Key());
-  int64_t Share = std::max<int64_t>(3000, 4 * Size);
+  int64_t Share = std::max<int64_t>(3000, Size);
   for (int Attempt = 0; Nodes < MaxNodes; ++Attempt) {
     if (!State.reset())
       return Verdict::CannotFit;
@@ -217,8 +209,9 @@ Verdict ExactPacker::solve(int64_t MaxNodes) {
     // Twice as many nodes after every sixteen attempts.
     if (Attempt % 16 == 15)
       Share *= 2;
-    Verdict Result = search(std::min(MaxNodes, Nodes + Share));
-    if (Result != Verdict::Unknown || outOfTime())
+    Verdict Result = search(std::min(MaxNodes, Nodes + Share), MaxWork);
+    if (Result != Verdict::Unknown || Work + State.work() >= MaxWork ||
+        Until.passed())
       return Result;
   }
   return Verdict::Unknown;

@@ -4,8 +4,6 @@
 
 #include "Skyline.h"
 
-#include <chrono>
-
 namespace remat::solver {
 
 enum class Verdict { Fits, CannotFit, Unknown };
@@ -30,10 +28,11 @@ public:
   static constexpr size_t MaxItems = 5000;
 
   ExactPacker(const std::vector<Buffer> &Buffers, int64_t Capacity,
-              const PackOptions &Options);
+              const Deadline &Until);
 
   /// Tries several orders of branching in turn, each with more nodes than
-  /// before. MaxNodes is for a small problem: a large one gets as much work.
+  /// before. MaxNodes is for a small problem: a large one, where a node is more
+  /// work, gets fewer.
   Verdict solve(int64_t MaxNodes);
   const std::vector<int64_t> &offsets() const { return Offset; }
 
@@ -56,8 +55,7 @@ private:
 
   Skyline State;
   int64_t Capacity;
-  const PackOptions &Options;
-  std::chrono::steady_clock::time_point Start;
+  const Deadline &Until;
   std::vector<int64_t> Offset;    // per buffer
   std::vector<int32_t> Rank;      // per item: place in the order of branching
   std::vector<int64_t> Exhausted; // per section: when it last failed
@@ -66,10 +64,9 @@ private:
   std::vector<int32_t> Candidates; // of the open nodes
   std::vector<Key> Failed;         // hashed; the newest stays
   std::vector<int32_t> Count, Run; // scratch per section
-  int64_t Nodes = 0;
+  int64_t Nodes = 0, Work = 0;
   uint64_t Seed = 0x9E3779B97F4A7C15u;
 
-  bool outOfTime() const;
   double random();
   void rank(int Attempt);
   Key keyOf(int32_t A, int32_t B) const;
@@ -81,7 +78,7 @@ private:
   void open(int32_t A, int32_t B);
   bool advance();
   void close(bool Exhaustive);
-  Verdict search(int64_t Budget);
+  Verdict search(int64_t MaxNodes, int64_t MaxWork);
 };
 
 } // namespace remat::solver

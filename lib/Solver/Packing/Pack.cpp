@@ -163,10 +163,11 @@ static std::vector<int32_t> fullestMoment(const std::vector<Buffer> &Buffers) {
 }
 
 static bool knownNotToFit(const std::vector<Buffer> &Part, int64_t Capacity,
-                          const PackOptions &Options, bool &Unknown) {
-  if (bestFit(Part, Capacity).Height <= Capacity)
+                          const PackOptions &Options, const Deadline &Until,
+                          bool &Unknown) {
+  if (bestFit(Part, Capacity, Until).Height <= Capacity)
     return false;
-  ExactPacker Search(Part, Capacity, Options);
+  ExactPacker Search(Part, Capacity, Until);
   Verdict V = Search.solve(std::max<int64_t>(1000, Options.NodeLimit / 20));
   Unknown = V == Verdict::Unknown;
   return V == Verdict::CannotFit;
@@ -175,7 +176,8 @@ static bool knownNotToFit(const std::vector<Buffer> &Part, int64_t Capacity,
 /// Takes buffers away one by one, small ones first, while the rest is still
 /// proven not to fit.
 static void explain(const std::vector<Buffer> &Buffers, int64_t Capacity,
-                    const PackOptions &Options, PackResult &R) {
+                    const PackOptions &Options, const Deadline &Until,
+                    PackResult &R) {
   constexpr size_t MaxTried = 500;
   bool ByLoad = R.LowerBound > Capacity;
   for (size_t I = 0; I < Buffers.size(); ++I)
@@ -217,7 +219,8 @@ static void explain(const std::vector<Buffer> &Buffers, int64_t Capacity,
     if (!std::erase(Fewer, I))
       continue;
     bool Unknown = false;
-    if (knownNotToFit(subset(Buffers, Fewer), Capacity, Options, Unknown))
+    if (knownNotToFit(subset(Buffers, Fewer), Capacity, Options, Until,
+                      Unknown))
       Set = Fewer;
     R.Irreducible &= !Unknown;
   }
@@ -234,22 +237,23 @@ static void take(const std::vector<Buffer> &Buffers, const ExactPacker &From,
 
 /// Without a capacity: the load first, then halfway to the best known.
 static void lower(const std::vector<Buffer> &Buffers,
-                  const PackOptions &Options, PackResult &R) {
-  int64_t Bound = R.LowerBound;
-  int64_t Nodes = Options.NodeLimit / 4;
-  int64_t Goal = Bound;
-  while (R.Height > Bound && Nodes > 0) {
-    ExactPacker Search(Buffers, Goal, Options);
-    Verdict V = Search.solve(Nodes);
-    if (V == Verdict::Fits) {
+                  const PackOptions &Options, const Deadline &Until,
+                  PackResult &R) {
+  // Nobody waits for the last byte.
+  constexpr int64_t EnoughNodes = 240'000;
+  constexpr int NumGoals = 3;
+  int64_t Nodes = std::min(Options.NodeLimit, EnoughNodes);
+  int64_t Bound = R.LowerBound, Goal = Bound;
+  for (int K = 0; K < NumGoals && R.Height > Bound && !Until.passed(); ++K) {
+    ExactPacker Search(Buffers, Goal, Until);
+    Verdict V = Search.solve(K == 0 ? Nodes / 3 * 2 : Nodes / 6);
+    if (V == Verdict::Fits)
       take(Buffers, Search, R);
-    } else if (V == Verdict::CannotFit) {
+    else if (V == Verdict::CannotFit)
       R.LowerBound = Goal + 1;
-    }
     if (V != Verdict::Fits)
       Bound = Goal + 1;
     Goal = Bound + (R.Height - Bound) / 2;
-    Nodes = Nodes / 2;
     if (R.Height - Bound <= R.Height / 4096)
       break;
   }
@@ -261,20 +265,22 @@ PackResult remat::solver::pack(const std::vector<Buffer> &Buffers,
   R.Error = checkBuffers(Buffers);
   if (!R.Error.empty())
     return R;
+  Deadline Until(Options);
   R.LowerBound = lowerBoundOf(Buffers);
   R.Conflict = fixedClash(Buffers);
   if (!R.Conflict.empty()) {
     R.Irreducible = R.Proven = true;
     return R;
   }
-  Placement Best = bestFit(Buffers, Options.Capacity.value_or(R.LowerBound));
+  Placement Best =
+      bestFit(Buffers, Options.Capacity.value_or(R.LowerBound), Until);
   R.Offsets = std::move(Best.Offsets);
   R.Height = Best.Height;
   if (!Options.Capacity) {
     R.Feasible = true;
     if (R.Height > R.LowerBound && Options.NodeLimit > 0 &&
         Buffers.size() <= ExactPacker::MaxItems)
-      lower(Buffers, Options, R);
+      lower(Buffers, Options, Until, R);
     return R;
   }
   int64_t Capacity = *Options.Capacity;
@@ -285,7 +291,7 @@ PackResult remat::solver::pack(const std::vector<Buffer> &Buffers,
   bool Search = !R.Proven && Options.NodeLimit > 0 &&
                 Buffers.size() <= ExactPacker::MaxItems;
   if (Search) {
-    ExactPacker Exact(Buffers, Capacity, Options);
+    ExactPacker Exact(Buffers, Capacity, Until);
     Verdict V = Exact.solve(Options.NodeLimit);
     R.Proven = V == Verdict::CannotFit;
     if (V == Verdict::Fits) {
@@ -295,6 +301,6 @@ PackResult remat::solver::pack(const std::vector<Buffer> &Buffers,
     }
   }
   if (R.Proven && Options.Explain)
-    explain(Buffers, Capacity, Options, R);
+    explain(Buffers, Capacity, Options, Until, R);
   return R;
 }

@@ -4,7 +4,29 @@
 
 #include "remat/Solver/Packing.h"
 
+#include <chrono>
+
 namespace remat::solver {
+
+/// When to give up: the time limit, from the making of this on, and interrupts.
+class Deadline {
+public:
+  explicit Deadline(const PackOptions &Options) : Options(Options) {}
+  bool passed() const {
+    if (Options.Interrupt && Options.Interrupt->load(std::memory_order_relaxed))
+      return true;
+    if (Options.TimeLimit <= 0)
+      return false;
+    std::chrono::duration<double> Spent =
+        std::chrono::steady_clock::now() - Start;
+    return Spent.count() > Options.TimeLimit;
+  }
+
+private:
+  const PackOptions &Options;
+  std::chrono::steady_clock::time_point Start =
+      std::chrono::steady_clock::now();
+};
 
 int64_t alignUp(int64_t N, int64_t Alignment);
 
@@ -24,8 +46,9 @@ Placement placeInRows(const std::vector<Buffer> &Buffers, double Factor,
                       bool Backward);
 
 /// The lowest of rows and of several orders by size, area, length, start and
-/// end; stops at the first that is at most Target.
-Placement bestFit(const std::vector<Buffer> &Buffers, int64_t Target);
+/// end; stops at the first that is at most Target, and when the time is over.
+Placement bestFit(const std::vector<Buffer> &Buffers, int64_t Target,
+                  const Deadline &Until);
 
 } // namespace remat::solver
 

@@ -61,7 +61,11 @@ bool Skyline::reset() {
   Low = Solid = LowAtStart;
   Left = LeftAtStart;
   Joins = JoinsAtStart;
-  Floor.assign(Left.size(), -1);
+  Lowest.assign(Left.size(), 0);
+  Floor.assign(Left.size(), Never);
+  for (size_t S = 0; S < Floor.size(); ++S)
+    if (!ItemsAt[S].empty())
+      Floor[S] = -1;
   for (size_t I = 0; I < Items.size(); ++I)
     if (Low[I] + Items[I].Size > Capacity)
       return false;
@@ -104,9 +108,19 @@ bool Skyline::settle(int32_t From, int32_t To, int64_t Below, int32_t A,
   for (int32_t S = From; S < To; ++S) {
     if (Floor[S] >= Below)
       continue;
+    // Floors only rise, so an item at the old floor settles it.
+    if (Low[Lowest[S]] == Floor[S])
+      continue;
     int64_t Least = Never;
-    for (int32_t I : ItemsAt[S])
-      Least = std::min(Least, Low[I]);
+    for (int32_t I : ItemsAt[S]) {
+      ++Work;
+      if (Low[I] >= Least)
+        continue;
+      Least = Low[I];
+      Lowest[S] = I;
+      if (Least == Floor[S])
+        break;
+    }
     if (Least == Floor[S])
       continue;
     Trail.push_back({Change::Floor, S, Floor[S], 0});

@@ -37,6 +37,8 @@ public:
   bool place(int32_t I, int32_t A, int32_t B);
   /// Leaves the section empty from its floor to where the next item can start.
   bool skip(int32_t Section, int32_t A, int32_t B);
+  /// Counts what was looked at, since the start.
+  int64_t work() const { return Work; }
   size_t mark() const { return Trail.size(); }
   void undo(size_t Mark);
 
@@ -86,6 +88,8 @@ private:
   std::vector<int64_t> LowAtStart, LeftAtStart;
   std::vector<int32_t> JoinsAtStart;
   std::vector<Change> Trail;
+  int64_t Work = 0;
+  std::vector<int32_t> Lowest; // per section: an item at its floor, mostly
 
   int64_t raise(const Item &X, int64_t To) const;
   int64_t fixedAbove(int32_t Section, int64_t Offset) const;

@@ -112,10 +112,11 @@ TEST(Packing, ExactSearchAgreesWithBruteForce) {
     int64_t Optimum = bruteForce(B);
     SCOPED_TRACE(Case);
     PackOptions O;
-    ExactPacker Fits(B, Optimum, O);
+    Deadline Until(O);
+    ExactPacker Fits(B, Optimum, Until);
     ASSERT_EQ(Fits.solve(100'000), Verdict::Fits);
     ASSERT_EQ(verifyPacking(B, Fits.offsets(), Optimum), "");
-    ExactPacker Not(B, Optimum - 1, O);
+    ExactPacker Not(B, Optimum - 1, Until);
     ASSERT_EQ(Not.solve(100'000), Verdict::CannotFit);
     O.NodeLimit = 0;
     NumAboveLoad += pack(B, O).LowerBound < Optimum;
@@ -245,6 +246,42 @@ TEST(Packing, ManyBuffersStayCloseToTheLoad) {
     EXPECT_EQ(verifyPacking(B, P.Offsets, P.Height), "");
     EXPECT_LE(double(P.Height), 1.05 * double(P.LowerBound));
   }
+}
+
+TEST(Packing, ReachesTheLoadWithoutACapacity) {
+  Rng R(3);
+  std::vector<Buffer> B;
+  for (int I = 0; I < 600; ++I) {
+    int64_t At = R.below(600);
+    B.push_back({At, At + 1 + R.below(75), 1 + R.below(1'000'000), 512, {}});
+    B.back().Size = (B.back().Size + 511) / 512 * 512;
+  }
+  PackOptions Quick;
+  Quick.NodeLimit = 0;
+  EXPECT_GT(pack(B, Quick).Height, pack(B, Quick).LowerBound);
+  PackResult P = pack(B);
+  EXPECT_EQ(P.Height, P.LowerBound);
+  EXPECT_EQ(verifyPacking(B, P.Offsets, P.LowerBound), "");
+}
+
+TEST(Packing, StopsWhenInterrupted) {
+  // Without empty space and with 400 buffers: not packed at once.
+  Rng R(5);
+  std::vector<Buffer> B = cutRectangle(R, 100, 100'000, 400);
+  std::atomic<bool> Interrupt = true;
+  PackOptions O;
+  O.Capacity = 100'000;
+  O.NodeLimit = INT64_MAX;
+  O.Interrupt = &Interrupt;
+  PackResult P = pack(B, O);
+  EXPECT_FALSE(P.Feasible);
+  EXPECT_FALSE(P.Proven);
+  // What there is at that moment is a packing all the same.
+  EXPECT_EQ(verifyPacking(B, P.Offsets, P.Height), "");
+  Interrupt = false;
+  O.TimeLimit = 0.05;
+  P = pack(B, O);
+  EXPECT_EQ(verifyPacking(B, P.Offsets, P.Height), "");
 }
 
 TEST(Packing, RowsKeepAlignmentAndFixedOffsets) {
