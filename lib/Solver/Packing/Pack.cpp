@@ -263,6 +263,8 @@ PackResult remat::solver::pack(const std::vector<Buffer> &Buffers,
                                const PackOptions &Options) {
   PackResult R;
   R.Error = checkBuffers(Buffers);
+  if (R.Error.empty() && Options.Capacity && *Options.Capacity < 0)
+    R.Error = "the capacity is negative: " + std::to_string(*Options.Capacity);
   if (!R.Error.empty())
     return R;
   Deadline Until(Options);

@@ -168,24 +168,24 @@ Placement remat::solver::placeInRows(const std::vector<Buffer> &Buffers,
   R.Offsets.assign(Buffers.size(), 0);
   int32_t NumTimes = int32_t(Times.size());
   Tops Placed(NumTimes);
-  std::vector<Piece> Pieces;
+  std::vector<Piece> Pieces, Fixed;
   for (size_t I = 0; I < Buffers.size(); ++I) {
     const Buffer &B = Buffers[I];
     Piece P{rank(B.Lower), rank(B.Upper), int32_t(I), 0, B.Size, 0};
     if (Backward)
       std::swap(P.From, P.To);
-    if (!B.Fixed) {
-      if (B.Size > 0)
-        Pieces.push_back(P);
-      continue;
-    }
-    // Everything else lies above what is fixed.
-    int64_t Top = *B.Fixed + B.Size;
-    R.Offsets[I] = *B.Fixed;
-    R.Height = std::max(R.Height, Top);
-    if (Top > Placed.most(P.From, P.To))
-      Placed.set(P.From, P.To, Top);
+    R.Offsets[I] = P.Offset = B.Fixed.value_or(0);
+    if (B.Size > 0)
+      (B.Fixed ? Fixed : Pieces).push_back(P);
+    R.Height = std::max(R.Height, B.Fixed ? *B.Fixed + B.Size : 0);
   }
+  // Everything else lies above what is fixed. The highest is set last.
+  std::sort(Fixed.begin(), Fixed.end(), [](const Piece &A, const Piece &B) {
+    int64_t X = A.Offset + A.Size, Y = B.Offset + B.Size;
+    return X != Y ? X < Y : A.Buffer < B.Buffer;
+  });
+  for (const Piece &P : Fixed)
+    Placed.set(P.From, P.To, P.Offset + P.Size);
 
   // Rows as high as the largest of a class, filled from left to right, the
   // largest class first. A gap of a higher row holds several lower ones.

@@ -205,6 +205,9 @@ TEST(Packing, RefusesMalformedBuffers) {
   EXPECT_NE(error({0, 1, 1, 0, {}}).find("alignment 0"), std::string::npos);
   EXPECT_NE(error({0, 1, 1, 1, -4}).find("fixed at -4"), std::string::npos);
   EXPECT_NE(error({0, 1, 1, 8, 4}).find("not aligned"), std::string::npos);
+  PackOptions Negative;
+  Negative.Capacity = -1;
+  EXPECT_NE(pack({}, Negative).Error.find("negative: -1"), std::string::npos);
   EXPECT_NE(error({INT64_MIN, 1, 1, 1, {}}).find("out of range"),
             std::string::npos);
 }
@@ -290,14 +293,60 @@ TEST(Packing, RowsKeepAlignmentAndFixedOffsets) {
     std::vector<Buffer> B = randomBuffers(R, 30, 20, 50);
     for (Buffer &X : B)
       X.Alignment = 1 << R.below(5);
-    B[0].Fixed = B[0].Alignment * R.below(4);
-    B[1].Size = 0;
+    B[0].Size = 0;
+    // Several fixed ones, of all lengths, on top of each other.
+    int64_t Top = 0;
+    for (int I = 1; I < 6; ++I) {
+      int64_t A = B[I].Alignment;
+      B[I].Fixed = (Top + R.below(9) + A - 1) / A * A;
+      Top = *B[I].Fixed + B[I].Size;
+    }
+    std::rotate(B.begin(), B.begin() + R.below(30), B.end());
     for (bool Backward : {false, true}) {
       Placement P = placeInRows(B, 0.5 + R.below(50) / 100.0, Backward);
       SCOPED_TRACE(Case);
       ASSERT_EQ(verifyPacking(B, P.Offsets, P.Height), "");
     }
   }
+}
+
+/// Any buffers, absurd ones too: refused, or the result is what it says.
+TEST(Packing, AnyBuffers) {
+  int NumFit = 0, NumRefused = 0, NumNot = 0;
+  for (int Case = 1; Case <= 1000; ++Case) {
+    Rng R(Case);
+    std::vector<Buffer> B(R.below(30));
+    for (Buffer &X : B) {
+      X.Lower = R.below(30) - 10;
+      X.Upper = X.Lower + 1 + R.below(20);
+      X.Size = R.below(50) * (R.chance(5) ? 1'000'000'007 : 1);
+      X.Alignment = R.chance(70) ? 1 : 1 + R.below(64);
+      if (R.chance(8))
+        X.Fixed = X.Alignment * R.below(20);
+      int64_t *Fields[] = {&X.Lower, &X.Upper, &X.Size, &X.Alignment};
+      int64_t Absurd[] = {INT64_MIN, -1, 0, int64_t(1) << 56, INT64_MAX};
+      if (Case % 10 == 0 && R.chance(5))
+        *Fields[R.below(4)] = Absurd[R.below(5)];
+    }
+    PackOptions O;
+    O.NodeLimit = R.chance(30) ? 0 : 2000;
+    if (R.chance(60))
+      O.Capacity = R.below(1200);
+    PackResult P = pack(B, O);
+    SCOPED_TRACE(Case);
+    NumRefused += !P.Error.empty();
+    NumFit += P.Feasible;
+    NumNot += P.Proven;
+    ASSERT_LE(P.Feasible + P.Proven + !P.Error.empty(), 1);
+    if (P.Feasible) {
+      ASSERT_EQ(verifyPacking(B, P.Offsets, O.Capacity), "");
+      ASSERT_GE(P.Height, P.LowerBound);
+    }
+    ASSERT_EQ(P.Proven, !P.Conflict.empty());
+  }
+  EXPECT_GT(NumFit, 300);
+  EXPECT_GT(NumRefused, 20);
+  EXPECT_GT(NumNot, 200);
 }
 
 } // namespace
