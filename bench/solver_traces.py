@@ -8,7 +8,8 @@ be kept, since the device's generator has moved on. Times are microseconds of a 
 
 How parameters are updated ("optimizer"): `each`, one op a parameter, after the whole backward; `clip`, the same after the norm of
 all gradients; `fused`, one op for all; `none`, gradients are results. "amp" traces 32-bit parameters under autocast, "decompose"
-breaks ops up as a compiler would, "choices" gives convolutions a slower kernel without workspace and a faster one with more.
+breaks ops up as a compiler would, a dropout into its mask and the rest, "choices" gives convolutions a slower kernel without workspace
+and a faster one with more.
 """
 
 import argparse
@@ -122,6 +123,10 @@ class Trace:
             written[0]["reuses"] = old
         if torch.Tag.nondeterministic_seeded in node.target.tags:
             written[-1]["keep"] = "must"
+            if len(written) == 2 and self.options.get("decompose"):
+                mask = written.pop()
+                self.add_op(mask["name"], LAUNCH + mask["bytes"] / BANDWIDTH, [], [mask])
+                names.append(mask["name"])
         workspace, choices = self.workspace(node, time)
         self.add_op(node.name, time, names, written, workspace=workspace)
         if choices:
