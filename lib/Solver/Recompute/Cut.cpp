@@ -60,7 +60,7 @@ MomentCut::MomentCut(const Model &M, OpId At, const std::vector<int8_t> &Side)
   // The operands of the op stand there in any case.
   Fixed = M.leastBytesAt(At);
   // Times become integers: rounding down keeps every cut a lower bound.
-  double Total = std::max(M.BaseTime, 1e-300);
+  double Total = std::max(M.BaseTime, 1e-250);
   Scale = std::ldexp(1.0, 44) / Total;
   build(Side, At);
 }
