@@ -208,10 +208,10 @@ TEST(Properties, EveryBudgetFromTheSmallestFoundIsMet) {
     for (int64_t Budget :
          {Least, Least + int64_t(R.next() % uint64_t(Peak - Least + 1))}) {
       O.Budget = Budget;
-      EXPECT_TRUE(solve(P, O).Feasible) << Budget;
+      EXPECT_TRUE(solve(P, O).Feasible) << Budget << "\n" << writeProblem(P);
     }
     O.Budget = Least - 1;
-    EXPECT_FALSE(solve(P, O).Feasible);
+    EXPECT_FALSE(solve(P, O).Feasible) << Least << "\n" << writeProblem(P);
   }
 }
 
