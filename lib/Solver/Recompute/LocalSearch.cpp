@@ -162,7 +162,7 @@ void LocalSearch::improve(Plan &Best, double &BestCost) {
   double Typical = S.extras().empty()
                        ? M.BaseTime / (1 + M.numOps())
                        : Extra / double(1 + S.extras().size() / 2);
-  double Start = 0.5 * Typical;
+  double Start = Warmth * Typical;
   double Current = S.cost();
   int64_t Begin = Work;
   double Share = 1 / double(std::max<int64_t>(WorkLimit - Begin, 1));
@@ -221,6 +221,13 @@ bool LocalSearch::pursue(int Tries) {
       rollback(Mark);
   }
   return false;
+}
+
+void LocalSearch::calm() {
+  do {
+    Log.clear();
+    S.setLimit(T.peak() - 1);
+  } while (!stopped() && reorderStep(T.peakNode(), 8));
 }
 
 void LocalSearch::squeeze(int64_t Target, int Tries, Plan &Best,

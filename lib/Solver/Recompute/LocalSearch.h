@@ -47,6 +47,9 @@ public:
   /// only in when it stops.
   void squeeze(int64_t Target, int Tries, Plan &Best, int64_t &BestPeak);
 
+  /// Lowers the peak by moves alone, until none helps.
+  void calm();
+
   /// Time that one byte less is worth; sets what is worth extending.
   double Price = 0;
   /// A repair gives up beyond this cost.
@@ -58,6 +61,8 @@ public:
   int64_t Work = 0;
   int64_t WorkLimit = INT64_MAX;
   double Enough = 0;
+  /// How much worse `improve` may become at first, in typical recomputations.
+  double Warmth = 0.2;
 
 private:
   struct Change {
@@ -101,9 +106,15 @@ private:
   bool mustRecompute(int32_t I, ValueId V, int32_t Next) const;
   bool extendIsBetter(int32_t I, int32_t Next, int32_t At);
   double chainTime(ValueId V, int32_t Next, int Depth) const;
+  int32_t firstUse(int32_t Storage, int32_t At) const;
   void candidatesAt(int32_t N, double Noise);
   bool apply(const Candidate &C, int32_t At);
   bool repairStep(double Noise);
+  bool postpone(int32_t N, int32_t Next, int &Left);
+  bool advance(int32_t N, int32_t Next, int &Left);
+  int32_t quietPlace(int32_t At, bool Later) const;
+  bool moveAway(int32_t Storage, int32_t At, bool Later);
+  bool reorderStep(int32_t At, int Tries);
   bool tryRemove(int32_t N);
   bool pursue(int Tries);
   bool ruin();

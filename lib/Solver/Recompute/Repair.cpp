@@ -173,15 +173,33 @@ bool LocalSearch::drop(int32_t Storage, int32_t At) {
   return !Uses.empty();
 }
 
+/// The first node after `At` that reads the storage.
+int32_t LocalSearch::firstUse(int32_t Storage, int32_t At) const {
+  int32_t First = S.endNode();
+  auto look = [&](int32_t I) {
+    for (int32_t R : S.instance(I).Reads)
+      if (T.before(At, R)) {
+        if (T.before(R, First))
+          First = R;
+        return;
+      }
+  };
+  look(Storage);
+  for (int32_t A : S.instance(Storage).Aliases)
+    look(A);
+  return First;
+}
+
 /// Storages that live through the node without being touched by it, and leaner
 /// kernels for it, best time per byte first.
 void LocalSearch::candidatesAt(int32_t N, double Noise) {
   Found.clear();
   uint64_t Key = T.key(N);
   double Over = double(T.bytesAt(N) - T.limit());
+  double Small = 1e-9 * M.BaseTime / double(M.numOps());
   auto offer = [&](Candidate C, double Cost, double Bytes) {
     double Gain = std::min(Bytes, Over) + 0.05 * Bytes;
-    C.Score = (Cost + 1e-9 * M.BaseTime / double(M.numOps())) / Gain;
+    C.Score = (Cost + Small) / Gain;
     if (Noise > 0)
       C.Score *= Rng.noise(Noise);
     Found.push_back(C);
@@ -214,15 +232,28 @@ void LocalSearch::candidatesAt(int32_t N, double Noise) {
         offer({-1, C, 0}, M.P.timeOf(X.Op, C) - M.P.timeOf(X.Op, X.Choice),
               double(Bytes));
     }
-  size_t Keep = std::min<size_t>(Found.size(), 12);
-  std::partial_sort(Found.begin(), Found.begin() + Keep, Found.end(),
-                    [](const Candidate &A, const Candidate &B) {
-                      if (A.Score != B.Score)
-                        return A.Score < B.Score;
-                      return A.Storage != B.Storage ? A.Storage < B.Storage
-                                                    : A.Choice < B.Choice;
-                    });
-  Found.resize(Keep);
+  auto keep = [&](size_t Count) {
+    Count = std::min(Found.size(), Count);
+    std::partial_sort(Found.begin(), Found.begin() + Count, Found.end(),
+                      [](const Candidate &A, const Candidate &B) {
+                        if (A.Score != B.Score)
+                          return A.Score < B.Score;
+                        return A.Storage != B.Storage ? A.Storage < B.Storage
+                                                      : A.Choice < B.Choice;
+                      });
+    Found.resize(Count);
+  };
+  keep(48);
+  // What an op needs may be gone as well.
+  for (Candidate &C : Found)
+    if (C.Storage >= 0) {
+      ValueId V = S.instance(C.Storage).Value;
+      OpId O = M.P.Values[V].Producer;
+      double Own = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
+      double Chain = chainTime(V, firstUse(C.Storage, N), 3);
+      C.Score *= (Chain + Small) / (Own + Small);
+    }
+  keep(12);
 }
 
 bool LocalSearch::apply(const Candidate &C, int32_t At) {
@@ -239,6 +270,8 @@ bool LocalSearch::repairStep(double Noise) {
   int32_t At = Noise > 0 && Rng.chance(0.5)
                    ? T.overNode(Rng.below(uint32_t(T.numBlocks())))
                    : T.peakNode();
+  if (Noise == 0 && reorderStep(At, 8))
+    return true;
   candidatesAt(At, Noise);
   std::vector<Candidate> List = Found;
   int Best = -1;

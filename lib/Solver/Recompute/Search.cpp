@@ -60,6 +60,21 @@ private:
     return Low;
   }
 
+  std::vector<OpId> calmOrder(const std::vector<OpId> &Order) const {
+    Schedule S(M, emitKept(M, Order), INT64_MAX / 4);
+    LocalSearch L(S, O.Seed, D);
+    L.WorkLimit = WorkOfSqueeze / 10;
+    L.calm();
+    std::vector<OpId> Out;
+    std::vector<bool> Ran(M.numOps(), false);
+    for (const Step &X : S.plan().Sequence)
+      if (!Ran[X.Op]) {
+        Ran[X.Op] = true;
+        Out.push_back(X.Op);
+      }
+    return Out;
+  }
+
   /// Plans that do not depend on the budget.
   void makeSeeds() {
     std::vector<OpId> Base = baseOrder(M);
@@ -67,6 +82,7 @@ private:
                                              lazyOrder(M, Base)};
     Orders.push_back(eagerOrder(M, Orders[2]));
     Orders.push_back(leastOrder(M));
+    Orders.push_back(calmOrder(Base));
     size_t Low = 0;
     int64_t LowPeak = INT64_MAX;
     for (size_t I = 0; I < Orders.size(); ++I) {
@@ -149,40 +165,64 @@ private:
     return Out;
   }
 
+  /// Repairs a seed within a limit that is a little below the budget, then
+  /// takes back what the budget does not ask for.
+  void start(const Plan &P, double Margin, std::vector<Seed> &Starts) {
+    Schedule S(M, P, int64_t(double(O.Budget) * (1 - Margin)));
+    LocalSearch L(S, O.Seed, D);
+    if (!L.repair(4 * M.numOps() + 100))
+      return;
+    S.setLimit(O.Budget);
+    L.restore();
+    Plan Repaired = S.plan();
+    Measure Of = measure(M, Repaired);
+    Best.offer(Repaired);
+    for (const Seed &X : Starts)
+      if (X.Of.Time == Of.Time && X.Of.Peak == Of.Peak)
+        return;
+    Starts.push_back({std::move(Repaired), Of});
+  }
+
+  double enough() const { return D.Bound + 1e-4 * M.BaseTime; }
+
+  /// Returns the best plan that the local search finds from this one.
+  Seed anneal(const Seed &From, int64_t Work, double Warmth, uint64_t Round) {
+    Schedule S(M, From.S, O.Budget);
+    LocalSearch L(S, O.Seed + Round, D);
+    L.SampleLimit = 1500;
+    L.WorkLimit = Work;
+    L.Enough = enough();
+    L.Warmth = Warmth;
+    Plan P = From.S;
+    double Cost = S.cost();
+    L.improve(P, Cost);
+    Best.offer(P);
+    Measure Of = measure(M, P);
+    return {std::move(P), Of};
+  }
+
+  /// Many starts, a short search from a few, a long one from the best.
   void improve() {
     std::vector<Seed> Starts;
-    auto start = [&](const Plan &P) {
-      Schedule S(M, P, O.Budget);
-      LocalSearch L(S, O.Seed, D);
-      if (!L.repair(4 * M.numOps() + 100))
-        return;
-      L.restore();
-      Seed X{S.plan(), measure(M, S.plan())};
-      Best.offer(X.S);
-      Starts.push_back(std::move(X));
-    };
-    start(Best.plan());
-    for (const Seed *X : promising(M.numOps() < 3000 ? 8 : 4))
-      if (!D.passed())
-        start(X->S);
-    std::sort(Starts.begin(), Starts.end(), [](const Seed &A, const Seed &B) {
+    bool Large = M.numOps() >= 3000;
+    start(Best.plan(), 0, Starts);
+    for (const Seed *X : promising(Large ? 8 : 24))
+      for (double Margin : {0.0, 0.01, 0.03})
+        if (!D.passed() && (Margin == 0 || !Large))
+          start(X->S, Margin, Starts);
+    auto Cheaper = [](const Seed &A, const Seed &B) {
       return A.Of.cost() < B.Of.cost();
-    });
-    if (Starts.empty())
-      return;
-    Starts.resize(std::min<size_t>(Starts.size(), 2));
-    int64_t Work = (WorkOfEffort << O.Effort) / int64_t(Starts.size());
-    for (const Seed &X : Starts) {
-      Schedule S(M, X.S, O.Budget);
-      LocalSearch L(S, O.Seed, D);
-      L.SampleLimit = 1500;
-      Plan P = X.S;
-      double Cost = S.cost();
-      L.WorkLimit = Work;
-      L.Enough = D.Bound + 1e-4 * M.BaseTime;
-      L.improve(P, Cost);
-      Best.offer(P);
-    }
+    };
+    std::stable_sort(Starts.begin(), Starts.end(), Cheaper);
+    Starts.resize(std::min<size_t>(Starts.size(), 3));
+    int64_t Work = WorkOfEffort << std::min(O.Effort, 30);
+    for (Seed &X : Starts)
+      if (Best.measured().cost() > enough())
+        X = anneal(X, Work / 6, 0.2, 0);
+    std::stable_sort(Starts.begin(), Starts.end(), Cheaper);
+    for (int Round = 1; Round <= 2 && !Starts.empty(); ++Round)
+      if (Best.measured().cost() > enough())
+        Starts[0] = anneal(Starts[0], Work / 4, Round == 1 ? 0.2 : 0.02, Round);
   }
 };
 
