@@ -74,10 +74,10 @@ public:
       H.setDoubleOptionValue(Model, "time_limit", O.TimeLimit);
     if (!O.Start.empty())
       H.setSolution(Model, O.Start.data(), nullptr, nullptr, nullptr);
-    if (!O.Interrupt)
+    if (!O.Stop)
       return;
     H.setCallback(Model, &interrupt,
-                  const_cast<std::atomic<bool> *>(O.Interrupt));
+                  const_cast<std::function<bool()> *>(&O.Stop));
     for (int Kind : {SimplexInterrupt, InteriorInterrupt, MixedInterrupt})
       H.startCallback(Model, Kind);
   }
@@ -113,8 +113,7 @@ private:
 
   /// The first field of what goes back is the wish to stop.
   static void interrupt(int, const char *, const void *, void *In, void *User) {
-    if (In &&
-        static_cast<std::atomic<bool> *>(User)->load(std::memory_order_relaxed))
+    if (In && (*static_cast<std::function<bool()> *>(User))())
       *static_cast<int *>(In) = 1;
   }
 

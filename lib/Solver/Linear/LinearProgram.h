@@ -7,8 +7,8 @@
 #ifndef REMAT_LIB_SOLVER_LINEARPROGRAM_H
 #define REMAT_LIB_SOLVER_LINEARPROGRAM_H
 
-#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <utility>
@@ -45,8 +45,9 @@ struct LinearOptions {
   double TimeLimit = 0;
   /// A feasible point to begin with, or empty.
   std::vector<double> Start;
-  /// When it becomes true, the best point so far is returned.
-  const std::atomic<bool> *Interrupt = nullptr;
+  /// Called now and then; when it returns true the best point so far is
+  /// returned.
+  std::function<bool()> Stop;
 };
 
 enum class LinearStatus : uint8_t {

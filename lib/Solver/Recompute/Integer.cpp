@@ -9,7 +9,7 @@ using namespace remat::solver;
 namespace {
 
 /// Beyond so many entries a program takes minutes even to relax.
-constexpr size_t MaxEntries = 3'000'000;
+constexpr size_t MaxEntries = 1'000'000, MaxEntriesTimed = 4'000'000;
 constexpr int32_t MaxNodes = 2000;
 
 /// The problem with its ops in another valid order.
@@ -79,34 +79,33 @@ private:
       Place[Order[To]] = To;
     // The order given says where the turn is.
     N.Turn = M.Turn == None ? None : Place[M.Turn];
-    double Time = verify(M.P, R.Best, O.Budget).Ok
-                      ? verify(M.P, R.Best, O.Budget).Time
-                      : Unbounded;
+    VerifyResult Known = verify(M.P, R.Best, O.Budget);
+    double Time = Known.Ok ? Known.Time : Unbounded;
     int64_t Budget = O.Budget;
     // The library may overstep a row by its tolerance: then with that less.
     for (int Try = 0; Try < 3; ++Try) {
       StageProgram S(N, Budget, Time - M.BaseTime + Margin);
-      if (S.program().Index.size() > MaxEntries) {
-        note("the integer program is too large: " +
-             std::to_string(S.program().Index.size()) + " entries, at most " +
-             std::to_string(MaxEntries) + " are tried");
+      size_t Most = O.TimeLimit > 0 ? MaxEntriesTimed : MaxEntries;
+      if (S.numEntries() > Most) {
+        note("the integer program has " + std::to_string(S.numEntries()) +
+             " entries, at most " + std::to_string(Most) + " are tried" +
+             (O.TimeLimit > 0 ? "" : " without a time limit"));
         return;
       }
       LinearResult Got = solveOne(S, Place, Time);
-      bool Given = Order == baseOrder(M);
-      if (Try == 0 && Given)
+      if (Try == 0 && Order == baseOrder(M))
         conclude(S, Got, Time);
       if (Got.Point.empty())
         return;
       Plan Found = S.planOf(Got.Point);
       for (Step &X : Found.Sequence)
         X.Op = Order[X.Op];
-      VerifyResult V = verify(M.P, Found, O.Budget);
       if (costOf(Found) < costOf(R.Best))
         R.Best = Found;
-      if (V.Ok || V.Peak <= O.Budget)
+      int64_t Peak = verify(M.P, Found, O.Budget).Peak;
+      if (Peak <= O.Budget || Got.Status != LinearStatus::Optimal)
         return;
-      Budget -= V.Peak - O.Budget;
+      Budget -= Peak - O.Budget;
     }
   }
 
@@ -114,17 +113,35 @@ private:
                         double Time) {
     LinearOptions Options;
     Options.MaxNodes = MaxNodes;
-    Options.Interrupt = O.Interrupt;
-    if (O.TimeLimit > 0)
-      Options.TimeLimit = std::max(0.01, O.TimeLimit - D.seconds());
+    Options.Stop = [&] {
+      D.report(Time < Unbounded ? Time : -1);
+      return D.passed();
+    };
     Plan Start = R.Best;
     for (Step &X : Start.Sequence)
       X.Op = Place[X.Op];
+    std::vector<double> Known;
     if (Time < Unbounded)
-      Options.Start = S.pointOf(Start);
-    if (Time < Unbounded && Options.Start.empty())
+      Known = S.pointOf(Start);
+    if (Time < Unbounded && Known.empty())
       S.limit(Time - Margin);
-    return solveLinear(S.program(), Options);
+    // Most rows never matter: first those that the relaxation oversteps, then
+    // those that its whole solutions do.
+    LinearResult Got;
+    for (bool Whole : {false, true})
+      do {
+        if (O.TimeLimit > 0)
+          Options.TimeLimit = std::max(0.01, O.TimeLimit - D.seconds());
+        LinearProgram L = S.program();
+        if (Whole)
+          Options.Start = Known;
+        else
+          L.Integer.assign(L.Integer.size(), false);
+        Got = solveLinear(L, Options);
+        if (Got.Status != LinearStatus::Optimal)
+          return Got;
+      } while (S.addRows(&Got.Point) > 0);
+    return Got;
   }
 
   /// What the program in the order given proves.

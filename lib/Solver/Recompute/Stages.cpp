@@ -35,6 +35,25 @@ StageProgram::StageProgram(const Model &M, int64_t Budget, double MaxExtra)
         addMemory(T, O);
 }
 
+int StageProgram::addRows(const std::vector<double> *Point) {
+  std::vector<Waiting> Within;
+  int Count = 0;
+  for (Waiting &R : Later) {
+    double Sum = 0;
+    for (auto [Column, Factor] : R.Terms)
+      Sum += Point ? Factor * (*Point)[Column] : 0;
+    if (Point && Sum <= R.Upper + 1e-6) {
+      Within.push_back(std::move(R));
+      continue;
+    }
+    L.addRow(-Unbounded, R.Upper, R.Terms);
+    NumWaiting -= R.Terms.size();
+    ++Count;
+  }
+  Later = std::move(Within);
+  return Count;
+}
+
 void StageProgram::limit(double Time) {
   std::vector<LinearProgram::Term> Row;
   for (int32_t C = 0; C < L.numColumns(); ++C)
@@ -257,7 +276,12 @@ void StageProgram::addMemory(int32_t T, OpId O) {
   for (auto [Column, Bytes] : Sum)
     if (Bytes != 0)
       Row.push_back({Column, Bytes / Largest});
-  L.addRow(-Unbounded, Room / Largest, Row);
+  if (O == T) {
+    L.addRow(-Unbounded, Room / Largest, Row);
+    return;
+  }
+  NumWaiting += Row.size();
+  Later.push_back({Room / Largest, std::move(Row)});
 }
 
 Plan StageProgram::planOf(const std::vector<double> &Point) const {

@@ -21,9 +21,14 @@ public:
   /// `MaxExtra`: no op runs again whose time exceeds it.
   StageProgram(const Model &M, int64_t Budget, double MaxExtra);
 
-  /// Times are in units of `unit`.
+  /// Times are in units of `unit`. Bytes are counted at first runs only, until
+  /// more rows are asked for.
   const LinearProgram &program() const { return L; }
   double unit() const { return Unit; }
+  /// Adds the rows of bytes that the point oversteps, or all. Returns how many.
+  int addRows(const std::vector<double> *Point = nullptr);
+  /// Entries of all rows.
+  size_t numEntries() const { return L.Index.size() + NumWaiting; }
   /// Only plans that take at most so much time count from here on.
   void limit(double Time);
   /// The plan that a solution means.
@@ -60,6 +65,13 @@ private:
   std::vector<Stage> Stages;
   std::vector<Derived> Rest;
   std::vector<std::vector<int32_t>> Choices;
+  /// Rows that are not in the program yet.
+  struct Waiting {
+    double Upper;
+    std::vector<LinearProgram::Term> Terms;
+  };
+  std::vector<Waiting> Later;
+  size_t NumWaiting = 0;
   /// Per class with bytes: ops that read a value of it.
   std::vector<std::vector<OpId>> Readers;
   std::vector<ValueId> Counted;

@@ -115,8 +115,7 @@ TEST_F(Linear, AStartIsKeptWhenThereIsNoTimeToBetterIt) {
   LinearOptions O;
   O.Start.assign(60, 0);
   O.Start[0] = 1;
-  std::atomic<bool> Stop = true;
-  O.Interrupt = &Stop;
+  O.Stop = [] { return true; };
   LinearResult R = solveLinear(L, O);
   ASSERT_TRUE(R.Status == LinearStatus::Stopped ||
               R.Status == LinearStatus::Optimal);

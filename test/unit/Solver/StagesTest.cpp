@@ -89,6 +89,7 @@ TEST(Stages, RowsAgreeWithVerify) {
     int64_t Budget = stageBudget(R, P);
     Model M(P);
     StageProgram S(M, Budget, Unbounded);
+    S.addRows();
     SCOPED_TRACE(Case);
     forEachPlan(M, Budget, [&](const Plan &Q) {
       VerifyResult V = verify(P, Q, Budget);
@@ -126,6 +127,7 @@ TEST(Stages, OptimumEqualsEnumeration) {
         Best = std::min(Best, V.Time);
     });
     StageProgram S(M, Budget, Unbounded);
+    S.addRows();
     LinearResult Got = solveLinear(S.program());
     SCOPED_TRACE(Case);
     if (Got.Status == LinearStatus::Infeasible) {
@@ -180,7 +182,7 @@ TEST(Stages, TheCertificateNamesItsSpace) {
   int Given = 0, Better = 0;
   for (int Case = 0; Case < 2; ++Case) {
     Rng R(Case + 50);
-    Problem P = chain(R, 21);
+    Problem P = chain(R, 20);
     int64_t Budget = verify(P, basePlan(P), INT64_MAX).Peak * (4 + Case) / 10;
     SolveResult Search = solveBy(P, Budget, Strategy::Search);
     SolveResult Got = solveBy(P, Budget, Strategy::Optimal);
@@ -207,7 +209,7 @@ TEST(Stages, TheCertificateNamesItsSpace) {
 
 TEST(Stages, WithoutTheLibraryOptimalSaysSo) {
   Rng R(52);
-  Problem P = chain(R, 21);
+  Problem P = chain(R, 20);
   int64_t Budget = verify(P, basePlan(P), INT64_MAX).Peak * 3 / 10;
   const char *Named = std::getenv("REMAT_HIGHS");
   std::string Before = Named ? Named : "";
