@@ -142,12 +142,13 @@ def sweep_row(args, name, path):
     points, base = r["points"], r["base_time"]
     singles = [p["single_time"] if p["single_time"] >= 0 else float("inf") for p in points]
     rises = [(b - a) / base for a, b in zip(singles, singles[1:])]
+    places = [[points[i]["budget"], points[i + 1]["budget"]] for i, x in enumerate(rises) if x > 0.001]
     worse = 0
-    for p in points[::10]:
+    for p, single in list(zip(points, singles))[::10]:
         others = [solve(args, "recompute", path, "--budget", p["budget"], "--strategy", b) for b in BASELINES]
-        worse += any(o["feasible"] and o["time"] < p["single_time"] * (1 - 1e-9) for o in others)
+        worse += any(o["feasible"] and o["time"] < single * (1 - 1e-9) for o in others)
     return {"name": name, "points": len(points), "largest_rise": max(0, *rises) if rises else 0,
-            "rises": sum(x > 0.001 for x in rises),
+            "rises": len(places), "rises_between": places,
             "monotone": all(b["time"] <= a["time"] for a, b in zip(points, points[1:])), "worse_than_a_baseline": worse,
             "largest_gap": max((p["time"] - p["lower_bound"]) / base for p in points), "seconds": r["seconds"]}
 
