@@ -20,7 +20,7 @@ struct RecomputeArgs {
   std::string ProblemFile, PlanFile, OutFile, CsvFile, SvgFile;
   std::string Method = "search";
   int64_t Budget = 0;
-  int32_t Effort = 1;
+  int32_t Effort = 3;
   double TimeLimit = 0;
   uint64_t Seed = 0;
   int Points = 20;

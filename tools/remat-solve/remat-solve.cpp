@@ -27,7 +27,9 @@ int main(int Argc, char **Argv) {
         ->required();
   };
   auto effort = [&](CLI::App *C) {
-    C->add_option("--effort", A.Effort, "amount of search, a count")
+    C->add_option(
+         "--effort", A.Effort,
+         "amount of search, a count: 3 unless given, the compiler takes 1")
         ->check(CLI::Range(0, 20));
     C->add_option("--time-limit", A.TimeLimit, "seconds, 0 is none")
         ->check(CLI::NonNegativeNumber);

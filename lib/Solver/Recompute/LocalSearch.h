@@ -105,7 +105,7 @@ private:
   bool recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At, int Depth);
   bool mustRecompute(int32_t I, ValueId V, int32_t Next) const;
   bool extendIsBetter(int32_t I, int32_t Next, int32_t At);
-  double chainTime(ValueId V, int32_t Next, int Depth) const;
+  double chainTime(ValueId V, int32_t Next, int &Left) const;
   int32_t firstUse(int32_t Storage, int32_t At) const;
   void candidatesAt(int32_t N, double Noise);
   bool apply(const Candidate &C, int32_t At);

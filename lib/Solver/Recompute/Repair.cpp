@@ -82,18 +82,21 @@ bool LocalSearch::mustRecompute(int32_t I, ValueId V, int32_t Next) const {
   return T.before(S.instance(I).Node, TurnNode) && T.before(TurnNode, Next);
 }
 
-/// Rough time to have a value again before `Next`.
-double LocalSearch::chainTime(ValueId V, int32_t Next, int Depth) const {
+/// Rough time to have a value again before `Next`, from at most `Left` ops of
+/// those that it needs. Views cost nothing and are not counted.
+double LocalSearch::chainTime(ValueId V, int32_t Next, int &Left) const {
   OpId O = M.P.Values[V].Producer;
   double Sum = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
-  if (Depth == 0)
-    return Sum;
   for (ValueId U : M.P.Ops[O].Inputs) {
-    if (M.resident(U) || !M.Again[M.P.Values[U].Producer])
+    OpId By = M.P.Values[U].Producer;
+    if (M.resident(U) || !M.Again[By])
       continue;
     int32_t I = S.newestBefore(U, Next);
-    if (I >= 0 && T.before(S.instance(S.instance(I).Storage).End, Next))
-      Sum += chainTime(U, Next, Depth - 1);
+    if (I < 0 || !T.before(S.instance(S.instance(I).Storage).End, Next))
+      continue;
+    if (M.P.Values[U].Alias == None && --Left < 0)
+      break;
+    Sum += chainTime(U, Next, Left);
   }
   return Sum;
 }
@@ -111,7 +114,8 @@ bool LocalSearch::extendIsBetter(int32_t I, int32_t Next, int32_t At) {
   if (!Crosses && T.maxBetween(T.next(X.End), Next) + X.Own <= T.limit())
     return true;
   double Hold = double(X.Own) * Price * Rng.noise(1);
-  return Hold < chainTime(V, Next, 3);
+  int Left = 12;
+  return Hold < chainTime(V, Next, Left);
 }
 
 /// Computes a value again just before `Next`, and first what that needs.
@@ -250,7 +254,8 @@ void LocalSearch::candidatesAt(int32_t N, double Noise) {
       ValueId V = S.instance(C.Storage).Value;
       OpId O = M.P.Values[V].Producer;
       double Own = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
-      double Chain = chainTime(V, firstUse(C.Storage, N), 3);
+      int Left = 24;
+      double Chain = chainTime(V, firstUse(C.Storage, N), Left);
       C.Score *= (Chain + Small) / (Own + Small);
     }
   keep(12);

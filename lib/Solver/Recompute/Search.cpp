@@ -211,15 +211,16 @@ private:
         if (!D.passed() && (Margin == 0 || !Large))
           start(X->S, Margin, Starts);
     auto Cheaper = [](const Seed &A, const Seed &B) {
-      return A.Of.cost() < B.Of.cost();
+      return A.Of.cost() != B.Of.cost() ? A.Of.cost() < B.Of.cost()
+                                        : A.Of.Peak < B.Of.Peak;
     };
-    std::stable_sort(Starts.begin(), Starts.end(), Cheaper);
+    std::sort(Starts.begin(), Starts.end(), Cheaper);
     Starts.resize(std::min<size_t>(Starts.size(), 3));
     int64_t Work = WorkOfEffort << std::min(O.Effort, 30);
     for (Seed &X : Starts)
       if (Best.measured().cost() > enough())
         X = anneal(X, Work / 6, 0.2, 0);
-    std::stable_sort(Starts.begin(), Starts.end(), Cheaper);
+    std::sort(Starts.begin(), Starts.end(), Cheaper);
     for (int Round = 1; Round <= 2 && !Starts.empty(); ++Round)
       if (Best.measured().cost() > enough())
         Starts[0] = anneal(Starts[0], Work / 4, Round == 1 ? 0.2 : 0.02, Round);
