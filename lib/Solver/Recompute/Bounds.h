@@ -13,9 +13,10 @@ struct Bounds {
   int64_t LeastBudget = 0;
 };
 
-/// The best of the parametric cuts at several moments: the turn, and ops
-/// spread over the rest of the step. Holds in every order.
-/// With `Exact` the cut at the turn is closed by branch and bound.
+/// The best of the parametric cuts at the moments that most bytes
+/// cross. Holds in every order.
+/// With `Exact` the best cut is closed by branch and bound, and the first of
+/// several equal ops is looked at.
 Bounds momentBounds(const Model &M, int64_t Budget, const Deadline &D,
                     bool Exact);
 
