@@ -43,6 +43,8 @@ private:
   const Deadline &D;
   Incumbent Best;
   std::vector<Seed> Seeds;
+  /// Plans within the budget where no seed is.
+  std::vector<Plan> Squeezed;
 
   void addSeed(Plan S) {
     Measure Of = measure(M, S);
@@ -139,8 +141,8 @@ private:
       L.squeeze(Target, Tries, P, Peak);
       R.MinBudget = std::min(R.MinBudget, Peak);
       Best.offer(P);
-      if (Peak <= Target)
-        return;
+      if (Peak <= O.Budget)
+        Squeezed.push_back(std::move(P));
     }
   }
 
@@ -206,6 +208,8 @@ private:
     std::vector<Seed> Starts;
     bool Large = M.numOps() >= 3000;
     start(Best.plan(), 0, Starts);
+    for (const Plan &P : Squeezed)
+      start(P, 0, Starts);
     for (const Seed *X : promising(Large ? 8 : 24))
       for (double Margin : {0.0, 0.01, 0.03})
         if (!D.passed() && (Margin == 0 || !Large))
@@ -219,11 +223,12 @@ private:
     int64_t Work = WorkOfEffort << std::min(O.Effort, 30);
     for (Seed &X : Starts)
       if (Best.measured().cost() > enough())
-        X = anneal(X, Work / 6, 0.2, 0);
+        X = anneal(X, Work / 6, 0.1, 0);
     std::sort(Starts.begin(), Starts.end(), Cheaper);
     for (int Round = 1; Round <= 2 && !Starts.empty(); ++Round)
       if (Best.measured().cost() > enough())
-        Starts[0] = anneal(Starts[0], Work / 4, Round == 1 ? 0.2 : 0.02, Round);
+        Starts[0] =
+            anneal(Starts[0], Work / 4, Round == 1 ? 0.05 : 0.02, Round);
   }
 };
 
