@@ -319,7 +319,7 @@ TEST(Packing, AnyBuffers) {
     for (Buffer &X : B) {
       X.Lower = R.below(30) - 10;
       X.Upper = X.Lower + 1 + R.below(20);
-      X.Size = R.below(50) * (R.chance(5) ? 1'000'000'007 : 1);
+      X.Size = R.below(50) * int64_t(R.chance(5) ? 1'000'000'007 : 1);
       X.Alignment = R.chance(70) ? 1 : 1 + R.below(64);
       if (R.chance(8))
         X.Fixed = X.Alignment * R.below(20);
