@@ -29,7 +29,7 @@ public:
     if (O.FindMinBudget || Seeds[lowest()].Of.Peak > O.Budget)
       squeeze(R);
     else
-      R.MinBudget = Seeds[lowest()].Of.Peak;
+      R.MinBudget = peakOf(Seeds[lowest()].S);
     if (Best.feasible() && O.Effort > 0 &&
         Best.measured().cost() > D.Bound + 1e-8 * M.BaseTime)
       improve();
@@ -47,12 +47,15 @@ private:
   std::vector<Plan> Squeezed;
 
   void addSeed(Plan S) {
+    dropUnread(M, S);
     Measure Of = measure(M, S);
     for (const Seed &X : Seeds)
       if (X.Of.Peak == Of.Peak && X.Of.Time == Of.Time && X.S == S)
         return;
     Seeds.push_back({std::move(S), Of});
   }
+
+  int64_t peakOf(const Plan &S) const { return verify(M.P, S, INT64_MAX).Peak; }
 
   size_t lowest() const {
     size_t Low = 0;
@@ -126,7 +129,7 @@ private:
                                       : A->Of.Time < B->Of.Time;
     });
     Low.resize(std::min<size_t>(Low.size(), 3));
-    R.MinBudget = Low[0]->Of.Peak;
+    R.MinBudget = peakOf(Low[0]->S);
     int Tries = std::clamp(100'000 / (M.numOps() + 1), 20, 400)
                 << std::min(std::max(O.Effort - 1, 0), 10);
     int64_t Target = O.FindMinBudget ? 0 : O.Budget;
@@ -139,6 +142,9 @@ private:
       int64_t Peak = 0;
       L.WorkLimit = WorkOfSqueeze;
       L.squeeze(Target, Tries, P, Peak);
+      // What nobody reads goes from the plan in the end.
+      dropUnread(M, P);
+      Peak = peakOf(P);
       R.MinBudget = std::min(R.MinBudget, Peak);
       Best.offer(P);
       if (Peak <= O.Budget)
