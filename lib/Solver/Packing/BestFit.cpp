@@ -11,6 +11,18 @@ int64_t remat::solver::alignUp(int64_t N, int64_t Alignment) {
   return (N + Alignment - 1) / Alignment * Alignment;
 }
 
+std::vector<int64_t>
+remat::solver::timesOf(const std::vector<Buffer> &Buffers) {
+  std::vector<int64_t> Times;
+  for (const Buffer &B : Buffers) {
+    Times.push_back(B.Lower);
+    Times.push_back(B.Upper);
+  }
+  std::sort(Times.begin(), Times.end());
+  Times.erase(std::unique(Times.begin(), Times.end()), Times.end());
+  return Times;
+}
+
 namespace {
 
 struct Span {

@@ -267,7 +267,7 @@ PackResult remat::solver::pack(const std::vector<Buffer> &Buffers,
     R.Error = "the capacity is negative: " + std::to_string(*Options.Capacity);
   if (!R.Error.empty())
     return R;
-  Deadline Until(Options);
+  Deadline Until(Options.TimeLimit, Options.Interrupt);
   R.LowerBound = lowerBoundOf(Buffers);
   R.Conflict = fixedClash(Buffers);
   if (!R.Conflict.empty()) {

@@ -2,33 +2,15 @@
 #ifndef REMAT_LIB_SOLVER_PACK_H
 #define REMAT_LIB_SOLVER_PACK_H
 
+#include "../Deadline.h"
 #include "remat/Solver/Packing.h"
-
-#include <chrono>
 
 namespace remat::solver {
 
-/// When to give up: the time limit, from the making of this on, and interrupts.
-class Deadline {
-public:
-  explicit Deadline(const PackOptions &Options) : Options(Options) {}
-  bool passed() const {
-    if (Options.Interrupt && Options.Interrupt->load(std::memory_order_relaxed))
-      return true;
-    if (Options.TimeLimit <= 0)
-      return false;
-    std::chrono::duration<double> Spent =
-        std::chrono::steady_clock::now() - Start;
-    return Spent.count() > Options.TimeLimit;
-  }
-
-private:
-  const PackOptions &Options;
-  std::chrono::steady_clock::time_point Start =
-      std::chrono::steady_clock::now();
-};
-
 int64_t alignUp(int64_t N, int64_t Alignment);
+
+/// All times at which a buffer begins or ends, in order, each once.
+std::vector<int64_t> timesOf(const std::vector<Buffer> &Buffers);
 
 struct Placement {
   std::vector<int64_t> Offsets;

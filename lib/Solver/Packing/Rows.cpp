@@ -153,13 +153,7 @@ static std::vector<int64_t> classify(std::vector<Piece> &Pieces,
 
 Placement remat::solver::placeInRows(const std::vector<Buffer> &Buffers,
                                      double Factor, bool Backward) {
-  std::vector<int64_t> Times;
-  for (const Buffer &B : Buffers) {
-    Times.push_back(B.Lower);
-    Times.push_back(B.Upper);
-  }
-  std::sort(Times.begin(), Times.end());
-  Times.erase(std::unique(Times.begin(), Times.end()), Times.end());
+  std::vector<int64_t> Times = timesOf(Buffers);
   auto rank = [&](int64_t T) {
     auto It = std::lower_bound(Times.begin(), Times.end(), T);
     return int32_t(Backward ? Times.end() - 1 - It : It - Times.begin());

@@ -7,13 +7,7 @@ using namespace remat::solver;
 
 Skyline::Skyline(const std::vector<Buffer> &Buffers, int64_t Capacity)
     : Capacity(Capacity) {
-  std::vector<int64_t> Times;
-  for (const Buffer &B : Buffers) {
-    Times.push_back(B.Lower);
-    Times.push_back(B.Upper);
-  }
-  std::sort(Times.begin(), Times.end());
-  Times.erase(std::unique(Times.begin(), Times.end()), Times.end());
+  std::vector<int64_t> Times = timesOf(Buffers);
   auto section = [&](int64_t T) {
     return int32_t(std::lower_bound(Times.begin(), Times.end(), T) -
                    Times.begin());

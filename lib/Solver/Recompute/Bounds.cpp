@@ -134,7 +134,7 @@ double firstOfBound(const Model &M, const std::vector<OpId> &Ops,
 } // namespace
 
 Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
-                                   const Deadline &D, bool Exact) {
+                                   const Watch &D, bool Exact) {
   Bounds R;
   for (OpId O = 0; O < M.numOps(); ++O)
     R.LeastBudget = std::max(R.LeastBudget, M.leastBytesAt(O));

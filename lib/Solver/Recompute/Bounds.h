@@ -17,8 +17,7 @@ struct Bounds {
 /// cross. Holds in every order.
 /// With `Exact` the best cut is closed by branch and bound, and the first of
 /// several equal ops is looked at.
-Bounds momentBounds(const Model &M, int64_t Budget, const Deadline &D,
-                    bool Exact);
+Bounds momentBounds(const Model &M, int64_t Budget, const Watch &D, bool Exact);
 
 } // namespace remat::solver
 

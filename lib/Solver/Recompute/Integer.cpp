@@ -25,7 +25,7 @@ Problem reordered(const Problem &P, const std::vector<OpId> &Order) {
 
 class IntegerSolver {
 public:
-  IntegerSolver(const Model &M, const SolveOptions &O, const Deadline &D,
+  IntegerSolver(const Model &M, const SolveOptions &O, const Watch &D,
                 SearchResult &R)
       : M(M), O(O), D(D), R(R), Margin(1e-6 * M.BaseTime) {}
 
@@ -46,7 +46,7 @@ public:
 private:
   const Model &M;
   const SolveOptions &O;
-  const Deadline &D;
+  const Watch &D;
   SearchResult &R;
   double Margin;
 
@@ -165,6 +165,6 @@ private:
 } // namespace
 
 void remat::solver::closeInOrder(const Model &M, const SolveOptions &O,
-                                 const Deadline &D, SearchResult &R) {
+                                 const Watch &D, SearchResult &R) {
   IntegerSolver(M, O, D, R).run();
 }

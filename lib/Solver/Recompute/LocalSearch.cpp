@@ -17,7 +17,7 @@ uint64_t Random::next() {
   return State * 0x2545F4914F6CDD1Du;
 }
 
-LocalSearch::LocalSearch(Schedule &S, uint64_t Seed, const Deadline &D)
+LocalSearch::LocalSearch(Schedule &S, uint64_t Seed, const Watch &D)
     : S(S), M(S.model()), T(S.timeline()), D(D), Rng(Seed),
       RemovedAt(M.numOps(), -1) {
   Price = M.BaseTime / double(std::max<int64_t>(T.peak(), 1));

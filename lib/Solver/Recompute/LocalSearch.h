@@ -31,7 +31,7 @@ private:
 /// failed attempt can be taken back exactly.
 class LocalSearch {
 public:
-  LocalSearch(Schedule &S, uint64_t Seed, const Deadline &D);
+  LocalSearch(Schedule &S, uint64_t Seed, const Watch &D);
 
   /// Drops values across the places that are over the limit, those with the
   /// least time per byte first, until nothing is over or nothing helps.
@@ -80,7 +80,7 @@ private:
   Schedule &S;
   const Model &M;
   const Timeline &T;
-  const Deadline &D;
+  const Watch &D;
   Random Rng;
   std::vector<Change> Log;
   /// Nodes inserted by the current drop are as good as alive.

@@ -14,7 +14,7 @@ using Outcome = StateSearch::Outcome;
 /// there is none, as far as the states go.
 class Closer {
 public:
-  Closer(const Model &M, const SolveOptions &O, const Deadline &D,
+  Closer(const Model &M, const SolveOptions &O, const Watch &D,
          size_t MaxStates, SearchResult &R)
       : M(M), O(O), D(D), MaxStates(MaxStates), R(R), Space(M) {}
 
@@ -31,7 +31,7 @@ public:
 private:
   const Model &M;
   const SolveOptions &O;
-  const Deadline &D;
+  const Watch &D;
   size_t MaxStates;
   SearchResult &R;
   StateSpace Space;
@@ -81,13 +81,13 @@ private:
 } // namespace
 
 void remat::solver::closeSmall(const Model &M, const SolveOptions &O,
-                               const Deadline &D, size_t MaxStates,
+                               const Watch &D, size_t MaxStates,
                                SearchResult &R) {
   Closer(M, O, D, MaxStates, R).run();
 }
 
 SearchResult remat::solver::solveOptimal(const Model &M, const SolveOptions &O,
-                                         const Deadline &D) {
+                                         const Watch &D) {
   constexpr size_t MaxStates = 1'000'000;
   SearchResult R = solveSearch(M, O, D);
   closeSmall(M, O, D, MaxStates, R);

@@ -18,7 +18,7 @@ class Searcher {
   static constexpr int64_t WorkOfEffort = 400'000, WorkOfSqueeze = 1'500'000;
 
 public:
-  Searcher(const Model &M, const SolveOptions &O, const Deadline &D)
+  Searcher(const Model &M, const SolveOptions &O, const Watch &D)
       : M(M), O(O), D(D), Best(M, O.Budget) {}
 
   SearchResult run() {
@@ -40,7 +40,7 @@ public:
 private:
   const Model &M;
   const SolveOptions &O;
-  const Deadline &D;
+  const Watch &D;
   Incumbent Best;
   std::vector<Seed> Seeds;
   /// Plans within the budget where no seed is.
@@ -241,6 +241,6 @@ private:
 } // namespace
 
 SearchResult remat::solver::solveSearch(const Model &M, const SolveOptions &O,
-                                        const Deadline &D) {
+                                        const Watch &D) {
   return Searcher(M, O, D).run();
 }

@@ -63,7 +63,7 @@ static bool inStages(const Problem &P, const Plan &S) {
 }
 
 static SearchResult runStrategy(const Model &M, const SolveOptions &O,
-                                const Deadline &D) {
+                                const Watch &D) {
   SearchResult R;
   switch (O.Method) {
   case Strategy::None:
@@ -120,7 +120,7 @@ static void refuse(const Model &M, const SolveOptions &O, SolveResult &R) {
 SolveResult remat::solver::solve(const Problem &P,
                                  const SolveOptions &Options) {
   SolveResult R;
-  Deadline D(Options);
+  Watch D(Options);
   if (std::optional<std::string> Bad = check(P)) {
     R.Reason.Message = "the problem is malformed: " + *Bad;
     return R;

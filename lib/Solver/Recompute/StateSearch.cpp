@@ -102,7 +102,7 @@ void StateSearch::trace(int32_t Node) {
 
 LeastPeak remat::solver::findLeastPeak(const Model &M, StateSpace &Space,
                                        int64_t Low, int64_t High,
-                                       size_t MaxStates, const Deadline &D) {
+                                       size_t MaxStates, const Watch &D) {
   LeastPeak R;
   R.Peak = High;
   R.Bound = Low;

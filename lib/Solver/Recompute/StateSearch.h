@@ -20,7 +20,7 @@ public:
   /// `Unknown`: the states ran out.
   enum class Outcome : uint8_t { Found, None, Unknown };
 
-  StateSearch(const Model &M, StateSpace &Space, const Deadline &D)
+  StateSearch(const Model &M, StateSpace &Space, const Watch &D)
       : M(M), Space(Space), D(D) {}
 
   /// Looks for the best plan within the budget whose time or cost is below the
@@ -62,7 +62,7 @@ private:
 
   const Model &M;
   StateSpace &Space;
-  const Deadline &D;
+  const Watch &D;
   Goal What = Goal::Any;
   double Limit = 0, Unit = 0, Bound = 0;
   std::vector<Node> Nodes;
@@ -89,7 +89,7 @@ struct LeastPeak {
   int64_t Bound = 0;
 };
 LeastPeak findLeastPeak(const Model &M, StateSpace &Space, int64_t Low,
-                        int64_t High, size_t MaxStates, const Deadline &D);
+                        int64_t High, size_t MaxStates, const Watch &D);
 
 } // namespace remat::solver
 

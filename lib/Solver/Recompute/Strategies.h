@@ -2,28 +2,16 @@
 #ifndef REMAT_LIB_SOLVER_STRATEGIES_H
 #define REMAT_LIB_SOLVER_STRATEGIES_H
 
+#include "../Deadline.h"
 #include "Model.h"
-
-#include <chrono>
 
 namespace remat::solver {
 
-/// When to stop, and what to tell meanwhile. The clock decides nothing unless
-/// there is a time limit.
-class Deadline {
+/// When to stop, and what to tell meanwhile.
+class Watch : public Deadline {
 public:
-  explicit Deadline(const SolveOptions &O)
-      : Options(O), Start(std::chrono::steady_clock::now()) {}
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         Start)
-        .count();
-  }
-  bool passed() const {
-    return (Options.Interrupt &&
-            Options.Interrupt->load(std::memory_order_relaxed)) ||
-           (Options.TimeLimit > 0 && seconds() > Options.TimeLimit);
-  }
+  explicit Watch(const SolveOptions &O)
+      : Deadline(O.TimeLimit, O.Interrupt), Options(O) {}
   /// Calls back at most once in two seconds.
   void report(double Incumbent) const {
     if (!Options.OnProgress)
@@ -40,7 +28,6 @@ public:
 
 private:
   const SolveOptions &Options;
-  std::chrono::steady_clock::time_point Start;
   mutable double NextReport = 2;
 };
 
@@ -64,18 +51,17 @@ struct SearchResult {
   /// What was not done, and why.
   std::string Notice;
 };
-SearchResult solveSearch(const Model &M, const SolveOptions &O,
-                         const Deadline &D);
+SearchResult solveSearch(const Model &M, const SolveOptions &O, const Watch &D);
 SearchResult solveOptimal(const Model &M, const SolveOptions &O,
-                          const Deadline &D);
+                          const Watch &D);
 /// Where the problem has few ops: makes the result optimal, proves its time, or
 /// that no plan fits, with at most so many states. `MinBudget` of the result
 /// must not depend on the budget when its plan does not fit.
-void closeSmall(const Model &M, const SolveOptions &O, const Deadline &D,
+void closeSmall(const Model &M, const SolveOptions &O, const Watch &D,
                 size_t MaxStates, SearchResult &R);
 /// Improves the result, and proves what it can, by integer programs: plans in
 /// stages of the base order, and of the order of the result's plan.
-void closeInOrder(const Model &M, const SolveOptions &O, const Deadline &D,
+void closeInOrder(const Model &M, const SolveOptions &O, const Watch &D,
                   SearchResult &R);
 
 /// Topological orders that may hold less than the given one.

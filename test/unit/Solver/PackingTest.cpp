@@ -112,7 +112,7 @@ TEST(Packing, ExactSearchAgreesWithBruteForce) {
     int64_t Optimum = bruteForce(B);
     SCOPED_TRACE(Case);
     PackOptions O;
-    Deadline Until(O);
+    Deadline Until(O.TimeLimit, O.Interrupt);
     ExactPacker Fits(B, Optimum, Until);
     ASSERT_EQ(Fits.solve(100'000), Verdict::Fits);
     ASSERT_EQ(verifyPacking(B, Fits.offsets(), Optimum), "");
