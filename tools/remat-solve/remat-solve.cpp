@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <csignal>
+#include <ctime>
 
 using namespace remat::solver;
 
@@ -11,10 +12,18 @@ namespace remat::solver {
 std::atomic<bool> Interrupted = false;
 } // namespace remat::solver
 
+/// The first interrupt asks for what there is; one that comes a second or more
+/// later ends the program. `timeout` sends two at once, to the program and to
+/// its group.
 static void onInterrupt(int) {
-  Interrupted = true;
-  // A second interrupt ends the program.
-  std::signal(SIGINT, SIG_DFL);
+  static volatile std::time_t First = 0;
+  std::time_t Now = std::time(nullptr);
+  if (!Interrupted.exchange(true)) {
+    First = Now;
+  } else if (Now > First + 1) {
+    std::signal(SIGINT, SIG_DFL);
+    std::raise(SIGINT);
+  }
 }
 
 int main(int Argc, char **Argv) {
