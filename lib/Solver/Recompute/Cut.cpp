@@ -100,6 +100,7 @@ void MomentCut::build(const std::vector<int8_t> &Side, OpId At) {
     int64_t Bytes = Standing[C] || M.InPlace[C] ? 0 : P.Values[C].Bytes;
     int32_t Edge = Net.addEdge(ClassNode[C], OpNode[O], 0);
     Items.push_back({C, ClassNode[C], OpNode[O], Edge, Bytes});
+    Weights.push_back(Bytes);
     return ClassNode[C];
   };
   auto demand = [&](ValueId V) {
@@ -128,12 +129,14 @@ MomentCut::Point MomentCut::read(bool WantDropped) {
   Point R;
   if (WantDropped)
     R.Dropped.assign(M.numValues(), false);
-  for (const Item &I : Items) {
+  for (size_t K = 0; K < Items.size(); ++K) {
+    const Item &I = Items[K];
     if (!Reached[I.Node])
       continue;
-    if (!Reached[I.OpNode])
-      R.Kept += Rulings[&I - Items.data()] == Ruling::Keep ? 0 : I.Bytes;
-    else if (WantDropped)
+    if (!Reached[I.OpNode]) {
+      R.Kept += Rulings[K] == Ruling::Keep ? 0 : Weights[K];
+      R.Own += I.Bytes;
+    } else if (WantDropped)
       R.Dropped[I.Class] = true;
   }
   for (auto [O, Node, Extra] : Ops)
@@ -146,7 +149,7 @@ MomentCut::Point MomentCut::cut(double Price, bool WantDropped) {
   constexpr int64_t Most = FlowNetwork::Infinite / 4096;
   Rulings.resize(Items.size(), Ruling::Open);
   for (size_t K = 0; K < Items.size(); ++K) {
-    double Cost = std::floor(Price * double(Items[K].Bytes) * Scale);
+    double Cost = std::floor(Price * double(Weights[K]) * Scale);
     int64_t Capacity = Cost < double(Most) ? int64_t(Cost) : Most;
     if (Rulings[K] != Ruling::Open)
       Capacity = Rulings[K] == Ruling::Keep ? 0 : FlowNetwork::Infinite;

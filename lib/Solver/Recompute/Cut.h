@@ -30,6 +30,8 @@ public:
   /// One vertex of the lower convex hull of (kept bytes, recompute time).
   struct Point {
     int64_t Kept = 0;
+    /// The same by the items' own bytes, those that must be kept included.
+    int64_t Own = 0;
     double Time = 0;
     /// Classes that are needed later and not kept.
     std::vector<bool> Dropped;
@@ -45,8 +47,8 @@ public:
   /// `findLeast`, as the next.
   double rootBound(int64_t Budget);
   /// The same bound without the gap between the hull and whole values: branch
-  /// and bound on what is kept. Stops after about MaxCuts cuts with what is
-  /// proven by then.
+  /// and bound on what is kept, one value or how many of several equal ones.
+  /// Stops after about MaxCuts cuts with what is proven by then.
   double exactBound(int64_t Budget, int MaxCuts);
 
   /// Finds `leastBudget` alone: one cut.
@@ -71,6 +73,8 @@ private:
   /// Per item, while branching: must it be kept or dropped.
   enum class Ruling : int8_t { Open, Keep, Drop };
   std::vector<Ruling> Rulings;
+  /// Per item: the bytes that it counts, other than its own under a `Tilt`.
+  std::vector<int64_t> Weights;
   struct Run {
     OpId Op;
     int32_t Node;
@@ -80,17 +84,38 @@ private:
   std::vector<Run> Ops;
   std::vector<int32_t> OpEdges;
 
+  /// A branch in which at most (or at least) so many items of a group are kept.
+  /// Extra times this inequality is added to that of the bytes: each of the
+  /// group weighs `Extra` more, and the room grows by Extra * Count. Negative
+  /// where it says at least.
+  struct Tilt {
+    std::vector<int32_t> Group;
+    int64_t Extra = 0;
+    int64_t Count = 0;
+  };
+  static constexpr size_t MostTilts = 4;
   struct Branch {
     std::vector<std::pair<int32_t, Ruling>> Ruled;
+    std::vector<Tilt> Tilts;
     double Bound = 0;
     /// Price at which the bound was found, time of the best whole solution.
     double Price = 0;
     double Whole = 0;
-    int32_t Next = -1;
+    /// The items to branch on, all of the same bytes, and how many of them the
+    /// best mix of cuts keeps, rounded down.
+    std::vector<int32_t> Next;
+    int64_t NextKept = 0;
   };
   int CutsLeft = 0;
+  /// Fewer equal items are branched on one by one.
+  size_t SmallestGroup = SIZE_MAX;
 
+  int64_t weigh(const Branch &B, int64_t Room);
   void bisect(Branch &B, int64_t Room);
+  void chooseNext(Branch &B, int64_t Room, const Point &Over,
+                  const Point *Under) const;
+  double branchAndBound(int64_t Room, double Hull, bool &Closed);
+  Branch childOf(const Branch &B, bool Fewer, int64_t Room);
   void build(const std::vector<int8_t> &Side, OpId At);
   Point cut(double Price, bool WantDropped);
   Point cutAll();
