@@ -46,7 +46,8 @@ public:
   /// The ops with the most crossing bytes: of the whole step, and of each of
   /// its parts, so that they do not all stand together.
   std::vector<OpId> choose() {
-    constexpr int32_t MaxTried = 1500, NumParts = 12, MostOfAll = 8;
+    constexpr int32_t MaxTried = 1500, MostOfAll = 8;
+    int32_t NumParts = M.numOps() < 2000 ? 36 : 12;
     int32_t Stride = 1 + M.numOps() / MaxTried;
     look(M.Turn);
     for (OpId At = 0; At < M.numOps(); At += Stride)
@@ -131,6 +132,31 @@ double firstOfBound(const Model &M, const std::vector<OpId> &Ops,
   return Least;
 }
 
+/// The best moment together with others that bind nearly as much, perhaps for
+/// other values. One share is tried with each, more with the best.
+double pairsBound(const Model &M,
+                  const std::vector<std::pair<double, OpId>> &Roots,
+                  int64_t Budget, const Watch &D) {
+  int Left = std::clamp(16'000 / (M.numOps() + 1), 2, 8);
+  double Best = 0;
+  OpId With = None;
+  auto Try = [&](OpId Other, int32_t Part) {
+    MomentCut Cut(M, Roots[0].second, Other, Part);
+    double Extra = Cut.rootBound(Budget);
+    if (std::isfinite(Extra) && Extra > Best) {
+      Best = Extra;
+      With = Other;
+    }
+  };
+  for (size_t I = 1; I < Roots.size() && Left > 0 && !D.passed(); ++I, --Left)
+    Try(Roots[I].second, MomentCut::Parts / 2);
+  if (With == None || Best < -Roots[0].first)
+    return Best;
+  for (int32_t Part : {2, 5, 11})
+    Try(With, Part);
+  return Best;
+}
+
 } // namespace
 
 Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
@@ -163,6 +189,7 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
   double Extra = Cut.exactBound(Budget, 600'000 / (M.numOps() + 200));
   if (std::isfinite(Extra))
     R.Extra = std::max(R.Extra, Extra);
+  R.Extra = std::max(R.Extra, pairsBound(M, Roots, Budget, D));
   int Groups = 0;
   for (auto [Negative, At] : Roots) {
     if (M.leastBytesAt(At) - M.Resident < Budget / 50)

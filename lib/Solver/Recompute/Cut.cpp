@@ -65,7 +65,40 @@ MomentCut::MomentCut(const Model &M, OpId At, const std::vector<int8_t> &Side)
   build(Side, At);
 }
 
-void MomentCut::build(const std::vector<int8_t> &Side, OpId At) {
+MomentCut::MomentCut(const Model &M, OpId At, OpId Other, int32_t Part)
+    : M(M), Net(2), OwnPart(Parts - Part), OtherPart(Part) {
+  Fixed = M.leastBytesAt(At);
+  OtherFixed = M.leastBytesAt(Other);
+  Scale = std::ldexp(1.0, 44) / std::max(M.BaseTime, 1e-250);
+  RunNode.assign(M.numOps(), -1);
+  build(sides(M, At), At, OwnPart);
+  build(sides(M, Other), Other, OtherPart);
+}
+
+/// What it costs when the node of an op's run is reached. Two moments share
+/// the node that costs an op's time: it runs again for either, or for both.
+void MomentCut::addRun(OpId O, int32_t Node, bool Extra) {
+  // An op that may not have run yet runs for the first time, at no extra
+  // cost, but it needs its inputs like any other.
+  int64_t Cost = 0;
+  if (Extra)
+    Cost = M.Again[O] ? int64_t(std::floor(M.Time[O] * Scale))
+                      : FlowNetwork::Infinite;
+  if (Extra && OtherPart) {
+    bool IsNew = RunNode[O] < 0;
+    if (IsNew)
+      RunNode[O] = Net.addNode();
+    Net.addEdge(Node, RunNode[O], FlowNetwork::Infinite);
+    if (!IsNew)
+      return;
+    Node = RunNode[O];
+  }
+  Ops.push_back({O, Node, Extra});
+  OpEdges.push_back(Net.addEdge(Node, Sink, Cost));
+}
+
+void MomentCut::build(const std::vector<int8_t> &Side, OpId At,
+                      int64_t Factor) {
   const Problem &P = M.P;
   std::vector<bool> Standing(M.numValues(), false);
   for (ValueId V : P.Ops[At].Inputs)
@@ -87,17 +120,10 @@ void MomentCut::build(const std::vector<int8_t> &Side, OpId At) {
     if (OpNode[O] < 0) {
       OpNode[O] = Net.addNode();
       Stack.push_back(O);
-      Ops.push_back({O, OpNode[O], Side[O] == Before});
-      // An op that may not have run yet runs for the first time, at no extra
-      // cost, but it needs its inputs like any other.
-      bool Extra = Side[O] == Before;
-      int64_t Cost = 0;
-      if (Extra)
-        Cost = M.Again[O] ? int64_t(std::floor(M.Time[O] * Scale))
-                          : FlowNetwork::Infinite;
-      OpEdges.push_back(Net.addEdge(OpNode[O], Sink, Cost));
+      addRun(O, OpNode[O], Side[O] == Before);
     }
-    int64_t Bytes = Standing[C] || M.InPlace[C] ? 0 : P.Values[C].Bytes;
+    int64_t Bytes =
+        Standing[C] || M.InPlace[C] ? 0 : Factor * P.Values[C].Bytes;
     int32_t Edge = Net.addEdge(ClassNode[C], OpNode[O], 0);
     Items.push_back({C, ClassNode[C], OpNode[O], Edge, Bytes});
     Weights.push_back(Bytes);

@@ -27,6 +27,14 @@ public:
 
   MomentCut(const Model &M, OpId At, const std::vector<int8_t> &Side);
 
+  /// Two moments at once, for `rootBound` alone. A plan's ops that run after a
+  /// moment and ran before it run twice at least: their times are a lower
+  /// bound even where they do so for both moments, counted once. What is kept
+  /// must fit at each, so it fits in the sum of the bytes, those at `Other`
+  /// counted Part / Parts and those at `At` the rest. Budgets below 2^57.
+  MomentCut(const Model &M, OpId At, OpId Other, int32_t Part);
+  static constexpr int32_t Parts = 16;
+
   /// One vertex of the lower convex hull of (kept bytes, recompute time).
   struct Point {
     int64_t Kept = 0;
@@ -64,6 +72,13 @@ private:
   /// Bytes at the op whatever is kept: residents, its own operands, workspace.
   int64_t Fixed = 0;
   int64_t LeastKept = 0;
+  /// Of two moments: how much each counts, the other's fixed bytes, per op the
+  /// node that costs its time.
+  int64_t OwnPart = 1, OtherPart = 0, OtherFixed = 0;
+  std::vector<int32_t> RunNode;
+  int64_t roomOf(int64_t Budget) const {
+    return OwnPart * (Budget - Fixed) + OtherPart * (Budget - OtherFixed);
+  }
   struct Item {
     ValueId Class;
     int32_t Node, OpNode, Edge;
@@ -116,7 +131,8 @@ private:
                   const Point *Under) const;
   double branchAndBound(int64_t Room, double Hull, bool &Closed);
   Branch childOf(const Branch &B, bool Fewer, int64_t Room);
-  void build(const std::vector<int8_t> &Side, OpId At);
+  void addRun(OpId O, int32_t Node, bool Extra);
+  void build(const std::vector<int8_t> &Side, OpId At, int64_t Factor = 1);
   Point cut(double Price, bool WantDropped);
   Point cutAll();
   Point read(bool WantDropped);

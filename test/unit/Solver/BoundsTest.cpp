@@ -53,6 +53,11 @@ void expectNoBoundAbove(const Problem &P, int64_t Budget) {
     return;
   Model M(P);
   for (OpId At = 0; At < M.numOps(); ++At)
+    for (OpId Other = 0; Other < M.numOps(); ++Other)
+      for (int32_t Part : {2, 8})
+        EXPECT_LE(M.BaseTime + MomentCut(M, At, Other, Part).rootBound(Budget),
+                  *Optimum + 1e-6);
+  for (OpId At = 0; At < M.numOps(); ++At)
     for (int MaxCuts : {1, 12, 80}) {
       MomentCut Cut(M, At, MomentCut::sides(M, At));
       Cut.findLeast();
