@@ -26,10 +26,19 @@ Model::Model(const Problem &P) : P(P) {
     if (P.Values[V].Producer == None)
       Place[V] = P.Values[V].Bytes;
   InPlace.assign(numValues(), false);
+  Takers.resize(numValues());
+  ReusedInput.assign(numValues(), None);
   for (OpId O = 0; O < numOps(); ++O) {
-    for (ValueId V : P.Ops[O].Outputs) {
+    const std::vector<ValueId> &In = P.Ops[O].Inputs;
+    for (const ValueId &V : P.Ops[O].Outputs) {
       Class[V] = P.Values[V].Alias == None ? V : Class[P.Values[V].Alias];
       ValueId R = P.Values[V].Reuses;
+      if (R != None) {
+        ReusedInput[V] =
+            int32_t(std::find(In.begin(), In.end(), R) - In.begin());
+        Takers[Class[R]].push_back(
+            {O, int32_t(&V - P.Ops[O].Outputs.data()), ReusedInput[V]});
+      }
       if (R != None && P.Values[V].Bytes <= Place[Class[R]]) {
         Place[V] = Place[Class[R]];
         InPlace[V] = true;

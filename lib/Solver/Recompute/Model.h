@@ -36,6 +36,16 @@ struct Model {
   /// a resident value that is as large, or what may stand in such a place.
   std::vector<bool> InPlace;
 
+  /// Per class: outputs that may take it over, in order of the ops.
+  struct Taker {
+    OpId By;
+    /// Which output, and which input is what it reuses.
+    int32_t Output, Input;
+  };
+  std::vector<std::vector<Taker>> Takers;
+  /// Per value: which input of its op it reuses; `None` where none.
+  std::vector<int32_t> ReusedInput;
+
   int32_t numOps() const { return int32_t(P.Ops.size()); }
   int32_t numValues() const { return int32_t(P.Values.size()); }
   bool resident(ValueId V) const { return P.Values[Class[V]].Producer == None; }

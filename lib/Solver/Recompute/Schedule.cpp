@@ -125,19 +125,15 @@ int32_t Schedule::takerAt(int32_t S, int32_t End) const {
   const Node &N = Nodes[End];
   if (N.Op == None || N.Makes.empty())
     return -1;
-  const Op &O = M.P.Ops[N.Op];
-  for (size_t K = 0; K < N.Makes.size(); ++K) {
-    const Value &V = M.P.Values[O.Outputs[K]];
-    if (V.Reuses == None)
+  const Value &Old = M.P.Values[Instances[S].Value];
+  for (auto [By, Output, Input] : M.Takers[M.Class[Instances[S].Value]]) {
+    if (By != N.Op || Output >= int32_t(N.Makes.size()) ||
+        Instances[N.Reads[Input]].Storage != S)
       continue;
-    size_t In = std::find(O.Inputs.begin(), O.Inputs.end(), V.Reuses) -
-                O.Inputs.begin();
-    if (Instances[N.Reads[In]].Storage != S)
+    int64_t Bytes = M.P.Values[M.P.Ops[By].Outputs[Output]].Bytes;
+    if (Old.Producer == None && Bytes > Old.Bytes)
       continue;
-    const Value &Old = M.P.Values[Instances[S].Value];
-    if (Old.Producer == None && V.Bytes > Old.Bytes)
-      continue;
-    return N.Makes[K];
+    return N.Makes[Output];
   }
   return -1;
 }
@@ -149,10 +145,7 @@ int64_t Schedule::ownOf(int32_t S) const {
     return 0;
   if (V.Reuses == None || !M.resident(V.Reuses))
     return V.Bytes;
-  const Op &O = M.P.Ops[V.Producer];
-  size_t In =
-      std::find(O.Inputs.begin(), O.Inputs.end(), V.Reuses) - O.Inputs.begin();
-  int32_t R = Instances[Nodes[X.Node].Reads[In]].Storage;
+  int32_t R = Instances[Nodes[X.Node].Reads[M.ReusedInput[X.Value]]].Storage;
   bool Takes = Instances[R].End == X.Node && takerAt(R, X.Node) == S;
   return Takes ? 0 : V.Bytes;
 }
