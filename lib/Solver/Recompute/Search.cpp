@@ -1,6 +1,7 @@
 //===- Search.cpp - The default strategy ----------------------------------===//
+#include "Attempt.h"
+#include "Bounds.h"
 #include "Cut.h"
-#include "LocalSearch.h"
 #include "Segments.h"
 
 #include <algorithm>
@@ -9,28 +10,14 @@ using namespace remat::solver;
 
 namespace {
 
-/// Where a seed came from. Those of one family are much alike.
-enum class Family : uint8_t {
-  Kept,
-  Cut,
-  CalmCut,
-  Sqrt,
-  Greedy,
-  Squeezed,
-  Segments,
-  CalmSegments
-};
-
-struct Seed {
-  Plan S;
-  Measure Of;
-  Family From = Family::Kept;
-};
-
 class Searcher {
   /// Changes to a schedule: about a microsecond each.
   static constexpr int64_t WorkOfEffort = 400'000, WorkOfSqueeze = 1'200'000,
                            WorkOfCalm = 150'000;
+  /// Budgets below the one asked for: how many, and how many to the peak of
+  /// the base order.
+  static constexpr int NumRungs = 8, RungsOfPeak = 1024;
+  static constexpr OpId MaxOpsOfRungs = 400;
 
 public:
   Searcher(const Model &M, const SolveOptions &O, const Watch &D)
@@ -138,21 +125,6 @@ private:
     segmentPlans(M, Order, Hull, addTo(OfSegments));
   }
 
-  /// The first of each family, then the others, as many as asked for.
-  static void mixFamilies(std::vector<Seed> &All, size_t Count) {
-    std::vector<Seed> Mixed, Others;
-    uint32_t Seen = 0;
-    for (Seed &X : All) {
-      uint32_t Bit = 1u << int(X.From);
-      (Seen & Bit ? Others : Mixed).push_back(std::move(X));
-      Seen |= Bit;
-    }
-    for (Seed &X : Others)
-      Mixed.push_back(std::move(X));
-    Mixed.resize(std::min(Mixed.size(), Count));
-    All = std::move(Mixed);
-  }
-
   /// Lowers the peak of the lowest seeds, shortly, then of what came out
   /// lowest, at length. What it does depends on the budget only in when it
   /// stops, so that the lowest peak found is the same whatever budget is asked
@@ -184,6 +156,8 @@ private:
       squeezed(X->second, 1, R);
       Lower.erase(X);
     }
+    for (Plan &P : Squeezed)
+      addSeed(std::move(P), Family::Squeezed);
   }
 
   /// A part of the work on one plan. Returns what it is lowered to.
@@ -208,94 +182,38 @@ private:
     return P;
   }
 
-  /// The seeds that promise most: time and what their peak is over. So many of
-  /// those from segments, and twice as many of the others.
-  std::vector<const Seed *> promising(size_t Count) const {
-    double Base = M.BaseTime, Low = double(Best.measured().Peak);
-    double Most = double(Seeds[0].Of.Peak);
-    double Slope =
-        Most > Low ? (Best.measured().Time - Base) / (Most - Low) : 0;
-    std::vector<std::pair<double, const Seed *>> Order;
-    for (const Seed &X : Seeds)
-      for (double Price : {1.5 * Slope, 5 * Slope}) {
-        double Over = std::max(0.0, double(X.Of.Peak - O.Budget));
-        Order.push_back({X.Of.Time + Price * Over, &X});
-      }
-    std::sort(Order.begin(), Order.end());
-    std::vector<const Seed *> Out;
-    size_t Left[] = {2 * Count, Count};
-    for (auto &[Cost, X] : Order)
-      if (size_t &N = Left[X->From >= Family::Segments];
-          N > 0 && std::find(Out.begin(), Out.end(), X) == Out.end()) {
-        Out.push_back(X);
-        --N;
-      }
-    return Out;
-  }
-
-  /// Repairs a seed within a limit that is a little below the budget, then
-  /// takes back what the budget does not ask for.
-  void start(const Plan &P, double Margin, Family From,
-             std::vector<Seed> &Starts) {
-    Schedule S(M, P, int64_t(double(O.Budget) * (1 - Margin)));
-    LocalSearch L(S, O.Seed, D);
-    if (!L.repair(4 * M.numOps() + 100))
-      return;
-    S.setLimit(O.Budget);
-    L.restore();
-    Plan Repaired = S.plan();
-    Measure Of = measure(M, Repaired);
-    Best.offer(Repaired);
-    for (const Seed &X : Starts)
-      if (X.Of.Time == Of.Time && X.Of.Peak == Of.Peak)
-        return;
-    Starts.push_back({std::move(Repaired), Of, From});
-  }
-
-  double enough() const { return D.Bound + 1e-4 * M.BaseTime; }
-
-  /// Returns the best plan that the local search finds from this one.
-  Seed anneal(const Seed &From, int64_t Work, double Warmth, uint64_t Round) {
-    Schedule S(M, From.S, O.Budget);
-    LocalSearch L(S, O.Seed + Round, D);
-    L.SampleLimit = 1500;
-    L.WorkLimit = Work;
-    L.Enough = enough();
-    L.Warmth = Warmth;
-    Plan P = From.S;
-    double Cost = S.cost();
-    L.improve(P, Cost);
-    Best.offer(P);
-    Measure Of = measure(M, P);
-    return {std::move(P), Of, From.From};
-  }
-
-  /// Many starts, a short search from a few, a long one from the best.
+  /// Searches within the budget. Where the bound leaves much open on a small
+  /// problem also within budgets a little below: what the search misses at one
+  /// it finds at another, so that neighbours agree.
   void improve() {
-    std::vector<Seed> Starts;
-    bool Large = M.numOps() >= 3000;
-    start(Best.plan(), 0, Family::Squeezed, Starts);
-    for (const Plan &P : Squeezed)
-      start(P, 0, Family::Squeezed, Starts);
-    for (const Seed *X : promising(Large ? 4 : 12))
-      for (double Margin : {0.0, 0.01, 0.03})
-        if (!D.passed() && (Margin == 0 || !Large))
-          start(X->S, Margin, X->From, Starts);
-    auto Cheaper = [](const Seed &A, const Seed &B) {
-      return A.Of.cost() != B.Of.cost() ? A.Of.cost() < B.Of.cost()
-                                        : A.Of.Peak < B.Of.Peak;
-    };
-    std::sort(Starts.begin(), Starts.end(), Cheaper);
-    mixFamilies(Starts, 4);
     int64_t Work = WorkOfEffort << std::min(O.Effort, 30);
-    for (Seed &X : Starts)
-      if (Best.measured().cost() > enough())
-        X = anneal(X, Work / 6, 0.1, 0);
-    std::sort(Starts.begin(), Starts.end(), Cheaper);
-    for (int Round = 1; Round <= 2 && !Starts.empty(); ++Round)
-      if (Best.measured().cost() > enough())
-        Starts[0] =
-            anneal(Starts[0], Work / 4, Round == 1 ? 0.05 : 0.02, Round);
+    attempt(O.Budget, M.numOps() >= 3000, Work);
+    if (M.numOps() > MaxOpsOfRungs)
+      return;
+    Plan Before = Best.plan();
+    int64_t Unit = std::max<int64_t>(1, Seeds[0].Of.Peak / RungsOfPeak);
+    int64_t Rung = O.Budget / Unit * Unit;
+    for (int I = 0; I < NumRungs && !closedAt(Rung); ++I, Rung -= Unit)
+      attempt(Rung, true, Work / NumRungs);
+    if (Best.plan() == Before)
+      return;
+    Attempt A(M, O, D, O.Budget);
+    A.fromPlan(Best.plan(), Work / 2);
+    Best.offer(A.best().plan());
+  }
+
+  void attempt(int64_t Budget, bool Few, int64_t Work) {
+    Attempt A(M, O, D, Budget);
+    A.fromSeeds(Seeds, Few, Work);
+    if (A.best().feasible())
+      Best.offer(A.best().plan());
+  }
+
+  /// No plan within the budget is much faster than the best known one.
+  bool closedAt(int64_t Budget) const {
+    Bounds B = momentBounds(M, Budget, D, false);
+    return B.LeastBudget > Budget ||
+           Best.measured().cost() <= M.BaseTime + B.Extra + 1e-3 * M.BaseTime;
   }
 };
 
