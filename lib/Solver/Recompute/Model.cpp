@@ -79,10 +79,13 @@ int64_t Model::leastBytesAt(OpId O, std::vector<ValueId> *Counted) const {
     ValueId R = P.Values[V].Reuses;
     if (R != None &&
         std::find(Taken.begin(), Taken.end(), Class[R]) == Taken.end()) {
-      Taken.push_back(Class[R]);
+      // What is too large for a resident value's place leaves it to others.
+      bool Ordinary = !resident(R) && !InPlace[Class[R]];
+      if (InPlace[V] || Ordinary)
+        Taken.push_back(Class[R]);
       if (InPlace[V])
         Bytes = 0;
-      else if (!resident(R) && !InPlace[Class[R]])
+      else if (Ordinary)
         Bytes -= std::min(Bytes, P.Values[Class[R]].Bytes);
     }
     Sum += Bytes;

@@ -81,6 +81,17 @@ TEST(Bounds, EqualLayersAreCounted) {
   EXPECT_GT(Got.Proof.LowerBound, Got.Proof.Time - 0.01);
 }
 
+TEST(Bounds, APlaceTooSmallForOneOutputIsLeftToTheNext) {
+  // Of w's 10 bytes: a is too large, b takes them. 10 + 20, as `verify` has it.
+  Problem P;
+  ValueId W = P.addResident("w", 10);
+  OpId O = P.addOp("o", 1, {W});
+  for (int64_t Bytes : {20, 8})
+    P.Values[P.addOutput(O, "v" + std::to_string(Bytes), Bytes)].Reuses = W;
+  EXPECT_EQ(floorOf(P).Bytes, 30);
+  EXPECT_EQ(verify(P, basePlan(P), 30).Peak, 30);
+}
+
 TEST(Bounds, NoneAboveTheOptimumOfEqualLayers) {
   for (int Case = 0; Case < numCases(); ++Case) {
     SCOPED_TRACE("case " + std::to_string(Case));
