@@ -1,6 +1,7 @@
 //===- Bounds.cpp - Cuts at the moments that bind most --------------------===//
 #include "Bounds.h"
 #include "Cut.h"
+#include "LastInput.h"
 
 #include <algorithm>
 #include <cmath>
@@ -93,6 +94,96 @@ private:
   }
 };
 
+/// Is there a step over the budget in the base order among those at which what
+/// stands together there was made, one step back after the other? If the base
+/// order is a plan and there is none, no bound from these steps is above 0.
+bool meetsOver(const Model &M, Together T, const std::vector<int64_t> &Bytes,
+               int64_t Budget) {
+  for (int I = 0; I <= Together::Deepest && T.usable(); ++I) {
+    OpId Last = None;
+    for (ValueId C : T.Classes)
+      Last = std::max(Last, M.P.Values[C].Producer);
+    if (Bytes[Last] > Budget)
+      return true;
+    T = T.before(M, Last);
+  }
+  return false;
+}
+
+/// So many bytes, if more than `Known`, every plan has at a step where the
+/// inputs of an op come together, by what stands there in any case. Looks at
+/// few steps.
+int64_t bytesToMeet(const Model &M, const Together &Inputs, int64_t Known) {
+  int Left = 100;
+  if (Inputs.Classes.size() < 2)
+    return 0;
+  return Inputs.leastOver(M, Known, [&](const Together &T, OpId Last) {
+    return Left-- > 0 ? M.leastBytesAt(Last, T.Classes) : 0;
+  });
+}
+
+/// Ops whose inputs come together at a cost, those first that should bind most.
+std::vector<OpId> meetings(const Model &M, int64_t Budget) {
+  std::vector<int64_t> Bytes = bytesOf(M, emitKept(M, baseOrder(M)));
+  std::vector<OpId> Seen;
+  std::vector<std::pair<int64_t, OpId>> Found;
+  for (OpId X = 0; X < M.numOps(); ++X) {
+    Together T = Together::inputsOf(M, X);
+    if (!M.AnyNever && !meetsOver(M, T, Bytes, Budget))
+      continue;
+    // What adds little to the op's own bytes is seen at its own moment.
+    int64_t Own = M.leastBytesAt(X), Visible = Own + Budget / 64;
+    int64_t Least = bytesToMeet(M, T, Visible);
+    if (Least <= Visible)
+      continue;
+    int64_t Crossing = crossingBytes(M, X, MomentCut::sides(M, X), Seen);
+    if (Crossing - Own + Least > Budget)
+      Found.push_back({Own - Least - Crossing, X});
+  }
+  std::sort(Found.begin(), Found.end());
+  std::vector<OpId> Out;
+  for (auto [Negative, X] : Found)
+    Out.push_back(X);
+  return Out;
+}
+
+/// Raises the bounds by those from where an op's inputs come together: first
+/// that on the budget; if that is met, the time, by a short search at each of
+/// the ops, and a long one where it is above what is known.
+void meetingBounds(const Model &M, int64_t Budget, const Watch &D, Bounds &R) {
+  constexpr int64_t Short = 300'000, Long = 3'000'000;
+  int64_t LeftForBytes = 40'000'000, LeftForTime = 20'000'000;
+  std::vector<OpId> Ops = meetings(M, Budget);
+  auto LeastAt = [&](const Together &T, OpId Last) -> int64_t {
+    if (LeftForBytes <= 0)
+      return 0;
+    MomentCut Cut(M, T.lastMade(M, Last));
+    Cut.findLeast();
+    LeftForBytes -= Cut.work();
+    return Cut.leastBudget();
+  };
+  for (OpId X : Ops) {
+    if (LeftForBytes <= 0 || R.LeastBudget > Budget || D.passed())
+      break;
+    int64_t Least =
+        Together::inputsOf(M, X).leastOver(M, R.LeastBudget, LeastAt);
+    R.LeastBudget = std::max(R.LeastBudget, Least);
+  }
+  for (OpId X : Ops) {
+    if (LeftForTime <= 0 || R.LeastBudget > Budget || D.passed())
+      break;
+    LastInputBound Last(M, X, Budget);
+    double Extra = Last.search(Short);
+    if (Extra > R.Extra)
+      Extra = Last.search(Long);
+    LeftForTime -= Last.work();
+    if (std::isinf(Extra))
+      R.LeastBudget = std::max(R.LeastBudget, Budget + 1);
+    else
+      R.Extra = std::max(R.Extra, Extra);
+  }
+}
+
 /// Ops that may run before `At` or after it and need as many bytes: slices of
 /// the same computation, such as the parts of a loss.
 std::vector<OpId> equalsOf(const Model &M, OpId At,
@@ -140,8 +231,9 @@ double pairsBound(const Model &M,
   int Left = std::clamp(16'000 / (M.numOps() + 1), 2, 8);
   double Best = 0;
   OpId With = None;
+  Moment First = Moment::firstRun(M, Roots[0].second);
   auto Try = [&](OpId Other, int32_t Part) {
-    MomentCut Cut(M, Roots[0].second, Other, Part);
+    MomentCut Cut(M, First, Moment::firstRun(M, Other), Part);
     double Extra = Cut.rootBound(Budget);
     if (std::isfinite(Extra) && Extra > Best) {
       Best = Extra;
@@ -164,6 +256,9 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
   Bounds R;
   for (OpId O = 0; O < M.numOps(); ++O)
     R.LeastBudget = std::max(R.LeastBudget, M.leastBytesAt(O));
+  for (OpId O = 0; O < M.numOps(); ++O)
+    R.LeastBudget = std::max(
+        R.LeastBudget, bytesToMeet(M, Together::inputsOf(M, O), R.LeastBudget));
   R.LeastBudget = std::max(R.LeastBudget, M.Resident);
   if (M.Turn == None)
     return R;
@@ -179,6 +274,8 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
       Roots.push_back({-Extra, At});
     }
   }
+  if (Exact)
+    meetingBounds(M, Budget, D, R);
   if (!Exact || D.passed() || R.LeastBudget > Budget || Roots.empty())
     return R;
   std::sort(Roots.begin(), Roots.end());

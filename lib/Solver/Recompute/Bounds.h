@@ -15,8 +15,8 @@ struct Bounds {
 
 /// The best of the parametric cuts at the moments that most bytes
 /// cross. Holds in every order.
-/// With `Exact` the best cut is closed by branch and bound, pairs of moments
-/// and the first of several equal ops are looked at.
+/// With `Exact` the best cut is closed by branch and bound, pairs of moments,
+/// the first of several equal ops and the last of an op's inputs are looked at.
 Bounds momentBounds(const Model &M, int64_t Budget, const Watch &D, bool Exact);
 
 } // namespace remat::solver

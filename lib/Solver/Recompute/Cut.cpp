@@ -55,24 +55,30 @@ std::vector<int8_t> MomentCut::sides(const Model &M, OpId At,
   return Side;
 }
 
-MomentCut::MomentCut(const Model &M, OpId At, const std::vector<int8_t> &Side)
-    : M(M), Net(2) {
+Moment Moment::firstRun(const Model &M, OpId At,
+                        const std::vector<OpId> &Later) {
   // The operands of the op stand there in any case.
-  Fixed = M.leastBytesAt(At);
-  // Times become integers: rounding down keeps every cut a lower bound.
-  double Total = std::max(M.BaseTime, 1e-250);
-  Scale = std::ldexp(1.0, 44) / Total;
-  build(Side, At);
+  return {At, MomentCut::sides(M, At, Later), {}, M.leastBytesAt(At)};
 }
 
-MomentCut::MomentCut(const Model &M, OpId At, OpId Other, int32_t Part)
-    : M(M), Net(2), OwnPart(Parts - Part), OtherPart(Part) {
-  Fixed = M.leastBytesAt(At);
-  OtherFixed = M.leastBytesAt(Other);
+MomentCut::MomentCut(const Model &M, OpId At, const std::vector<int8_t> &Side)
+    : MomentCut(M, Moment{At, Side, {}, M.leastBytesAt(At)}) {}
+
+MomentCut::MomentCut(const Model &M, const Moment &At)
+    : M(M), Net(2), Fixed(At.Fixed) {
+  // Times become integers: rounding down keeps every cut a lower bound.
+  Scale = std::ldexp(1.0, 44) / std::max(M.BaseTime, 1e-250);
+  build(At);
+}
+
+MomentCut::MomentCut(const Model &M, const Moment &At, const Moment &Other,
+                     int32_t Part)
+    : M(M), Net(2), Fixed(At.Fixed), OwnPart(Parts - Part), OtherPart(Part),
+      OtherFixed(Other.Fixed) {
   Scale = std::ldexp(1.0, 44) / std::max(M.BaseTime, 1e-250);
   RunNode.assign(M.numOps(), -1);
-  build(sides(M, At), At, OwnPart);
-  build(sides(M, Other), Other, OtherPart);
+  build(At, OwnPart);
+  build(Other, OtherPart);
 }
 
 /// What it costs when the node of an op's run is reached. Two moments share
@@ -97,14 +103,16 @@ void MomentCut::addRun(OpId O, int32_t Node, bool Extra) {
   OpEdges.push_back(Net.addEdge(Node, Sink, Cost));
 }
 
-void MomentCut::build(const std::vector<int8_t> &Side, OpId At,
-                      int64_t Factor) {
+void MomentCut::build(const Moment &At, int64_t Factor) {
   const Problem &P = M.P;
+  const std::vector<int8_t> &Side = At.Side;
   std::vector<bool> Standing(M.numValues(), false);
-  for (ValueId V : P.Ops[At].Inputs)
+  for (ValueId V : P.Ops[At.At].Inputs)
     Standing[M.Class[V]] = true;
-  for (ValueId V : P.Ops[At].Outputs)
+  for (ValueId V : P.Ops[At.At].Outputs)
     Standing[M.Class[V]] = true;
+  for (ValueId C : At.Beside)
+    Standing[C] = true;
   std::vector<int32_t> ClassNode(M.numValues(), -1), OpNode(M.numOps(), -1);
   auto made = [&](ValueId C) {
     OpId O = P.Values[C].Producer;

@@ -7,6 +7,23 @@
 
 namespace remat::solver {
 
+/// A step of a plan, and what is known of it in every order.
+struct Moment {
+  /// The op that runs.
+  OpId At = None;
+  /// Per op, of `MomentCut`'s: has it run for certain by then (`At` itself
+  /// counts), certainly not, or neither.
+  std::vector<int8_t> Side;
+  /// Classes that stand there besides what `At` itself needs.
+  std::vector<ValueId> Beside;
+  /// Bytes there whatever is kept: residents, operands, workspace, `Beside`.
+  int64_t Fixed = 0;
+
+  /// The first run of an op. Ops of `Later` are known not to have run then.
+  static Moment firstRun(const Model &M, OpId At,
+                         const std::vector<OpId> &Later = {});
+};
+
 /// What must be kept and what may be recomputed while one op runs first: ops
 /// before it have run, values read after it are kept there or rebuilt later.
 /// With lambda the price of a byte it minimises
@@ -26,13 +43,15 @@ public:
                                           const std::vector<OpId> &Order);
 
   MomentCut(const Model &M, OpId At, const std::vector<int8_t> &Side);
+  MomentCut(const Model &M, const Moment &At);
 
   /// Two moments at once, for `rootBound` alone. A plan's ops that run after a
   /// moment and ran before it run twice at least: their times are a lower
   /// bound even where they do so for both moments, counted once. What is kept
   /// must fit at each, so it fits in the sum of the bytes, those at `Other`
   /// counted Part / Parts and those at `At` the rest. Budgets below 2^57.
-  MomentCut(const Model &M, OpId At, OpId Other, int32_t Part);
+  MomentCut(const Model &M, const Moment &At, const Moment &Other,
+            int32_t Part);
   static constexpr int32_t Parts = 16;
 
   /// One vertex of the lower convex hull of (kept bytes, recompute time).
@@ -63,6 +82,9 @@ public:
   void findLeast() { cutAll(); }
   /// No plan has a smaller budget; after `frontier` or `findLeast`.
   int64_t leastBudget() const { return Fixed + LeastKept; }
+
+  /// How much was done: edges looked at, and twenty an op to build it.
+  int64_t work() const { return Net.work() + 20 * int64_t(M.numOps()); }
 
 private:
   const Model &M;
@@ -132,7 +154,7 @@ private:
   double branchAndBound(int64_t Room, double Hull, bool &Closed);
   Branch childOf(const Branch &B, bool Fewer, int64_t Room);
   void addRun(OpId O, int32_t Node, bool Extra);
-  void build(const std::vector<int8_t> &Side, OpId At, int64_t Factor = 1);
+  void build(const Moment &At, int64_t Factor = 1);
   Point cut(double Price, bool WantDropped);
   Point cutAll();
   Point read(bool WantDropped);

@@ -23,7 +23,7 @@ bool FlowNetwork::findLevels(int32_t Source, int32_t Sink) {
   Level[Sink] = 0;
   for (size_t I = 0; I < Queue.size(); ++I) {
     int32_t N = Queue[I];
-    for (int32_t E = First[N]; E != -1; E = Edges[E].Next)
+    for (int32_t E = First[N]; E != -1; E = Edges[E].Next, ++Work)
       if (Residual[E ^ 1] > 0 && Level[Edges[E].To] < 0) {
         Level[Edges[E].To] = Level[N] + 1;
         Queue.push_back(Edges[E].To);
@@ -60,6 +60,7 @@ int64_t FlowNetwork::augment(int32_t Source, int32_t Sink) {
     int32_t &E = Current[N];
     while (E != -1 && (Residual[E] <= 0 || Level[Edges[E].To] != Level[N] - 1))
       E = Edges[E].Next;
+    ++Work;
     if (E != -1) {
       Path.push_back(E);
       N = Edges[E].To;

@@ -33,6 +33,9 @@ public:
   /// After maxFlow: nodes that the source still reaches (the least such set).
   std::vector<bool> sourceSide(int32_t Source) const;
 
+  /// Edges looked at so far.
+  int64_t work() const { return Work; }
+
 private:
   struct Edge {
     int32_t To;
@@ -42,6 +45,7 @@ private:
   std::vector<Edge> Edges;
   std::vector<int64_t> Original, Residual;
   std::vector<int32_t> Level, Current, Path;
+  int64_t Work = 0;
 
   bool findLevels(int32_t Source, int32_t Sink);
   int64_t augment(int32_t Source, int32_t Sink);

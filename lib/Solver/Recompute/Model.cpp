@@ -60,9 +60,17 @@ Model::Model(const Problem &P) : P(P) {
   }
 }
 
-int64_t Model::leastBytesAt(OpId O, std::vector<ValueId> *Counted) const {
+int64_t Model::leastBytesAt(OpId O, const std::vector<ValueId> &Beside,
+                            std::vector<ValueId> *Counted) const {
   const Op &X = P.Ops[O];
+  auto Stays = [&](ValueId C) {
+    return std::binary_search(Beside.begin(), Beside.end(), C);
+  };
+  // The outputs are counted below.
   std::vector<ValueId> Classes;
+  for (ValueId C : Beside)
+    if (P.Values[C].Producer != O)
+      Classes.push_back(C);
   for (ValueId V : X.Inputs)
     if (!resident(V))
       Classes.push_back(Class[V]);
@@ -85,7 +93,7 @@ int64_t Model::leastBytesAt(OpId O, std::vector<ValueId> *Counted) const {
         Taken.push_back(Class[R]);
       if (InPlace[V])
         Bytes = 0;
-      else if (Ordinary)
+      else if (Ordinary && !Stays(Class[R]))
         Bytes -= std::min(Bytes, P.Values[Class[R]].Bytes);
     }
     Sum += Bytes;

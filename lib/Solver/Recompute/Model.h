@@ -51,8 +51,11 @@ struct Model {
   bool resident(ValueId V) const { return P.Values[Class[V]].Producer == None; }
   bool heads(ValueId V) const { return Class[V] == V; }
   /// Bytes that any run of the op needs: residents, its inputs and outputs,
-  /// its leanest workspace, an output in place of an input where allowed.
-  int64_t leastBytesAt(OpId O, std::vector<ValueId> *Counted = nullptr) const;
+  /// its leanest workspace, an output in place of an input where allowed. Where
+  /// storages of the classes `Beside`, sorted, stand at the run and go on to
+  /// stand, they count too, and no output takes them over.
+  int64_t leastBytesAt(OpId O, const std::vector<ValueId> &Beside = {},
+                       std::vector<ValueId> *Counted = nullptr) const;
 };
 
 /// Peak and time of a plan, without the checks of `verify`: for sequences that

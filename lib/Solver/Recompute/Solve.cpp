@@ -40,7 +40,7 @@ Floor remat::solver::floorOf(const Problem &P) {
   F.Bytes = M.Resident;
   for (OpId O = 0; O < M.numOps(); ++O) {
     std::vector<ValueId> Counted;
-    int64_t Bytes = M.leastBytesAt(O, &Counted);
+    int64_t Bytes = M.leastBytesAt(O, {}, &Counted);
     if (Bytes > F.Bytes || F.At == None) {
       F.Bytes = std::max(F.Bytes, Bytes);
       F.At = O;

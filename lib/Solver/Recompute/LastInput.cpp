@@ -1,0 +1,139 @@
+//===- LastInput.cpp - Moments at which an op's inputs come together ------===//
+#include "LastInput.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace remat::solver;
+
+static void sortUnique(std::vector<int32_t> &X) {
+  std::sort(X.begin(), X.end());
+  X.erase(std::unique(X.begin(), X.end()), X.end());
+}
+
+Together Together::inputsOf(const Model &M, OpId First) {
+  Together T{First, {}};
+  for (ValueId V : M.P.Ops[First].Inputs)
+    if (!M.resident(V))
+      T.Classes.push_back(M.Class[V]);
+  sortUnique(T.Classes);
+  return T;
+}
+
+bool Together::usable() const {
+  constexpr size_t Most = 32;
+  return !Classes.empty() && Classes.size() <= Most;
+}
+
+std::vector<OpId> Together::lastMakers(const Model &M) const {
+  std::vector<OpId> Makers;
+  for (ValueId C : Classes)
+    Makers.push_back(M.P.Values[C].Producer);
+  sortUnique(Makers);
+  if (std::all_of(Makers.begin(), Makers.end(),
+                  [&](OpId O) { return bool(M.Again[O]); }))
+    return Makers;
+  std::vector<bool> Ran(M.numOps(), false), IsRead(M.numOps(), false);
+  for (OpId O : Makers)
+    Ran[O] = true;
+  for (OpId O = Makers.back(); O > Makers.front(); --O)
+    if (Ran[O])
+      for (ValueId V : M.P.Ops[O].Inputs)
+        if (OpId By = M.P.Values[V].Producer; By != None)
+          Ran[By] = IsRead[By] = true;
+  std::erase_if(Makers, [&](OpId O) { return IsRead[O] && !M.Again[O]; });
+  return Makers;
+}
+
+Moment Together::lastMade(const Model &M, OpId Last) const {
+  std::vector<int8_t> Side = MomentCut::sides(M, First);
+  // Other ancestors of `First`, such as views, may have run or not.
+  std::replace(Side.begin(), Side.end(), int8_t(MomentCut::Before),
+               int8_t(MomentCut::Apart));
+  Side[First] = MomentCut::After;
+  for (ValueId C : Classes)
+    Side[M.P.Values[C].Producer] = MomentCut::Before;
+  for (OpId O = First; O >= 0; --O)
+    if (Side[O] == MomentCut::Before)
+      for (ValueId V : M.P.Ops[O].Inputs)
+        if (OpId By = M.P.Values[V].Producer; By != None)
+          Side[By] = MomentCut::Before;
+  return {Last, std::move(Side), Classes, M.leastBytesAt(Last, Classes)};
+}
+
+Together Together::before(const Model &M, OpId Last) const {
+  Together T = inputsOf(M, Last);
+  T.First = First;
+  for (ValueId C : Classes)
+    if (M.P.Values[C].Producer != Last)
+      T.Classes.push_back(C);
+  sortUnique(T.Classes);
+  return T;
+}
+
+int64_t Together::leastOver(const Model &M, int64_t Known, const BytesAt &At,
+                            int Deeper) const {
+  if (!usable())
+    return 0;
+  int64_t Least = INT64_MAX;
+  for (OpId Last : lastMakers(M)) {
+    int64_t Here = At(*this, Last);
+    if (Here <= Known && Deeper > 0)
+      Here =
+          std::max(Here, before(M, Last).leastOver(M, Known, At, Deeper - 1));
+    Least = std::min(Least, Here);
+    if (Least <= Known)
+      break;
+  }
+  return Least;
+}
+
+LastInputBound::LastInputBound(const Model &M, OpId First, int64_t Budget)
+    : M(M), Budget(Budget) {
+  if (Together T = Together::inputsOf(M, First); T.usable())
+    expand(T, 0, Together::Deepest);
+}
+
+/// Adds the cases of what was last of `T`, one of which holds. What is known of
+/// the case that they replace holds in each of them.
+void LastInputBound::expand(const Together &T, double Known, int Deeper) {
+  for (OpId Last : T.lastMakers(M)) {
+    MomentCut Cut(M, T.lastMade(M, Last));
+    Cut.findLeast();
+    double Bound = std::max(Known, Cut.rootBound(Budget));
+    Open.push_back({Bound, T, Last, Deeper});
+    Work += Cut.work();
+  }
+}
+
+std::vector<LastInputBound::Case>::iterator LastInputBound::weakest() {
+  return std::min_element(
+      Open.begin(), Open.end(),
+      [](const Case &A, const Case &B) { return A.Bound < B.Bound; });
+}
+
+double LastInputBound::search(int64_t MostWork) {
+  constexpr int ExactCuts = 60;
+  while (!Open.empty() && Work < MostWork) {
+    Case &X = *weakest();
+    if (std::isinf(X.Bound))
+      break;
+    // First the gap between prices and whole values, then one step back.
+    if (!X.Exact) {
+      X.Exact = true;
+      MomentCut Cut(M, X.Of.lastMade(M, X.Last));
+      Cut.findLeast();
+      X.Bound = std::max(X.Bound, Cut.exactBound(Budget, ExactCuts));
+      Work += Cut.work();
+      continue;
+    }
+    Together Before = X.Of.before(M, X.Last);
+    if (X.Deeper == 0 || !Before.usable())
+      break;
+    double Known = X.Bound;
+    int Deeper = X.Deeper - 1;
+    Open.erase(weakest());
+    expand(Before, Known, Deeper);
+  }
+  return Open.empty() ? 0 : weakest()->Bound;
+}
