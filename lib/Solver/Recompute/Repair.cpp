@@ -194,8 +194,9 @@ int32_t LocalSearch::firstUse(int32_t Storage, int32_t At) const {
   return First;
 }
 
-/// Storages that live through the node without being touched by it, and leaner
-/// kernels for it, best time per byte first.
+/// Storages that live through the node without being touched by it, those that
+/// an output of it could take over if they ended there, and leaner kernels for
+/// it, best time per byte first.
 void LocalSearch::candidatesAt(int32_t N, double Noise) {
   Found.clear();
   uint64_t Key = T.key(N);
@@ -219,13 +220,15 @@ void LocalSearch::candidatesAt(int32_t N, double Noise) {
     if (!X.Counted || X.Own <= 0 || X.Storage != I)
       continue;
     OpId O = M.P.Values[X.Value].Producer;
-    if (!M.Again[O] || T.key(X.Node) >= Key || T.key(X.End) <= Key ||
-        S.nodeReads(N, I))
+    if (!M.Again[O] || T.key(X.Node) >= Key || T.key(X.End) <= Key)
+      continue;
+    int64_t Bytes = S.nodeReads(N, I) ? S.creditAt(I, N) : X.Own;
+    if (Bytes == 0)
       continue;
     double Cost = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
     if (RemovedAt[O] == Iteration && Noise > 0)
       Cost *= 1 + Rng.unit();
-    offer({I, -1, 0}, Cost, double(X.Own));
+    offer({I, -1, 0}, Cost, double(Bytes));
   }
   const Schedule::Node &X = S.node(N);
   if (X.Op != None)

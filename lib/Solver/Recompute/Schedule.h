@@ -65,6 +65,9 @@ public:
   /// -1 when there is none.
   int32_t newestBefore(ValueId V, int32_t Next) const;
   bool nodeReads(int32_t N, int32_t Storage) const;
+  /// Bytes saved at a node that reads the storage if it ended there, because an
+  /// output takes it over.
+  int64_t creditAt(int32_t Storage, int32_t End) const;
 
   /// Runs the op before the node `Next`, which must not be the start. Every
   /// input must have an instance there. Returns the new node.
@@ -109,7 +112,6 @@ private:
   void leaveStorage(int32_t I);
   int64_t bytesBetween(int32_t Prev) const;
   int32_t endOf(const Instance &S) const;
-  int64_t creditAt(int32_t S, int32_t End) const;
   int32_t takerAt(int32_t S, int32_t End) const;
   int64_t ownOf(int32_t S) const;
   void count(int32_t S);
