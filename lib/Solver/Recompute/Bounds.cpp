@@ -188,10 +188,9 @@ void meetingBounds(const Model &M, int64_t Budget, const Watch &D, Bounds &R) {
 /// the same computation, such as the parts of a loss.
 std::vector<OpId> equalsOf(const Model &M, OpId At,
                            const std::vector<int8_t> &Side) {
-  constexpr size_t Most = 24;
   int64_t Bytes = M.leastBytesAt(At);
   std::vector<OpId> Out;
-  for (OpId O = 0; O < M.numOps() && Out.size() < Most; ++O)
+  for (OpId O = 0; O < M.numOps(); ++O)
     if (Side[O] == MomentCut::Apart) {
       int64_t Other = M.leastBytesAt(O);
       if (std::abs(Other - Bytes) <= Bytes / 50)
@@ -202,9 +201,16 @@ std::vector<OpId> equalsOf(const Model &M, OpId At,
 
 /// A bound from the first of several ops to run. One of them is, and the others
 /// and all that descends from them come later: the least of their bounds holds.
-/// Gives up, with 0, where one is not above `Known`.
+/// Gives up, with 0, where one is not above `Known`. Of many ops one cut takes
+/// what holds whichever is first.
 double firstOfBound(const Model &M, const std::vector<OpId> &Ops,
                     int64_t Budget, double Known) {
+  constexpr size_t Most = 25;
+  if (Ops.size() > Most) {
+    MomentCut Cut(M, Moment::firstOf(M, Ops));
+    Cut.findLeast();
+    return Cut.rootBound(Budget);
+  }
   double Least = std::numeric_limits<double>::infinity();
   for (OpId At : Ops) {
     std::vector<OpId> Later;
@@ -221,6 +227,41 @@ double firstOfBound(const Model &M, const std::vector<OpId> &Ops,
       return 0;
   }
   return Least;
+}
+
+/// Groups of slices around the best moments, and around the ops at which most
+/// bytes stand in the base order: alone these may bind nothing.
+void groupsBound(const Model &M,
+                 const std::vector<std::pair<double, OpId>> &Roots,
+                 int64_t Budget, const Watch &D, Bounds &R) {
+  constexpr int MostOfEach = 4;
+  std::vector<int64_t> Bytes = bytesOf(M, emitKept(M, baseOrder(M)));
+  std::vector<std::pair<int64_t, OpId>> Peaks;
+  for (OpId O = 0; O < M.numOps(); ++O)
+    if (Bytes[O] > Budget)
+      Peaks.push_back({-Bytes[O], O});
+  std::sort(Peaks.begin(), Peaks.end());
+  std::vector<bool> Seen(M.numOps(), false);
+  int Left = 0;
+  auto look = [&](OpId At) {
+    if (Seen[At] || Left == 0 || D.passed() ||
+        M.leastBytesAt(At) - M.Resident < Budget / 50)
+      return;
+    --Left;
+    std::vector<OpId> Ops = equalsOf(M, At, MomentCut::sides(M, At));
+    Ops.push_back(At);
+    for (OpId O : Ops)
+      Seen[O] = true;
+    double First = Ops.size() > 1 ? firstOfBound(M, Ops, Budget, R.Extra) : 0;
+    if (std::isfinite(First))
+      R.Extra = std::max(R.Extra, First);
+  };
+  Left = MostOfEach;
+  for (auto [Negative, At] : Roots)
+    look(At);
+  Left = MostOfEach;
+  for (auto [Negative, At] : Peaks)
+    look(At);
 }
 
 /// The best moment together with others that bind nearly as much, perhaps for
@@ -287,19 +328,6 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
   if (std::isfinite(Extra))
     R.Extra = std::max(R.Extra, Extra);
   R.Extra = std::max(R.Extra, pairsBound(M, Roots, Budget, D));
-  int Groups = 0;
-  for (auto [Negative, At] : Roots) {
-    if (M.leastBytesAt(At) - M.Resident < Budget / 50)
-      continue;
-    if (++Groups > 4 || D.passed())
-      break;
-    std::vector<OpId> Ops = equalsOf(M, At, MomentCut::sides(M, At));
-    if (Ops.empty())
-      continue;
-    Ops.push_back(At);
-    double First = firstOfBound(M, Ops, Budget, R.Extra);
-    if (std::isfinite(First))
-      R.Extra = std::max(R.Extra, First);
-  }
+  groupsBound(M, Roots, Budget, D, R);
   return R;
 }

@@ -61,6 +61,52 @@ Moment Moment::firstRun(const Model &M, OpId At,
   return {At, MomentCut::sides(M, At, Later), {}, M.leastBytesAt(At)};
 }
 
+/// Bytes of a run besides those of its inputs, residents included: less what
+/// its outputs may take over from the inputs.
+static int64_t leastAdded(const Model &M, OpId O) {
+  std::vector<ValueId> Classes;
+  for (ValueId V : M.P.Ops[O].Inputs)
+    if (!M.resident(V) && !M.InPlace[M.Class[V]])
+      Classes.push_back(M.Class[V]);
+  std::sort(Classes.begin(), Classes.end());
+  Classes.erase(std::unique(Classes.begin(), Classes.end()), Classes.end());
+  int64_t Bytes = M.leastBytesAt(O);
+  for (ValueId C : Classes)
+    Bytes -= M.P.Values[C].Bytes;
+  return Bytes;
+}
+
+Moment Moment::firstOf(const Model &M, const std::vector<OpId> &Ops) {
+  std::vector<bool> Listed(M.numOps(), false);
+  for (OpId O : Ops)
+    Listed[O] = true;
+  // Those that descend from another are never first.
+  std::vector<int32_t> Ancestor(M.numOps(), 0);
+  int32_t Candidates = 0;
+  Moment R{None, {}, {}, INT64_MAX};
+  for (OpId O : Ops) {
+    std::vector<int8_t> Side = MomentCut::sides(M, O);
+    bool Descends = false;
+    for (OpId A = 0; A < O; ++A)
+      Descends |= Listed[A] && Side[A] == MomentCut::Before;
+    if (Descends)
+      continue;
+    ++Candidates;
+    for (OpId A = 0; A < O; ++A)
+      Ancestor[A] += Side[A] == MomentCut::Before;
+    R.Fixed = std::min(R.Fixed, leastAdded(M, O));
+    if (R.Side.empty())
+      R.Side.assign(M.numOps(), MomentCut::Apart);
+    for (OpId D = O; D < M.numOps(); ++D)
+      if (D == O || Side[D] == MomentCut::After)
+        R.Side[D] = MomentCut::After;
+  }
+  for (OpId A = 0; A < M.numOps(); ++A)
+    if (Ancestor[A] == Candidates)
+      R.Side[A] = MomentCut::Before;
+  return R;
+}
+
 MomentCut::MomentCut(const Model &M, OpId At, const std::vector<int8_t> &Side)
     : MomentCut(M, Moment{At, Side, {}, M.leastBytesAt(At)}) {}
 
@@ -107,10 +153,12 @@ void MomentCut::build(const Moment &At, int64_t Factor) {
   const Problem &P = M.P;
   const std::vector<int8_t> &Side = At.Side;
   std::vector<bool> Standing(M.numValues(), false);
-  for (ValueId V : P.Ops[At.At].Inputs)
-    Standing[M.Class[V]] = true;
-  for (ValueId V : P.Ops[At.At].Outputs)
-    Standing[M.Class[V]] = true;
+  if (At.At != None) {
+    for (ValueId V : P.Ops[At.At].Inputs)
+      Standing[M.Class[V]] = true;
+    for (ValueId V : P.Ops[At.At].Outputs)
+      Standing[M.Class[V]] = true;
+  }
   for (ValueId C : At.Beside)
     Standing[C] = true;
   std::vector<int32_t> ClassNode(M.numValues(), -1), OpNode(M.numOps(), -1);

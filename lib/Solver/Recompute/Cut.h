@@ -9,7 +9,7 @@ namespace remat::solver {
 
 /// A step of a plan, and what is known of it in every order.
 struct Moment {
-  /// The op that runs.
+  /// The op that runs; `None` where one of several does.
   OpId At = None;
   /// Per op, of `MomentCut`'s: has it run for certain by then (`At` itself
   /// counts), certainly not, or neither.
@@ -22,6 +22,8 @@ struct Moment {
   /// The first run of an op. Ops of `Later` are known not to have run then.
   static Moment firstRun(const Model &M, OpId At,
                          const std::vector<OpId> &Later = {});
+  /// The first run of any of these ops: none of them has run.
+  static Moment firstOf(const Model &M, const std::vector<OpId> &Ops);
 };
 
 /// What must be kept and what may be recomputed while one op runs first: ops

@@ -92,6 +92,16 @@ void expectNoBoundAbove(const Problem &P, int64_t Budget) {
     for (int64_t Work : {0, 500, 5'000, 100'000})
       EXPECT_LE(M.BaseTime + Last.search(Work), *Optimum + 1e-6);
   }
+  for (OpId At = 0; At < M.numOps(); ++At)
+    for (OpId Step : {1, 2, 5}) {
+      std::vector<OpId> Ops;
+      for (OpId O = At; O < M.numOps(); O += Step)
+        Ops.push_back(O);
+      MomentCut Cut(M, Moment::firstOf(M, Ops));
+      Cut.findLeast();
+      EXPECT_LE(Cut.leastBudget(), Budget);
+      EXPECT_LE(M.BaseTime + Cut.rootBound(Budget), *Optimum + 1e-6);
+    }
   // Within a larger budget, too, no plan is refused that there is.
   for (int64_t Asked : {Budget, Budget + 2, 2 * Budget}) {
     Bounds Got = boundsOf(M, Asked);
@@ -113,6 +123,38 @@ TEST(Bounds, EqualLayersAreCounted) {
   ASSERT_TRUE(Got.Feasible);
   EXPECT_DOUBLE_EQ(Got.Proof.Time, Got.Proof.BaseTime + 38 * 3);
   EXPECT_GT(Got.Proof.LowerBound, Got.Proof.Time - 0.01);
+}
+
+TEST(Bounds, TheFirstOfManySlicesFindsTheOthersStanding) {
+  // 40 slices of 10 bytes stand at the loss and are read one each by backward
+  // ops in any order, with 30 bytes of workspace. Within 410 the loss has room
+  // for all, the first of the backward ops for 38: two run again, 3 each. Any
+  // one backward op alone could come last, when the other slices are gone.
+  constexpr int Slices = 40;
+  Problem P;
+  std::vector<ValueId> Made, Parts;
+  for (int I = 0; I < Slices; ++I) {
+    OpId O = P.addOp("slice" + std::to_string(I), 3, {});
+    Made.push_back(P.addOutput(O, "h" + std::to_string(I), 10));
+    Parts.push_back(P.addOutput(O, "part" + std::to_string(I), 0));
+  }
+  ValueId G = P.addOutput(P.addOp("loss", 1, Parts), "g", 0);
+  for (int I = 0; I < Slices; ++I) {
+    OpId O = P.addOp("backward" + std::to_string(I), 1, {G, Made[I]}, 30);
+    P.Results.push_back(P.addOutput(O, "g" + std::to_string(I), 0));
+  }
+  SolveOptions O;
+  O.Budget = 410;
+  SolveResult Got = solve(P, O);
+  ASSERT_TRUE(Got.Feasible);
+  EXPECT_DOUBLE_EQ(Got.Proof.Time, Got.Proof.BaseTime + 2 * 3);
+  EXPECT_GT(Got.Proof.LowerBound, Got.Proof.Time - 0.01);
+  Model M(P);
+  for (OpId At = 0; At < M.numOps(); ++At) {
+    MomentCut Cut(M, Moment::firstRun(M, At));
+    Cut.findLeast();
+    EXPECT_LT(Cut.rootBound(O.Budget), 3);
+  }
 }
 
 namespace {
