@@ -2,6 +2,7 @@
 #include "Bounds.h"
 #include "Cut.h"
 #include "LastInput.h"
+#include "Several.h"
 
 #include <algorithm>
 #include <cmath>
@@ -264,32 +265,6 @@ void groupsBound(const Model &M,
     look(At);
 }
 
-/// The best moment together with others that bind nearly as much, perhaps for
-/// other values. One share is tried with each, more with the best.
-double pairsBound(const Model &M,
-                  const std::vector<std::pair<double, OpId>> &Roots,
-                  int64_t Budget, const Watch &D) {
-  int Left = std::clamp(16'000 / (M.numOps() + 1), 2, 8);
-  double Best = 0;
-  OpId With = None;
-  Moment First = Moment::firstRun(M, Roots[0].second);
-  auto Try = [&](OpId Other, int32_t Part) {
-    MomentCut Cut(M, First, Moment::firstRun(M, Other), Part);
-    double Extra = Cut.rootBound(Budget);
-    if (std::isfinite(Extra) && Extra > Best) {
-      Best = Extra;
-      With = Other;
-    }
-  };
-  for (size_t I = 1; I < Roots.size() && Left > 0 && !D.passed(); ++I, --Left)
-    Try(Roots[I].second, MomentCut::Parts / 2);
-  if (With == None || Best < -Roots[0].first)
-    return Best;
-  for (int32_t Part : {2, 5, 11})
-    Try(With, Part);
-  return Best;
-}
-
 } // namespace
 
 Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
@@ -327,7 +302,10 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
   double Extra = Cut.exactBound(Budget, 600'000 / (M.numOps() + 200));
   if (std::isfinite(Extra))
     R.Extra = std::max(R.Extra, Extra);
-  R.Extra = std::max(R.Extra, pairsBound(M, Roots, Budget, D));
+  std::vector<OpId> Likely;
+  for (auto [Negative, At] : Roots)
+    Likely.push_back(At);
+  R.Extra = std::max(R.Extra, severalBound(M, Likely, Budget, D));
   groupsBound(M, Roots, Budget, D, R);
   return R;
 }

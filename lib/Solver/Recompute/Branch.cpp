@@ -159,12 +159,12 @@ MomentCut::Branch MomentCut::childOf(const Branch &B, bool Fewer,
 }
 
 double MomentCut::rootBound(int64_t Budget) {
-  if (Budget < std::max(leastBudget(), OtherFixed))
+  if (Budget < leastBudget())
     return std::numeric_limits<double>::infinity();
   CutsLeft = INT_MAX;
   Branch Root;
   Root.Price = M.BaseTime / double(std::max<int64_t>(Budget, 1));
-  bisect(Root, roomOf(Budget));
+  bisect(Root, Budget - Fixed);
   // The scaled times are exact, the product of price and bytes is rounded.
   return std::max(0.0, Root.Bound - 1e-9 * M.BaseTime);
 }

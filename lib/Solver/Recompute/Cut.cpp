@@ -110,46 +110,8 @@ Moment Moment::firstOf(const Model &M, const std::vector<OpId> &Ops) {
 MomentCut::MomentCut(const Model &M, OpId At, const std::vector<int8_t> &Side)
     : MomentCut(M, Moment{At, Side, {}, M.leastBytesAt(At)}) {}
 
-MomentCut::MomentCut(const Model &M, const Moment &At)
-    : M(M), Net(2), Fixed(At.Fixed) {
-  // Times become integers: rounding down keeps every cut a lower bound.
-  Scale = std::ldexp(1.0, 44) / std::max(M.BaseTime, 1e-250);
-  build(At);
-}
-
-MomentCut::MomentCut(const Model &M, const Moment &At, const Moment &Other,
-                     int32_t Part)
-    : M(M), Net(2), Fixed(At.Fixed), OwnPart(Parts - Part), OtherPart(Part),
-      OtherFixed(Other.Fixed) {
-  Scale = std::ldexp(1.0, 44) / std::max(M.BaseTime, 1e-250);
-  RunNode.assign(M.numOps(), -1);
-  build(At, OwnPart);
-  build(Other, OtherPart);
-}
-
-/// What it costs when the node of an op's run is reached. Two moments share
-/// the node that costs an op's time: it runs again for either, or for both.
-void MomentCut::addRun(OpId O, int32_t Node, bool Extra) {
-  // An op that may not have run yet runs for the first time, at no extra
-  // cost, but it needs its inputs like any other.
-  int64_t Cost = 0;
-  if (Extra)
-    Cost = M.Again[O] ? int64_t(std::floor(M.Time[O] * Scale))
-                      : FlowNetwork::Infinite;
-  if (Extra && OtherPart) {
-    bool IsNew = RunNode[O] < 0;
-    if (IsNew)
-      RunNode[O] = Net.addNode();
-    Net.addEdge(Node, RunNode[O], FlowNetwork::Infinite);
-    if (!IsNew)
-      return;
-    Node = RunNode[O];
-  }
-  Ops.push_back({O, Node, Extra});
-  OpEdges.push_back(Net.addEdge(Node, Sink, Cost));
-}
-
-void MomentCut::build(const Moment &At, int64_t Factor) {
+MomentNetwork::MomentNetwork(const Model &M, const Moment &At, FlowNetwork &Net,
+                             int32_t Source) {
   const Problem &P = M.P;
   const std::vector<int8_t> &Side = At.Side;
   std::vector<bool> Standing(M.numValues(), false);
@@ -162,13 +124,13 @@ void MomentCut::build(const Moment &At, int64_t Factor) {
   for (ValueId C : At.Beside)
     Standing[C] = true;
   std::vector<int32_t> ClassNode(M.numValues(), -1), OpNode(M.numOps(), -1);
-  auto made = [&](ValueId C) {
+  auto Made = [&](ValueId C) {
     OpId O = P.Values[C].Producer;
-    return O != None && Side[O] != After;
+    return O != None && Side[O] != MomentCut::After;
   };
   // Only what an op after the moment can reach going backward matters.
   std::vector<OpId> Stack;
-  auto classNode = [&](ValueId C) {
+  auto NodeOf = [&](ValueId C) {
     if (ClassNode[C] >= 0)
       return ClassNode[C];
     ClassNode[C] = Net.addNode();
@@ -176,33 +138,49 @@ void MomentCut::build(const Moment &At, int64_t Factor) {
     if (OpNode[O] < 0) {
       OpNode[O] = Net.addNode();
       Stack.push_back(O);
-      addRun(O, OpNode[O], Side[O] == Before);
+      Runs.push_back({O, OpNode[O], Side[O] == MomentCut::Before});
     }
-    int64_t Bytes =
-        Standing[C] || M.InPlace[C] ? 0 : Factor * P.Values[C].Bytes;
+    int64_t Bytes = Standing[C] || M.InPlace[C] ? 0 : P.Values[C].Bytes;
     int32_t Edge = Net.addEdge(ClassNode[C], OpNode[O], 0);
     Items.push_back({C, ClassNode[C], OpNode[O], Edge, Bytes});
-    Weights.push_back(Bytes);
     return ClassNode[C];
   };
-  auto demand = [&](ValueId V) {
-    if (made(M.Class[V]))
-      Net.addEdge(Source, classNode(M.Class[V]), FlowNetwork::Infinite);
+  auto Demand = [&](ValueId V) {
+    if (Made(M.Class[V]))
+      Net.addEdge(Source, NodeOf(M.Class[V]), FlowNetwork::Infinite);
   };
   for (OpId O = 0; O < M.numOps(); ++O)
-    if (Side[O] == After)
+    if (Side[O] == MomentCut::After)
       for (ValueId V : P.Ops[O].Inputs)
-        demand(V);
+        Demand(V);
   for (ValueId V : P.Results)
-    demand(V);
+    Demand(V);
   while (!Stack.empty()) {
     OpId O = Stack.back();
     Stack.pop_back();
     for (ValueId V : P.Ops[O].Inputs)
-      if (made(M.Class[V])) {
-        int32_t N = classNode(M.Class[V]);
+      if (Made(M.Class[V])) {
+        int32_t N = NodeOf(M.Class[V]);
         Net.addEdge(OpNode[O], N, FlowNetwork::Infinite);
       }
+  }
+}
+
+MomentCut::MomentCut(const Model &M, const Moment &At)
+    : M(M), Net(2), Fixed(At.Fixed) {
+  // Times become integers: rounding down keeps every cut a lower bound.
+  Scale = std::ldexp(1.0, 44) / std::max(M.BaseTime, 1e-250);
+  MomentNetwork Part(M, At, Net, Source);
+  Items = std::move(Part.Items);
+  Ops = std::move(Part.Runs);
+  for (const Item &I : Items)
+    Weights.push_back(I.Bytes);
+  for (auto [O, Node, Extra] : Ops) {
+    int64_t Cost = 0;
+    if (Extra)
+      Cost = M.Again[O] ? int64_t(std::floor(M.Time[O] * Scale))
+                        : FlowNetwork::Infinite;
+    OpEdges.push_back(Net.addEdge(Node, Sink, Cost));
   }
 }
 

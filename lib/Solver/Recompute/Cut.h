@@ -26,6 +26,36 @@ struct Moment {
   static Moment firstOf(const Model &M, const std::vector<OpId> &Ops);
 };
 
+/// Work is counted in edges looked at. To build a moment's network counts as so
+/// many for each op.
+inline constexpr int64_t WorkPerOp = 20;
+
+/// The part of a network that belongs to a moment. Source is the need of what
+/// is read after it; a class node's edge to its op's node is cut where the
+/// class is kept, and what is reached beyond runs again.
+struct MomentNetwork {
+  struct Item {
+    ValueId Class;
+    int32_t Node, OpNode, Edge;
+    /// Of the class, if it does not stand at the moment in any case.
+    int64_t Bytes;
+  };
+  struct Run {
+    OpId Op;
+    int32_t Node;
+    /// It ran before the moment: to run it again costs its time. An op that may
+    /// not have run yet runs for the first time, at no extra cost, but it needs
+    /// its inputs like any other.
+    bool Extra;
+  };
+  std::vector<Item> Items;
+  std::vector<Run> Runs;
+
+  /// Adds it to a network, with no capacities on items and no edges from runs.
+  MomentNetwork(const Model &M, const Moment &At, FlowNetwork &Net,
+                int32_t Source);
+};
+
 /// What must be kept and what may be recomputed while one op runs first: ops
 /// before it have run, values read after it are kept there or rebuilt later.
 /// With lambda the price of a byte it minimises
@@ -46,15 +76,6 @@ public:
 
   MomentCut(const Model &M, OpId At, const std::vector<int8_t> &Side);
   MomentCut(const Model &M, const Moment &At);
-
-  /// Two moments at once, for `rootBound` alone. A plan's ops that run after a
-  /// moment and ran before it run twice at least: their times are a lower
-  /// bound even where they do so for both moments, counted once. What is kept
-  /// must fit at each, so it fits in the sum of the bytes, those at `Other`
-  /// counted Part / Parts and those at `At` the rest. Budgets below 2^57.
-  MomentCut(const Model &M, const Moment &At, const Moment &Other,
-            int32_t Part);
-  static constexpr int32_t Parts = 16;
 
   /// One vertex of the lower convex hull of (kept bytes, recompute time).
   struct Point {
@@ -85,8 +106,8 @@ public:
   /// No plan has a smaller budget; after `frontier` or `findLeast`.
   int64_t leastBudget() const { return Fixed + LeastKept; }
 
-  /// How much was done: edges looked at, and twenty an op to build it.
-  int64_t work() const { return Net.work() + 20 * int64_t(M.numOps()); }
+  /// How much was done: edges looked at, and what building it counts.
+  int64_t work() const { return Net.work() + WorkPerOp * M.numOps(); }
 
 private:
   const Model &M;
@@ -96,31 +117,14 @@ private:
   /// Bytes at the op whatever is kept: residents, its own operands, workspace.
   int64_t Fixed = 0;
   int64_t LeastKept = 0;
-  /// Of two moments: how much each counts, the other's fixed bytes, per op the
-  /// node that costs its time.
-  int64_t OwnPart = 1, OtherPart = 0, OtherFixed = 0;
-  std::vector<int32_t> RunNode;
-  int64_t roomOf(int64_t Budget) const {
-    return OwnPart * (Budget - Fixed) + OtherPart * (Budget - OtherFixed);
-  }
-  struct Item {
-    ValueId Class;
-    int32_t Node, OpNode, Edge;
-    int64_t Bytes;
-  };
+  using Item = MomentNetwork::Item;
   std::vector<Item> Items;
   /// Per item, while branching: must it be kept or dropped.
   enum class Ruling : int8_t { Open, Keep, Drop };
   std::vector<Ruling> Rulings;
   /// Per item: the bytes that it counts, other than its own under a `Tilt`.
   std::vector<int64_t> Weights;
-  struct Run {
-    OpId Op;
-    int32_t Node;
-    /// It ran before the moment: to run it again costs its time.
-    bool Extra;
-  };
-  std::vector<Run> Ops;
+  std::vector<MomentNetwork::Run> Ops;
   std::vector<int32_t> OpEdges;
 
   /// A branch in which at most (or at least) so many items of a group are kept.
@@ -155,8 +159,6 @@ private:
                   const Point *Under) const;
   double branchAndBound(int64_t Room, double Hull, bool &Closed);
   Branch childOf(const Branch &B, bool Fewer, int64_t Room);
-  void addRun(OpId O, int32_t Node, bool Extra);
-  void build(const Moment &At, int64_t Factor = 1);
   Point cut(double Price, bool WantDropped);
   Point cutAll();
   Point read(bool WantDropped);

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "Bounds.h"
 #include "LastInput.h"
+#include "MixProgram.h"
 #include "Oracle.h"
 #include "RandomProblem.h"
+#include "Several.h"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +48,9 @@ int numCases() {
   return Cases ? std::atoi(Cases) : 150;
 }
 
+/// Work for a bound, more than there is to do.
+constexpr int64_t Much = 1'000'000;
+
 Bounds boundsOf(const Model &M, int64_t Budget) {
   SolveOptions O;
   return momentBounds(M, Budget, Watch(O), true);
@@ -69,13 +74,20 @@ void expectNoBoundAbove(const Problem &P, int64_t Budget) {
   if (!Optimum)
     return;
   Model M(P);
-  for (OpId At = 0; At < M.numOps(); ++At)
-    for (OpId Other = 0; Other < M.numOps(); ++Other)
-      for (int32_t Part : {2, 8})
-        EXPECT_LE(M.BaseTime + MomentCut(M, Moment::firstRun(M, At),
-                                         Moment::firstRun(M, Other), Part)
-                                   .rootBound(Budget),
-                  *Optimum + 1e-6);
+  std::vector<Moment> All;
+  for (OpId At = 0; At < M.numOps(); ++At) {
+    All.push_back(Moment::firstRun(M, At));
+    for (OpId Other = 0; Other < At; ++Other)
+      EXPECT_LE(
+          M.BaseTime +
+              SeveralMoments(M, {All[Other], All[At]}, Budget).search(Much),
+          *Optimum + 1e-6);
+    EXPECT_LE(M.BaseTime + severalBound(M, {At}, Budget, Watch({})),
+              *Optimum + 1e-6);
+  }
+  for (int64_t Work : {int64_t(1'000), Much})
+    EXPECT_LE(M.BaseTime + SeveralMoments(M, All, Budget).search(Work),
+              *Optimum + 1e-6);
   for (OpId At = 0; At < M.numOps(); ++At)
     for (int MaxCuts : {1, 12, 80}) {
       MomentCut Cut(M, At, MomentCut::sides(M, At));
@@ -258,6 +270,36 @@ TEST(Bounds, WhatRunsOnceWasNotMadeAfterWhatDescendsFromIt) {
   }
 }
 
+TEST(Bounds, SeveralMomentsCountEachOpThatRunsAgain) {
+  // m1 needs all of the budget, so that a is made again for what reads it next.
+  // The same for b at m2. Values that only set the order have no bytes.
+  Problem P;
+  OpId First = P.addOp("a", 7, {});
+  ValueId A = P.addOutput(First, "a", 10), T = P.addOutput(First, "t0", 0);
+  OpId M1 = P.addOp("m1", 1, {T}, 15);
+  T = P.addOutput(M1, "t1", 0);
+  T = P.addOutput(P.addOp("reads a", 1, {A, T}), "t2", 0);
+  OpId Second = P.addOp("b", 5, {T});
+  ValueId B = P.addOutput(Second, "b", 10);
+  T = P.addOutput(Second, "t3", 0);
+  OpId M2 = P.addOp("m2", 1, {T}, 15);
+  T = P.addOutput(M2, "t4", 0);
+  P.addOutput(P.addOp("reads b", 1, {B, T}), "t5", 0);
+
+  Model M(P);
+  Moment At1 = Moment::firstRun(M, M1), At2 = Moment::firstRun(M, M2);
+  EXPECT_NEAR(atFirstRuns(M, 15).Extra, 7, 1e-6);
+  SeveralMoments One(M, {At1}, 15);
+  EXPECT_NEAR(One.search(Much), 7, 1e-3);
+  EXPECT_NEAR(One.sharesOfRuns()[First], 1, 1e-3);
+  EXPECT_NEAR(One.sharesOfRuns()[Second], 0, 1e-3);
+  // There b stands beside the 15 bytes.
+  EXPECT_NEAR(One.bytesAt(At2), 25, 1e-6);
+  EXPECT_NEAR(SeveralMoments(M, {At1, At2}, 15).search(Much), 12, 1e-3);
+  EXPECT_NEAR(severalBound(M, {M1}, 15, Watch({})), 12, 1e-3);
+  EXPECT_EQ(Oracle(P, 15).solve(), M.BaseTime + 12);
+}
+
 TEST(Bounds, APlaceTooSmallForOneOutputIsLeftToTheNext) {
   // Of w's 10 bytes: a is too large, b takes them. 10 + 20, as `verify` has it.
   Problem P;
@@ -267,6 +309,42 @@ TEST(Bounds, APlaceTooSmallForOneOutputIsLeftToTheNext) {
     P.Values[P.addOutput(O, "v" + std::to_string(Bytes), Bytes)].Reuses = W;
   EXPECT_EQ(floorOf(P).Bytes, 30);
   EXPECT_EQ(verify(P, basePlan(P), 30).Peak, 30);
+}
+
+TEST(MixProgram, OneRow) {
+  // Half of each fits: (1 + 3) / 2. One more in the row would save what lies
+  // between them: (3 - 1) / 2.
+  MixProgram Mix(1, 10);
+  Mix.add({1}, 1);
+  Mix.add({-1}, 3);
+  Mix.solve();
+  EXPECT_NEAR(Mix.cost(), 2, 1e-9);
+  EXPECT_NEAR(Mix.price(0), 1, 1e-9);
+  EXPECT_NEAR(Mix.shares()[1], 0.5, 1e-9);
+  EXPECT_NEAR(Mix.shares()[2], 0.5, 1e-9);
+  // A column that fits and costs less takes their place.
+  Mix.add({-1}, 1);
+  Mix.solve();
+  EXPECT_NEAR(Mix.cost(), 1, 1e-9);
+  EXPECT_NEAR(Mix.price(0), 0, 1e-9);
+}
+
+TEST(MixProgram, TwoRows) {
+  // Shares a, b, c of (2, -1), (-1, 2), (-1, -1) at 0, 0 and 3. The first row
+  // says 2a <= b + c, the second 2b <= a + c: a third of each, for 1. By the
+  // prices 1 and 1 no column costs less than 1.
+  MixProgram Mix(2, 10);
+  Mix.add({2, -1}, 0);
+  Mix.solve();
+  EXPECT_NEAR(Mix.cost(), 10, 1e-9);
+  Mix.add({-1, 2}, 0);
+  Mix.add({-1, -1}, 3);
+  Mix.solve();
+  EXPECT_NEAR(Mix.cost(), 1, 1e-9);
+  for (size_t C : {1, 2, 3})
+    EXPECT_NEAR(Mix.shares()[C], 1.0 / 3, 1e-9);
+  EXPECT_NEAR(Mix.price(0), 1, 1e-9);
+  EXPECT_NEAR(Mix.price(1), 1, 1e-9);
 }
 
 TEST(Bounds, NoneAboveTheOptimumOfEqualLayers) {
