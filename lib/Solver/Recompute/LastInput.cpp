@@ -68,6 +68,14 @@ Together Together::before(const Model &M, OpId Last) const {
     if (M.P.Values[C].Producer != Last)
       T.Classes.push_back(C);
   sortUnique(T.Classes);
+  // That the others stand together holds without the small ones, each of which
+  // would be one more step back.
+  constexpr int64_t Small = 64;
+  int64_t Most = 0;
+  for (ValueId C : T.Classes)
+    Most = std::max(Most, M.P.Values[C].Bytes);
+  std::erase_if(T.Classes,
+                [&](ValueId C) { return M.P.Values[C].Bytes < Most / Small; });
   return T;
 }
 

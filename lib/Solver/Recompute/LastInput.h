@@ -38,7 +38,8 @@ struct Together {
   std::vector<OpId> lastMakers(const Model &M) const;
   /// The moment at which this op made the last of them.
   Moment lastMade(const Model &M, OpId Last) const;
-  /// What stood together before a run of `Last` made the last of them.
+  /// What stood together before a run of `Last` made the last of them, small
+  /// storages left out.
   Together before(const Model &M, OpId Last) const;
 
   /// The least over those runs of what is given for each, or where that is at

@@ -222,6 +222,36 @@ TEST(Bounds, WhatIsKeptStandsBesideInputsThatAreMade) {
   EXPECT_EQ(Oracle(G.P, 30).solve(), M.BaseTime + 7);
 }
 
+TEST(Bounds, SmallInputsAreNoStepsBack) {
+  // A loss: l from t; f from l, s from f, m in the place of s; e in the place
+  // of l; r from both. Either l stands beside f and s, or it is made again,
+  // from t, beside m or s: 3 * 1000. e waits for scalars that are made from m
+  // one by one; each is an input that may have been the last.
+  constexpr int Scalars = 8;
+  Problem P;
+  ValueId T = P.addOutput(P.addOp("t", 1, {}), "t", 1000);
+  ValueId L = P.addOutput(P.addOp("l", 1, {T}), "l", 1000);
+  ValueId F = P.addOutput(P.addOp("f", 1, {L}), "f", 1000);
+  ValueId S = P.addOutput(P.addOp("s", 1, {F}), "s", 1000);
+  ValueId MV = P.addOutput(P.addOp("m", 1, {S}), "m", 1000);
+  P.Values[MV].Reuses = S;
+  std::vector<ValueId> Inputs = {L};
+  ValueId N = MV;
+  for (int I = 0; I < Scalars; ++I) {
+    N = P.addOutput(P.addOp("n" + std::to_string(I), 1, {N}),
+                    "n" + std::to_string(I), 1);
+    Inputs.push_back(N);
+  }
+  ValueId E = P.addOutput(P.addOp("e", 1, Inputs), "e", 1000);
+  P.Values[E].Reuses = L;
+  P.addOutput(P.addOp("r", 1, {MV, E}), "r", 1);
+  Model M(P);
+  EXPECT_GE(boundsOf(M, 2500).LeastBudget, 3000);
+  SolveOptions O;
+  O.Budget = 3000 + Scalars + 1;
+  EXPECT_TRUE(solve(P, O).Feasible);
+}
+
 TEST(Bounds, AnInputOnTheWayIsNotTakenOver) {
   // y may take the place of p, but `x` reads both. y last: 10 + 10 + 9 of t.
   // p last, made again: 10 + 10 + 8 of r.
