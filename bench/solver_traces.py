@@ -25,8 +25,10 @@ from torch.fx.node import map_arg
 from torch.utils.flop_counter import flop_registry
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from solver_models import MODELS
+import solver_models
+import solver_models_others
 
+MODELS = solver_models.MODELS | solver_models_others.OTHERS
 aten = torch.ops.aten
 FLOPS, BANDWIDTH, LAUNCH = 600e6, 3e6, 3.0  # per microsecond; microseconds
 
