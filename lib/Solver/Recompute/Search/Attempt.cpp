@@ -75,13 +75,16 @@ void Attempt::annealLong(Seed X, int64_t Work) {
       X = anneal(X, Work / 2, Round == 1 ? 0.05 : 0.02, Round);
 }
 
-/// The first of each family, then the others, as many as asked for.
+/// A few of the first, then the first of each other family, then the others, as
+/// many as asked for.
 static void mixFamilies(std::vector<Seed> &All, size_t Count) {
+  constexpr size_t InAnyCase = 3;
   std::vector<Seed> Mixed, Others;
   uint32_t Seen = 0;
-  for (Seed &X : All) {
-    uint32_t Bit = 1u << int(X.From);
-    (Seen & Bit ? Others : Mixed).push_back(std::move(X));
+  for (size_t I = 0; I < All.size(); ++I) {
+    uint32_t Bit = 1u << int(All[I].From);
+    bool Again = Seen & Bit && I >= InAnyCase;
+    (Again ? Others : Mixed).push_back(std::move(All[I]));
     Seen |= Bit;
   }
   for (Seed &X : Others)
@@ -110,7 +113,7 @@ void Attempt::fromSeeds(const std::vector<Seed> &Seeds, bool Few,
                                       : A.Of.Peak < B.Of.Peak;
   };
   std::sort(Starts.begin(), Starts.end(), Cheaper);
-  mixFamilies(Starts, 4);
+  mixFamilies(Starts, 6);
   for (Seed &X : Starts)
     if (!enough())
       X = anneal(X, Work / 6, 0.1, 0);
