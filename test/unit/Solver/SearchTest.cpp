@@ -82,6 +82,30 @@ TEST(Search, TheSmallestFeasibleBudgetIsExactlyThat) {
   }
 }
 
+TEST(Search, APlanThatOnlyVerifyFindsToFitIsGiven) {
+  // Made after `reader`, v takes the place of w (60), and z (20) that of v: the
+  // peak is w and u, 160. In the base order v does not, and all is 60 + 15 + 20
+  // more at `last`.
+  Problem P;
+  ValueId W = P.addResident("w", 60);
+  ValueId V = P.addOutput(P.addOp("first", 1, {W}), "v", 15);
+  P.Values[V].Reuses = W;
+  P.addOp("reader", 1, {W});
+  OpId Last = P.addOp("last", 1, {V});
+  ValueId Z = P.addOutput(Last, "z", 20);
+  P.Values[Z].Reuses = V;
+  P.addOutput(Last, "u", 100);
+  SolveOptions O;
+  O.FindMinBudget = true;
+  O.Budget = verify(P, basePlan(P), INT64_MAX).Peak;
+  O.Budget = solve(P, O).Proof.MinBudget;
+  EXPECT_EQ(O.Budget, 160);
+  for (bool Find : {false, true}) {
+    O.FindMinBudget = Find;
+    EXPECT_TRUE(solve(P, O).Feasible);
+  }
+}
+
 TEST(Search, SameInputSamePlan) {
   Rng R(3);
   Problem P = layeredStep(R, 14);

@@ -31,11 +31,13 @@ public:
     if (O.FindMinBudget || Seeds[lowest()].Of.Peak > O.Budget)
       squeeze(R);
     else
-      R.MinBudget = peakOf(Seeds[lowest()].S);
+      setLowest(Seeds[lowest()].S, R);
     if (Best.feasible() && O.Effort > 0 &&
         Best.measured().cost() > D.Bound + 1e-8 * M.BaseTime)
       improve();
-    R.Best = Best.plan();
+    // `measure` counts more than `verify` for some outputs in a resident's
+    // place: where it finds no plan that fits, the lowest one may.
+    R.Best = Best.feasible() ? Best.plan() : std::move(Lowest);
     return R;
   }
 
@@ -44,6 +46,8 @@ private:
   const SolveOptions &O;
   const Watch &D;
   Incumbent Best;
+  /// The plan whose peak is the smallest budget known.
+  Plan Lowest;
   std::vector<Seed> Seeds;
   /// Plans within the budget where no seed is.
   std::vector<Plan> Squeezed;
@@ -58,6 +62,11 @@ private:
   }
 
   int64_t peakOf(const Plan &S) const { return verify(M.P, S, INT64_MAX).Peak; }
+
+  void setLowest(const Plan &S, SearchResult &R) {
+    Lowest = S;
+    R.MinBudget = peakOf(S);
+  }
 
   size_t lowest() const {
     size_t Low = 0;
@@ -138,7 +147,7 @@ private:
       return A->Of.Peak != B->Of.Peak ? A->Of.Peak < B->Of.Peak
                                       : A->Of.Time < B->Of.Time;
     });
-    R.MinBudget = peakOf(Low[0]->S);
+    setLowest(Low[0]->S, R);
     std::vector<std::pair<int64_t, Plan>> Lower;
     size_t Left[] = {FromOthers, FromSegments};
     for (const Seed *X : Low)
@@ -175,7 +184,8 @@ private:
     // What nobody reads goes from the plan in the end.
     dropUnread(M, P);
     Peak = peakOf(P);
-    R.MinBudget = std::min(R.MinBudget, Peak);
+    if (Peak < R.MinBudget)
+      setLowest(P, R);
     Best.offer(P);
     if (Peak <= O.Budget)
       Squeezed.push_back(P);
