@@ -60,6 +60,16 @@ Model::Model(const Problem &P) : P(P) {
   }
 }
 
+std::vector<ValueId> Model::classesRead(OpId O) const {
+  std::vector<ValueId> Out;
+  for (ValueId V : P.Ops[O].Inputs)
+    if (!resident(V))
+      Out.push_back(Class[V]);
+  std::sort(Out.begin(), Out.end());
+  Out.erase(std::unique(Out.begin(), Out.end()), Out.end());
+  return Out;
+}
+
 int64_t Model::leastBytesAt(OpId O, const std::vector<ValueId> &Beside,
                             std::vector<ValueId> *Counted) const {
   const Op &X = P.Ops[O];
@@ -67,13 +77,10 @@ int64_t Model::leastBytesAt(OpId O, const std::vector<ValueId> &Beside,
     return std::binary_search(Beside.begin(), Beside.end(), C);
   };
   // The outputs are counted below.
-  std::vector<ValueId> Classes;
+  std::vector<ValueId> Classes = classesRead(O);
   for (ValueId C : Beside)
     if (P.Values[C].Producer != O)
       Classes.push_back(C);
-  for (ValueId V : X.Inputs)
-    if (!resident(V))
-      Classes.push_back(Class[V]);
   std::sort(Classes.begin(), Classes.end());
   Classes.erase(std::unique(Classes.begin(), Classes.end()), Classes.end());
   int64_t Sum = Resident + LeanWorkspace[O];

@@ -50,6 +50,8 @@ struct Model {
   int32_t numValues() const { return int32_t(P.Values.size()); }
   bool resident(ValueId V) const { return P.Values[Class[V]].Producer == None; }
   bool heads(ValueId V) const { return Class[V] == V; }
+  /// Classes that the op reads, sorted, none resident.
+  std::vector<ValueId> classesRead(OpId O) const;
   /// Bytes that any run of the op needs: residents, its inputs and outputs,
   /// its leanest workspace, an output in place of an input where allowed. Where
   /// storages of the classes `Beside`, sorted, stand at the run and go on to

@@ -41,9 +41,8 @@ int64_t crossingBytes(const Model &M, OpId At, const std::vector<int8_t> &Side,
 /// Looks at every op, or at some and then at the neighbours of the best.
 class Moments {
 public:
-  Moments(const Model &M, int64_t Budget)
-      : M(M), Budget(Budget), Looked(M.numOps(), false),
-        Bytes(bytesOf(M, emitKept(M, baseOrder(M)))) {}
+  Moments(const Model &M, const std::vector<int64_t> &Bytes, int64_t Budget)
+      : M(M), Budget(Budget), Looked(M.numOps(), false), Bytes(Bytes) {}
 
   /// The ops with the most crossing bytes: of the whole step, and of each of
   /// its parts, so that they do not all stand together.
@@ -79,7 +78,7 @@ private:
   int64_t Budget;
   std::vector<bool> Looked;
   /// Of the base order. What crosses an op in every order is alive there.
-  std::vector<int64_t> Bytes;
+  const std::vector<int64_t> &Bytes;
   std::vector<OpId> Seen;
   std::vector<std::pair<int64_t, OpId>> Found;
 
@@ -124,8 +123,8 @@ int64_t bytesToMeet(const Model &M, const Together &Inputs, int64_t Known) {
 }
 
 /// Ops whose inputs come together at a cost, those first that should bind most.
-std::vector<OpId> meetings(const Model &M, int64_t Budget) {
-  std::vector<int64_t> Bytes = bytesOf(M, emitKept(M, baseOrder(M)));
+std::vector<OpId> meetings(const Model &M, const std::vector<int64_t> &Bytes,
+                           int64_t Budget) {
   std::vector<OpId> Seen;
   std::vector<std::pair<int64_t, OpId>> Found;
   for (OpId X = 0; X < M.numOps(); ++X) {
@@ -151,10 +150,11 @@ std::vector<OpId> meetings(const Model &M, int64_t Budget) {
 /// Raises the bounds by those from where an op's inputs come together: first
 /// that on the budget; if that is met, the time, by a short search at each of
 /// the ops, and a long one where it is above what is known.
-void meetingBounds(const Model &M, int64_t Budget, const Watch &D, Bounds &R) {
+void meetingBounds(const Model &M, const std::vector<int64_t> &Bytes,
+                   int64_t Budget, const Watch &D, Bounds &R) {
   constexpr int64_t Short = 300'000, Long = 3'000'000;
   int64_t LeftForBytes = 40'000'000, LeftForTime = 20'000'000;
-  std::vector<OpId> Ops = meetings(M, Budget);
+  std::vector<OpId> Ops = meetings(M, Bytes, Budget);
   auto LeastAt = [&](const Together &T, OpId Last) -> int64_t {
     if (LeftForBytes <= 0)
       return 0;
@@ -232,11 +232,10 @@ double firstOfBound(const Model &M, const std::vector<OpId> &Ops,
 
 /// Groups of slices around the best moments, and around the ops at which most
 /// bytes stand in the base order: alone these may bind nothing.
-void groupsBound(const Model &M,
+void groupsBound(const Model &M, const std::vector<int64_t> &Bytes,
                  const std::vector<std::pair<double, OpId>> &Roots,
                  int64_t Budget, const Watch &D, Bounds &R) {
   constexpr int MostOfEach = 4;
-  std::vector<int64_t> Bytes = bytesOf(M, emitKept(M, baseOrder(M)));
   std::vector<std::pair<int64_t, OpId>> Peaks;
   for (OpId O = 0; O < M.numOps(); ++O)
     if (Bytes[O] > Budget)
@@ -278,8 +277,9 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
   R.LeastBudget = std::max(R.LeastBudget, M.Resident);
   if (M.Turn == None)
     return R;
+  std::vector<int64_t> Bytes = bytesOf(M, emitKept(M, baseOrder(M)));
   std::vector<std::pair<double, OpId>> Roots;
-  for (OpId At : Moments(M, Budget).choose()) {
+  for (OpId At : Moments(M, Bytes, Budget).choose()) {
     if (D.passed())
       break;
     MomentCut Cut(M, At, MomentCut::sides(M, At));
@@ -291,7 +291,7 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
     }
   }
   if (Exact)
-    meetingBounds(M, Budget, D, R);
+    meetingBounds(M, Bytes, Budget, D, R);
   if (!Exact || D.passed() || R.LeastBudget > Budget || Roots.empty())
     return R;
   std::sort(Roots.begin(), Roots.end());
@@ -306,6 +306,6 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
   for (auto [Negative, At] : Roots)
     Likely.push_back(At);
   R.Extra = std::max(R.Extra, severalBound(M, Likely, Budget, D));
-  groupsBound(M, Roots, Budget, D, R);
+  groupsBound(M, Bytes, Roots, Budget, D, R);
   return R;
 }

@@ -64,15 +64,9 @@ Moment Moment::firstRun(const Model &M, OpId At,
 /// Bytes of a run besides those of its inputs, residents included: less what
 /// its outputs may take over from the inputs.
 static int64_t leastAdded(const Model &M, OpId O) {
-  std::vector<ValueId> Classes;
-  for (ValueId V : M.P.Ops[O].Inputs)
-    if (!M.resident(V) && !M.InPlace[M.Class[V]])
-      Classes.push_back(M.Class[V]);
-  std::sort(Classes.begin(), Classes.end());
-  Classes.erase(std::unique(Classes.begin(), Classes.end()), Classes.end());
   int64_t Bytes = M.leastBytesAt(O);
-  for (ValueId C : Classes)
-    Bytes -= M.P.Values[C].Bytes;
+  for (ValueId C : M.classesRead(O))
+    Bytes -= M.InPlace[C] ? 0 : M.P.Values[C].Bytes;
   return Bytes;
 }
 

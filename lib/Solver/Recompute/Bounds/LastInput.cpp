@@ -12,12 +12,7 @@ static void sortUnique(std::vector<int32_t> &X) {
 }
 
 Together Together::inputsOf(const Model &M, OpId First) {
-  Together T{First, {}};
-  for (ValueId V : M.P.Ops[First].Inputs)
-    if (!M.resident(V))
-      T.Classes.push_back(M.Class[V]);
-  sortUnique(T.Classes);
-  return T;
+  return {First, M.classesRead(First)};
 }
 
 bool Together::usable() const {
