@@ -2,6 +2,7 @@
 #include "Attempt.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace remat::solver;
 
@@ -30,22 +31,31 @@ std::vector<const Seed *> Attempt::promising(const std::vector<Seed> &Seeds,
   return Out;
 }
 
-/// Repairs a seed within a limit that is a little below the budget, then
-/// takes back what the budget does not ask for.
-void Attempt::start(const Plan &P, double Margin, Family From) {
+/// Repairs a plan within a limit a little below the budget, in so many steps,
+/// then takes back what the budget does not ask for. Adds what it did to Work.
+bool Attempt::fit(Plan &P, double Margin, int MaxSteps, int64_t &Work) const {
   Schedule S(M, P, int64_t(double(Budget) * (1 - Margin)));
   LocalSearch L(S, O.Seed, D);
-  if (!L.repair(4 * M.numOps() + 100))
+  bool Fits = L.repair(MaxSteps);
+  if (Fits) {
+    S.setLimit(Budget);
+    L.restore();
+    P = S.plan();
+  }
+  Work += L.Work;
+  return Fits;
+}
+
+void Attempt::fromPlan(Plan P, double Margin, Family From) {
+  int64_t Work = 0;
+  if (!fit(P, Margin, 4 * M.numOps() + 100, Work))
     return;
-  S.setLimit(Budget);
-  L.restore();
-  Plan Repaired = S.plan();
-  Measure Of = measure(M, Repaired);
-  Best.offer(Repaired);
-  for (const Seed &X : Starts)
+  Measure Of = measure(M, P);
+  Best.offer(P);
+  for (const Seed &X : Ends)
     if (X.Of.Time == Of.Time && X.Of.Peak == Of.Peak)
       return;
-  Starts.push_back({std::move(Repaired), Of, From});
+  Ends.push_back({std::move(P), Of, From});
 }
 
 bool Attempt::enough() const {
@@ -69,10 +79,11 @@ Seed Attempt::anneal(const Seed &From, int64_t Work, double Warmth,
   return {std::move(P), Of, From.From};
 }
 
-void Attempt::annealLong(Seed X, int64_t Work) {
+Seed Attempt::annealLong(Seed X, int64_t Work) {
   for (int Round = 1; Round <= 2; ++Round)
     if (!enough())
       X = anneal(X, Work / 2, Round == 1 ? 0.05 : 0.02, Round);
+  return X;
 }
 
 /// A few of the first, then the first of each other family, then the others, as
@@ -93,6 +104,13 @@ static void mixFamilies(std::vector<Seed> &All, size_t Count) {
   All = std::move(Mixed);
 }
 
+void Attempt::sortEnds() {
+  std::sort(Ends.begin(), Ends.end(), [](const Seed &A, const Seed &B) {
+    return A.Of.cost() != B.Of.cost() ? A.Of.cost() < B.Of.cost()
+                                      : A.Of.Peak < B.Of.Peak;
+  });
+}
+
 /// Many starts, a short search from a few, a long one from the best.
 void Attempt::fromSeeds(const std::vector<Seed> &Seeds, bool Few,
                         int64_t Work) {
@@ -100,29 +118,112 @@ void Attempt::fromSeeds(const std::vector<Seed> &Seeds, bool Few,
     Best.offer(X.S);
   if (!Best.feasible())
     return;
-  start(Plan(Best.plan()), 0, Family::Squeezed);
+  fromPlan(Best.plan(), 0, Family::Squeezed);
   for (const Seed &X : Seeds)
     if (X.From == Family::Squeezed)
-      start(X.S, 0, X.From);
+      fromPlan(X.S, 0, X.From);
   for (const Seed *X : promising(Seeds, Few ? 4 : 12))
     for (double Margin : {0.0, 0.01, 0.03})
       if (!D.passed() && (Margin == 0 || !Few))
-        start(X->S, Margin, X->From);
-  auto Cheaper = [](const Seed &A, const Seed &B) {
-    return A.Of.cost() != B.Of.cost() ? A.Of.cost() < B.Of.cost()
-                                      : A.Of.Peak < B.Of.Peak;
-  };
-  std::sort(Starts.begin(), Starts.end(), Cheaper);
-  mixFamilies(Starts, 6);
-  for (Seed &X : Starts)
+        fromPlan(X->S, Margin, X->From);
+  sortEnds();
+  mixFamilies(Ends, 6);
+  for (Seed &X : Ends)
     if (!enough())
       X = anneal(X, Work / 6, 0.1, 0);
-  std::sort(Starts.begin(), Starts.end(), Cheaper);
-  if (!Starts.empty())
-    annealLong(std::move(Starts[0]), Work / 2);
+  sortEnds();
+  if (!Ends.empty())
+    Ends[0] = annealLong(std::move(Ends[0]), Work / 2);
 }
 
-void Attempt::fromPlan(const Plan &S, int64_t Work) {
-  Best.offer(S);
-  annealLong({S, measure(M, S)}, Work);
+void Attempt::fromBest(int64_t Work) {
+  if (!Best.feasible())
+    return;
+  const Plan &P = Best.plan();
+  Ends.push_back(annealLong({P, measure(M, P), Family::Crossed}, Work));
+}
+
+//===----------------------------------------------------------------------===//
+// Crossing
+//===----------------------------------------------------------------------===//
+
+Plan remat::solver::crossed(const Model &M, const Plan &First, size_t At,
+                            const Plan &Second) {
+  Plan P;
+  std::vector<bool> Ran(M.numOps(), false), RanInSecond(M.numOps(), false);
+  auto take = [&](const Step &X) {
+    P.Sequence.push_back(X);
+    Ran[X.Op] = true;
+  };
+  size_t Count = 0;
+  for (size_t I = 0; I < At; ++I) {
+    Count += !Ran[First.Sequence[I].Op];
+    take(First.Sequence[I]);
+  }
+  for (const Step &X : Second.Sequence) {
+    bool Before = Count > 0;
+    if (Before && !RanInSecond[X.Op]) {
+      RanInSecond[X.Op] = true;
+      --Count;
+    }
+    if (!Ran[X.Op] || (!Before && M.Again[X.Op]))
+      take(X);
+  }
+  return P;
+}
+
+/// What differs by less is taken for the same plan.
+static constexpr double Distinct = 1e-4;
+
+bool Attempt::isNew(const Measure &Of) const {
+  for (const Seed &X : Ends)
+    if (std::abs(X.Of.cost() - Of.cost()) <= Distinct * M.BaseTime)
+      return false;
+  return true;
+}
+
+/// The cheapest of those that differ.
+void Attempt::keepDistinct() {
+  constexpr size_t Most = 16;
+  sortEnds();
+  std::vector<Seed> All;
+  All.swap(Ends);
+  for (Seed &X : All)
+    if (Ends.size() < Most && isNew(X.Of))
+      Ends.push_back(std::move(X));
+}
+
+void Attempt::fromPairs(int64_t Work) {
+  const int64_t WorkOfOne = std::max(5000, 10 * M.numOps());
+  Random Rng(O.Seed);
+  keepDistinct();
+  // A crossed plan might keep what must never be kept.
+  if (M.AnyNever)
+    return;
+  for (uint64_t Round = 1; Work > 0 && Ends.size() > 1; ++Round) {
+    if (enough() || D.passed())
+      return;
+    size_t I = Rng.below(uint32_t(Ends.size()));
+    size_t J = Rng.below(uint32_t(Ends.size() - 1));
+    J += J >= I;
+    auto somewhere = [&](const Plan &P) {
+      return Rng.below(uint32_t(P.Sequence.size()));
+    };
+    const Plan &A = Ends[I].S, &B = Ends[J].S;
+    Plan P = crossed(M, A, somewhere(A), B);
+    // Now and then the second plan gives a part in the middle.
+    if (Rng.chance(0.7))
+      P = crossed(M, P, somewhere(P), A);
+    dropUnread(M, P);
+    int64_t Done = int64_t(P.Sequence.size());
+    bool Fits = fit(P, 0, M.numOps() + 100, Done);
+    Work -= Done;
+    Measure Of = measure(M, P);
+    if (!Fits || !isNew(Of))
+      continue;
+    Work -= WorkOfOne;
+    Ends.push_back(
+        anneal({std::move(P), Of, Family::Crossed}, WorkOfOne, 0.05, Round));
+    keepDistinct();
+  }
 }

@@ -15,7 +15,8 @@ enum class Family : uint8_t {
   Greedy,
   Squeezed,
   Segments,
-  CalmSegments
+  CalmSegments,
+  Crossed
 };
 
 /// A plan to search from, with what it takes.
@@ -26,18 +27,28 @@ struct Seed {
 };
 
 /// Repairs many plans within a budget and searches on from the best of them.
+/// `Work` counts changes to a schedule.
 class Attempt {
 public:
   Attempt(const Model &M, const SolveOptions &O, const Watch &D, int64_t Budget)
       : M(M), O(O), D(D), Budget(Budget), Best(M, Budget) {}
 
   /// From seeds of which one fits; does nothing where none does. `Few` looks
-  /// at the most promising ones alone. `Work` counts changes to a schedule.
+  /// at the most promising ones alone.
   void fromSeeds(const std::vector<Seed> &Seeds, bool Few, int64_t Work);
-  /// From one plan that fits.
-  void fromPlan(const Plan &S, int64_t Work);
+  /// From pairs of the plans found so far: the first part of one and the
+  /// second part of another, repaired. What one local search does not reach
+  /// from another's plan, the part of a third may bring.
+  void fromPairs(int64_t Work);
+  /// From the best plan found so far.
+  void fromBest(int64_t Work);
+  /// Repairs a plan within a limit that is a little below the budget, takes
+  /// back what the budget does not ask for, and keeps what comes out.
+  void fromPlan(Plan P, double Margin, Family From);
 
   const Incumbent &best() const { return Best; }
+  /// Where the search ended, from each plan that it started with.
+  const std::vector<Seed> &ends() const { return Ends; }
 
 private:
   const Model &M;
@@ -45,15 +56,23 @@ private:
   const Watch &D;
   int64_t Budget;
   Incumbent Best;
-  std::vector<Seed> Starts;
+  std::vector<Seed> Ends;
 
   std::vector<const Seed *> promising(const std::vector<Seed> &Seeds,
                                       size_t Count) const;
-  void start(const Plan &P, double Margin, Family From);
+  bool fit(Plan &P, double Margin, int MaxSteps, int64_t &Work) const;
   Seed anneal(const Seed &From, int64_t Work, double Warmth, uint64_t Round);
-  void annealLong(Seed X, int64_t Work);
+  Seed annealLong(Seed X, int64_t Work);
+  void sortEnds();
+  void keepDistinct();
+  bool isNew(const Measure &Of) const;
   bool enough() const;
 };
+
+/// The steps of `First` before `At`, then those of `Second` from where it has
+/// run as many ops, and between them the ops that `Second` has run and `First`
+/// has not. Valid where both are.
+Plan crossed(const Model &M, const Plan &First, size_t At, const Plan &Second);
 
 } // namespace remat::solver
 

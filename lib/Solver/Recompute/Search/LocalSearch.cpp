@@ -71,6 +71,21 @@ int32_t LocalSearch::randomNode() {
   return int32_t(Rng.below(uint32_t(T.size())));
 }
 
+/// Runs an op anywhere else, with the few that stand in its way. A gradient of
+/// a weight may wait until the end of the step, where what it reads costs less
+/// to have again than to keep.
+bool LocalSearch::moveFar() {
+  int32_t N = randomNode(), To = randomNode();
+  if (!S.node(N).Alive || !S.node(To).Alive || N == To || To == S.startNode())
+    return false;
+  int Left = 12;
+  size_t Mark = Log.size();
+  if (T.before(N, To) ? postpone(N, To, Left) : advance(N, To, Left))
+    return true;
+  rollback(Mark);
+  return false;
+}
+
 /// Takes something away from the plan or moves something; the limit may be
 /// exceeded afterwards. Returns false when there was nothing to do.
 bool LocalSearch::ruin() {
@@ -102,7 +117,9 @@ bool LocalSearch::ruin() {
     return true;
   }
   if (Pick < 0.80 || Extras.empty()) {
-    // An op earlier or later, near or far.
+    if (Rng.chance(0.2))
+      return moveFar();
+    // An op earlier or later, near or not so near.
     int32_t N = randomNode();
     int32_t Next = N;
     if (!S.node(N).Alive || N == S.startNode() || N == S.endNode())

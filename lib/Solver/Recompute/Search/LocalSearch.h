@@ -117,6 +117,7 @@ private:
   bool reorderStep(int32_t At, int Tries);
   bool tryRemove(int32_t N);
   bool pursue(int Tries);
+  bool moveFar();
   bool ruin();
   void tidy();
   int32_t randomNode();

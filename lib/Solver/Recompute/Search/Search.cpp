@@ -16,7 +16,7 @@ class Searcher {
                            WorkOfCalm = 150'000;
   /// Budgets below the one asked for: how many, and how many to the peak of
   /// the base order.
-  static constexpr int NumRungs = 8, RungsOfPeak = 1024;
+  static constexpr int NumRungs = 12, RungsOfPeak = 2048;
   static constexpr OpId MaxOpsOfRungs = 400;
 
 public:
@@ -192,31 +192,48 @@ private:
     return P;
   }
 
-  /// Searches within the budget. Where the bound leaves much open on a small
-  /// problem also within budgets a little below: what the search misses at one
-  /// it finds at another, so that neighbours agree.
+  /// Searches within the budget; where the bound leaves something open on a
+  /// small problem, within budgets a little below it.
   void improve() {
     int64_t Work = WorkOfEffort << std::min(O.Effort, 30);
-    attempt(O.Budget, M.numOps() >= 3000, Work);
-    if (M.numOps() > MaxOpsOfRungs)
-      return;
-    Plan Before = Best.plan();
     int64_t Unit = std::max<int64_t>(1, Seeds[0].Of.Peak / RungsOfPeak);
     int64_t Rung = O.Budget / Unit * Unit;
-    for (int I = 0; I < NumRungs && !closedAt(Rung); ++I, Rung -= Unit)
-      attempt(Rung, true, Work / NumRungs);
-    if (Best.plan() == Before)
-      return;
-    Attempt A(M, O, D, O.Budget);
-    A.fromPlan(Best.plan(), Work / 2);
-    Best.offer(A.best().plan());
+    if (M.numOps() > MaxOpsOfRungs || closedAt(Rung))
+      attempt(O.Budget, M.numOps() >= 3000, Work);
+    else
+      climb(Rung, Unit, Work / 8);
+  }
+
+  /// Searches within budgets that neighbours have in common, so that they
+  /// agree: what a search misses at one of them it finds at another. What it
+  /// would find at the very budget alone, a neighbour might miss.
+  void climb(int64_t Rung, int64_t Unit, int64_t Work) {
+    int64_t Lowest = Seeds[lowest()].Of.Peak;
+    Attempt All(M, O, D, O.Budget);
+    for (int I = 0; I < NumRungs && Rung + Unit > Lowest; ++I, Rung -= Unit) {
+      if (I > 0 && closedAt(Rung))
+        break;
+      Attempt A(M, O, D, std::max(Rung, Lowest));
+      A.fromSeeds(Seeds, true, Work);
+      A.fromPairs(Work);
+      A.fromBest(Work);
+      for (const Seed &X : A.ends())
+        All.fromPlan(X.S, 0, X.From);
+      if (All.best().feasible())
+        Best.offer(All.best().plan());
+    }
   }
 
   void attempt(int64_t Budget, bool Few, int64_t Work) {
     Attempt A(M, O, D, Budget);
     A.fromSeeds(Seeds, Few, Work);
-    if (A.best().feasible())
-      Best.offer(A.best().plan());
+    if (!A.best().feasible())
+      return;
+    if (!Few) {
+      A.fromPairs(Work / 2);
+      A.fromBest(Work / 4);
+    }
+    Best.offer(A.best().plan());
   }
 
   /// No plan within the budget is much faster than the best known one.
