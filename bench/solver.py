@@ -191,7 +191,7 @@ def main():
     parser.add_argument("--problems", type=pathlib.Path, nargs="*", default=[])
     parser.add_argument("--families", nargs="*", choices=sorted(solver_graphs.EVERY), default=None)
     parser.add_argument("--traces", nargs="*", metavar="MODEL", help="models of solver_models.py; none named: all")
-    parser.add_argument("--effort", type=int, default=2)
+    parser.add_argument("--effort", type=int, default=3)
     parser.add_argument("--sweep", type=int, default=0, metavar="POINTS", help="only a sweep of single calls, so many a graph")
     parser.add_argument("--baselines", action="store_true", help="also run greedy, sqrt and mincut")
     parser.add_argument("--quick", action="store_true", help="graphs of at most 600 ops")

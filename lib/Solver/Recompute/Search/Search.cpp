@@ -201,7 +201,7 @@ private:
     if (M.numOps() > MaxOpsOfRungs || closedAt(Rung))
       attempt(O.Budget, M.numOps() >= 3000, Work);
     else
-      climb(Rung, Unit, Work / 8);
+      climb(Rung, Unit, Work / 16);
   }
 
   /// Searches within budgets that neighbours have in common, so that they
@@ -226,12 +226,12 @@ private:
 
   void attempt(int64_t Budget, bool Few, int64_t Work) {
     Attempt A(M, O, D, Budget);
-    A.fromSeeds(Seeds, Few, Work);
+    A.fromSeeds(Seeds, Few, Few ? Work : Work / 2);
     if (!A.best().feasible())
       return;
     if (!Few) {
-      A.fromPairs(Work / 2);
-      A.fromBest(Work / 4);
+      A.fromPairs(Work / 4);
+      A.fromBest(Work / 8);
     }
     Best.offer(A.best().plan());
   }
