@@ -17,7 +17,7 @@ class Searcher {
   /// Budgets below the one asked for: how many, and how many to the peak of
   /// the base order.
   static constexpr int NumRungs = 12, RungsOfPeak = 2048;
-  static constexpr OpId MaxOpsOfRungs = 400;
+  static constexpr OpId MaxOpsOfRungs = 300;
 
 public:
   Searcher(const Model &M, const SolveOptions &O, const Watch &D)
