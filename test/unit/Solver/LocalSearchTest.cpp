@@ -1,4 +1,4 @@
-//===- LocalSearchTest.cpp - What a repair can do -------------------------===//
+//===- LocalSearchTest.cpp - What a repair and a crossing can do ----------===//
 #include "Attempt.h"
 #include "RandomProblem.h"
 

@@ -139,8 +139,8 @@ void Attempt::fromSeeds(const std::vector<Seed> &Seeds, bool Few,
 void Attempt::fromBest(int64_t Work) {
   if (!Best.feasible())
     return;
-  const Plan &P = Best.plan();
-  Ends.push_back(annealLong({P, measure(M, P), Family::Crossed}, Work));
+  Seed X{Best.plan(), Best.measured(), Family::Crossed};
+  Ends.push_back(annealLong(std::move(X), Work));
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,8 +218,10 @@ void Attempt::fromPairs(int64_t Work) {
     int64_t Done = int64_t(P.Sequence.size());
     bool Fits = fit(P, 0, M.numOps() + 100, Done);
     Work -= Done;
+    if (!Fits)
+      continue;
     Measure Of = measure(M, P);
-    if (!Fits || !isNew(Of))
+    if (!isNew(Of))
       continue;
     Work -= WorkOfOne;
     Ends.push_back(

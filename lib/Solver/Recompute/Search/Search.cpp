@@ -31,7 +31,7 @@ public:
     if (O.FindMinBudget || Seeds[lowest()].Of.Peak > O.Budget)
       squeeze(R);
     else
-      setLowest(Seeds[lowest()].S, R);
+      setLowest(Seeds[lowest()].S, peakOf(Seeds[lowest()].S), R);
     if (Best.feasible() && O.Effort > 0 &&
         Best.measured().cost() > D.Bound + 1e-8 * M.BaseTime)
       improve();
@@ -63,9 +63,9 @@ private:
 
   int64_t peakOf(const Plan &S) const { return verify(M.P, S, INT64_MAX).Peak; }
 
-  void setLowest(const Plan &S, SearchResult &R) {
+  void setLowest(const Plan &S, int64_t Peak, SearchResult &R) {
     Lowest = S;
-    R.MinBudget = peakOf(S);
+    R.MinBudget = Peak;
   }
 
   size_t lowest() const {
@@ -147,15 +147,13 @@ private:
       return A->Of.Peak != B->Of.Peak ? A->Of.Peak < B->Of.Peak
                                       : A->Of.Time < B->Of.Time;
     });
-    setLowest(Low[0]->S, R);
+    setLowest(Low[0]->S, peakOf(Low[0]->S), R);
     std::vector<std::pair<int64_t, Plan>> Lower;
     size_t Left[] = {FromOthers, FromSegments};
     for (const Seed *X : Low)
       if (size_t &N = Left[X->From >= Family::Segments]; N > 0) {
         --N;
-        Plan P = squeezed(X->S, 4, R);
-        int64_t Peak = peakOf(P);
-        Lower.push_back({Peak, std::move(P)});
+        Lower.push_back(squeezed(X->S, 4, R));
       }
     auto Less = [](auto &A, auto &B) { return A.first < B.first; };
     for (size_t I = 0; I < AtLength; ++I) {
@@ -169,8 +167,10 @@ private:
       addSeed(std::move(P), Family::Squeezed);
   }
 
-  /// A part of the work on one plan. Returns what it is lowered to.
-  Plan squeezed(const Plan &From, int Part, SearchResult &R) {
+  /// A part of the work on one plan. Returns what it is lowered to, with its
+  /// peak.
+  std::pair<int64_t, Plan> squeezed(const Plan &From, int Part,
+                                    SearchResult &R) {
     int Tries = std::clamp(100'000 / (M.numOps() + 1), 20, 400)
                 << std::min(std::max(O.Effort - 1, 0), 10);
     Schedule S(M, From, O.Budget);
@@ -185,11 +185,11 @@ private:
     dropUnread(M, P);
     Peak = peakOf(P);
     if (Peak < R.MinBudget)
-      setLowest(P, R);
+      setLowest(P, Peak, R);
     Best.offer(P);
     if (Peak <= O.Budget)
       Squeezed.push_back(P);
-    return P;
+    return {Peak, std::move(P)};
   }
 
   /// Searches within the budget; where the bound leaves something open on a
@@ -199,7 +199,7 @@ private:
     int64_t Unit = std::max<int64_t>(1, Seeds[0].Of.Peak / RungsOfPeak);
     int64_t Rung = O.Budget / Unit * Unit;
     if (M.numOps() > MaxOpsOfRungs || closedAt(Rung))
-      attempt(O.Budget, M.numOps() >= 3000, Work);
+      attempt(M.numOps() >= 3000, Work);
     else
       climb(Rung, Unit, Work / 16);
   }
@@ -224,8 +224,10 @@ private:
     }
   }
 
-  void attempt(int64_t Budget, bool Few, int64_t Work) {
-    Attempt A(M, O, D, Budget);
+  /// Within the budget itself. On large problems few plans are tried and none
+  /// crossed: to build a schedule takes long there.
+  void attempt(bool Few, int64_t Work) {
+    Attempt A(M, O, D, O.Budget);
     A.fromSeeds(Seeds, Few, Few ? Work : Work / 2);
     if (!A.best().feasible())
       return;
