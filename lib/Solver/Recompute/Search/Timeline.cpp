@@ -24,15 +24,18 @@ int32_t Timeline::newBlock() {
   return int32_t(Blocks.size() - 1);
 }
 
-void Timeline::renumber() {
-  for (size_t I = 0; I < Sequence.size(); ++I)
-    Blocks[Sequence[I]].Ordinal = int32_t(I);
-}
-
 void Timeline::place(int32_t BlockId, size_t From) {
   const Block &B = Blocks[BlockId];
+  uint64_t Key = uint64_t(B.Ordinal) << 32;
   for (size_t I = From; I < B.Nodes.size(); ++I)
-    Places[B.Nodes[I]] = {BlockId, int32_t(I)};
+    Places[B.Nodes[I]] = {BlockId, int32_t(I), Key | I};
+}
+
+void Timeline::renumber(size_t From) {
+  for (size_t I = From; I < Sequence.size(); ++I) {
+    Blocks[Sequence[I]].Ordinal = int32_t(I);
+    place(Sequence[I], 0);
+  }
 }
 
 void Timeline::findPeak(Block &B) {
@@ -73,8 +76,7 @@ void Timeline::split(int32_t BlockId) {
   B.Nodes.resize(Half);
   B.Bytes.resize(Half);
   Sequence.insert(Sequence.begin() + B.Ordinal + 1, NewId);
-  renumber();
-  place(NewId, 0);
+  renumber(B.Ordinal + 1);
   findPeak(B);
   findPeak(C);
 }
@@ -104,7 +106,7 @@ void Timeline::erase(int32_t Node) {
   B.Lazy = 0;
   Sequence.erase(Sequence.begin() + B.Ordinal);
   Free.push_back(P.Block);
-  renumber();
+  renumber(B.Ordinal);
 }
 
 void Timeline::add(int32_t First, int32_t Last, int64_t Bytes) {
@@ -122,9 +124,19 @@ void Timeline::add(int32_t First, int32_t Last, int64_t Bytes) {
       Over += over(B);
       continue;
     }
-    for (size_t K = Start; K < End; ++K)
+    int64_t Most = INT64_MIN / 2;
+    for (size_t K = Start; K < End; ++K) {
       B.Bytes[K] += Bytes;
-    findPeak(B);
+      Most = std::max(Most, B.Bytes[K]);
+    }
+    // The peak is among what changed, or where it was, unless it was lowered.
+    int64_t Here = Most + B.Lazy;
+    if (Bytes >= 0 && Here > B.Peak) {
+      Over -= over(B);
+      B.Peak = Here;
+      Over += over(B);
+    } else if (Bytes < 0 && Here - Bytes == B.Peak)
+      findPeak(B);
   }
 }
 

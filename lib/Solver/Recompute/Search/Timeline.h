@@ -35,10 +35,7 @@ public:
   int64_t maxBetween(int32_t First, int32_t Last) const;
 
   /// Larger for later nodes. Changes when nodes come and go.
-  uint64_t key(int32_t Node) const {
-    const Place &P = Places[Node];
-    return uint64_t(Blocks[P.Block].Ordinal) << 32 | uint32_t(P.Slot);
-  }
+  uint64_t key(int32_t Node) const { return Places[Node].Key; }
   bool before(int32_t A, int32_t B) const { return key(A) < key(B); }
 
   /// Neighbours; -1 beyond the ends.
@@ -65,6 +62,7 @@ private:
   struct Place {
     int32_t Block = -1;
     int32_t Slot = 0;
+    uint64_t Key = 0;
   };
   struct Block {
     std::vector<int32_t> Nodes;
@@ -88,7 +86,7 @@ private:
   void findPeak(Block &B);
   void insertAt(int32_t BlockId, int32_t Slot, int32_t Node, int64_t Bytes);
   void split(int32_t BlockId);
-  void renumber();
+  void renumber(size_t From);
   int32_t newBlock();
   void place(int32_t BlockId, size_t From);
 };
