@@ -32,8 +32,8 @@ std::vector<const Seed *> Attempt::promising(const std::vector<Seed> &Seeds,
 }
 
 /// Repairs a plan within a limit a little below the budget, in so many steps,
-/// then takes back what the budget does not ask for. Adds what it did to Work.
-bool Attempt::fit(Plan &P, double Margin, int MaxSteps, int64_t &Work) const {
+/// then takes back what the budget does not ask for.
+bool Attempt::fit(Plan &P, double Margin, int MaxSteps) {
   Schedule S(M, P, int64_t(double(Budget) * (1 - Margin)));
   LocalSearch L(S, O.Seed, D);
   bool Fits = L.repair(MaxSteps);
@@ -42,13 +42,12 @@ bool Attempt::fit(Plan &P, double Margin, int MaxSteps, int64_t &Work) const {
     L.restore();
     P = S.plan();
   }
-  Work += L.Work;
+  Done += L.Work;
   return Fits;
 }
 
 void Attempt::fromPlan(Plan P, double Margin, Family From) {
-  int64_t Work = 0;
-  if (!fit(P, Margin, 4 * M.numOps() + 100, Work))
+  if (!fit(P, Margin, 4 * M.numOps() + 100))
     return;
   Measure Of = measure(M, P);
   Best.offer(P);
@@ -62,6 +61,22 @@ bool Attempt::enough() const {
   return Best.measured().cost() <= D.Bound + 1e-4 * M.BaseTime;
 }
 
+/// Enough for a few exchanges on a small problem.
+static constexpr int64_t WorkOfExchange = 40'000;
+
+/// Makes the plan cheaper by exchanges, one after the other, until none helps
+/// or about so much work is done.
+void Attempt::exchange(Plan &P, int64_t Work, uint64_t Round) {
+  Schedule S(M, P, Budget);
+  LocalSearch L(S, O.Seed + Round, D);
+  L.WorkLimit = Work;
+  while (L.Work < Work && !D.passed() && L.exchange()) {
+    L.restore();
+    P = S.plan();
+  }
+  Done += L.Work;
+}
+
 /// Returns the best plan that the local search finds from this one.
 Seed Attempt::anneal(const Seed &From, int64_t Work, double Warmth,
                      uint64_t Round) {
@@ -71,18 +86,37 @@ Seed Attempt::anneal(const Seed &From, int64_t Work, double Warmth,
   L.WorkLimit = Work;
   L.Enough = D.Bound + 1e-4 * M.BaseTime;
   L.Warmth = Warmth;
+  // Where everything is tight, moves help some searches and hinder others.
+  if (M.numOps() < ManyOps)
+    L.Reordering = Round % 3 == 1 ? 0.6 : 0.05;
   Plan P = From.S;
   double Cost = S.cost();
   L.improve(P, Cost);
+  Done += L.Work;
+  if (M.numOps() < ManyOps)
+    exchange(P, std::max(Work / 4, WorkOfExchange), Round);
   Best.offer(P);
   Measure Of = measure(M, P);
   return {std::move(P), Of, From.From};
 }
 
+void Attempt::exchangeEnds() {
+  keepDistinct();
+  for (const Seed &X : Ends)
+    if (!enough()) {
+      Plan P = X.S;
+      exchange(P, WorkOfExchange, 0);
+      Best.offer(P);
+    }
+}
+
 Seed Attempt::annealLong(Seed X, int64_t Work) {
-  for (int Round = 1; Round <= 2; ++Round)
+  // One that tries moves first pays on small problems alone.
+  constexpr OpId FewOps = 300;
+  uint64_t First = M.numOps() <= FewOps || M.numOps() >= ManyOps ? 1 : 2;
+  for (double Warmth : {0.05, 0.02})
     if (!enough())
-      X = anneal(X, Work / 2, Round == 1 ? 0.05 : 0.02, Round);
+      X = anneal(X, Work / 2, Warmth, First++);
   return X;
 }
 
@@ -128,9 +162,10 @@ void Attempt::fromSeeds(const std::vector<Seed> &Seeds, bool Few,
         fromPlan(X->S, Margin, X->From);
   sortEnds();
   mixFamilies(Ends, 6);
+  uint64_t Round = 0;
   for (Seed &X : Ends)
     if (!enough())
-      X = anneal(X, Work / 6, 0.1, 0);
+      X = anneal(X, Work / 6, 0.1, Few ? 0 : Round++);
   sortEnds();
   if (!Ends.empty())
     Ends[0] = annealLong(std::move(Ends[0]), Work / 2);
@@ -200,7 +235,8 @@ void Attempt::fromPairs(int64_t Work) {
   // A crossed plan might keep what must never be kept.
   if (M.AnyNever)
     return;
-  for (uint64_t Round = 1; Work > 0 && Ends.size() > 1; ++Round) {
+  int64_t Until = Done + Work;
+  for (uint64_t Round = 1; Done < Until && Ends.size() > 1; ++Round) {
     if (enough() || D.passed())
       return;
     size_t I = Rng.below(uint32_t(Ends.size()));
@@ -215,15 +251,12 @@ void Attempt::fromPairs(int64_t Work) {
     if (Rng.chance(0.7))
       P = crossed(M, P, somewhere(P), A);
     dropUnread(M, P);
-    int64_t Done = int64_t(P.Sequence.size());
-    bool Fits = fit(P, 0, M.numOps() + 100, Done);
-    Work -= Done;
-    if (!Fits)
+    Done += int64_t(P.Sequence.size());
+    if (!fit(P, 0, M.numOps() + 100))
       continue;
     Measure Of = measure(M, P);
     if (!isNew(Of))
       continue;
-    Work -= WorkOfOne;
     Ends.push_back(
         anneal({std::move(P), Of, Family::Crossed}, WorkOfOne, 0.05, Round));
     keepDistinct();

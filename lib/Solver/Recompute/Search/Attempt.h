@@ -30,6 +30,9 @@ struct Seed {
 /// `Work` counts changes to a schedule.
 class Attempt {
 public:
+  /// From so many ops on, what looks at the whole schedule takes too long.
+  static constexpr OpId ManyOps = 3000;
+
   Attempt(const Model &M, const SolveOptions &O, const Watch &D, int64_t Budget)
       : M(M), O(O), D(D), Budget(Budget), Best(M, Budget) {}
 
@@ -42,6 +45,8 @@ public:
   void fromPairs(int64_t Work);
   /// From the best plan found so far.
   void fromBest(int64_t Work);
+  /// Exchanges in the cheapest of the plans found so far.
+  void exchangeEnds();
   /// Repairs a plan within a limit that is a little below the budget, takes
   /// back what the budget does not ask for, and keeps what comes out.
   void fromPlan(Plan P, double Margin, Family From);
@@ -57,11 +62,14 @@ private:
   int64_t Budget;
   Incumbent Best;
   std::vector<Seed> Ends;
+  /// Work so far.
+  int64_t Done = 0;
 
   std::vector<const Seed *> promising(const std::vector<Seed> &Seeds,
                                       size_t Count) const;
-  bool fit(Plan &P, double Margin, int MaxSteps, int64_t &Work) const;
+  bool fit(Plan &P, double Margin, int MaxSteps);
   Seed anneal(const Seed &From, int64_t Work, double Warmth, uint64_t Round);
+  void exchange(Plan &P, int64_t Work, uint64_t Round);
   Seed annealLong(Seed X, int64_t Work);
   void sortEnds();
   void keepDistinct();

@@ -42,6 +42,10 @@ public:
   /// Needs a feasible schedule.
   /// Stops at the work limit, which must be set, or at a cost of `Enough`.
   void improve(Plan &Best, double &BestCost);
+  /// Makes a feasible schedule cheaper by a few recomputations, or moves, in
+  /// place of others; the best such exchange that is found, at a time. False
+  /// where none is found.
+  bool exchange();
   /// Lowers the limit step by step until the peak is at most Target or nothing
   /// helps; keeps the plan with the lowest peak. What it does depends on Target
   /// only in when it stops.
@@ -63,6 +67,8 @@ public:
   double Enough = 0;
   /// How much worse `improve` may become at first, in typical recomputations.
   double Warmth = 0.2;
+  /// How often a step of a repair tries moves before drops, but for the first.
+  double Reordering = 0;
 
 private:
   struct Change {
@@ -77,6 +83,15 @@ private:
     int32_t Choice = -1;
     double Score = 0;
   };
+  /// A change that `exchange` tries: a storage dropped or moved away at a node,
+  /// or a recomputation taken out. The same random numbers make it the same.
+  struct Trial {
+    enum Kind : uint8_t { Remove, Drop, MoveEarlier, MoveLater } What;
+    int32_t Node, Storage;
+    int Steps;
+    Random Rng;
+  };
+  struct Trials;
   Schedule &S;
   const Model &M;
   const Timeline &T;
@@ -116,6 +131,12 @@ private:
   bool moveAway(int32_t Storage, int32_t At, bool Later);
   bool reorderStep(int32_t At, int Tries);
   bool tryRemove(int32_t N);
+  bool removeChain(int32_t N, int Steps);
+  bool make(const Trial &X);
+  bool tryOut(const Trial &X, Trials &R);
+  void tryAll(Trials &R);
+  std::vector<int32_t> fullestNodes() const;
+  void tryGaps(int32_t Storage, Trials &R);
   bool pursue(int Tries);
   bool moveFar();
   bool ruin();

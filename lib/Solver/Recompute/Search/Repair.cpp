@@ -240,15 +240,18 @@ void LocalSearch::candidatesAt(int32_t N, double Noise) {
               double(Bytes));
     }
   auto keep = [&](size_t Count) {
-    Count = std::min(Found.size(), Count);
-    std::partial_sort(Found.begin(), Found.begin() + Count, Found.end(),
-                      [](const Candidate &A, const Candidate &B) {
-                        if (A.Score != B.Score)
-                          return A.Score < B.Score;
-                        return A.Storage != B.Storage ? A.Storage < B.Storage
-                                                      : A.Choice < B.Choice;
-                      });
-    Found.resize(Count);
+    auto Better = [](const Candidate &A, const Candidate &B) {
+      if (A.Score != B.Score)
+        return A.Score < B.Score;
+      return A.Storage != B.Storage ? A.Storage < B.Storage
+                                    : A.Choice < B.Choice;
+    };
+    if (Found.size() > Count) {
+      std::nth_element(Found.begin(), Found.begin() + Count, Found.end(),
+                       Better);
+      Found.resize(Count);
+    }
+    std::sort(Found.begin(), Found.end(), Better);
   };
   keep(48);
   // What an op needs may be gone as well.
@@ -278,7 +281,8 @@ bool LocalSearch::repairStep(double Noise) {
   int32_t At = Noise > 0 && Rng.chance(0.5)
                    ? T.overNode(Rng.below(uint32_t(T.numBlocks())))
                    : T.peakNode();
-  if (Noise == 0 && reorderStep(At, 8))
+  bool MovesFirst = Noise == 0 || (Reordering > 0 && Rng.chance(Reordering));
+  if (MovesFirst && reorderStep(At, 8))
     return true;
   candidatesAt(At, Noise);
   std::vector<Candidate> List = Found;

@@ -28,8 +28,9 @@ public:
     for (const Seed &X : Seeds)
       Best.offer(X.S);
     SearchResult R;
-    if (O.FindMinBudget || Seeds[lowest()].Of.Peak > O.Budget)
-      squeeze(R);
+    int64_t Target = O.FindMinBudget ? 0 : lowestOfInterest();
+    if (Seeds[lowest()].Of.Peak > Target)
+      squeeze(Target, R);
     else
       setLowest(Seeds[lowest()].S, peakOf(Seeds[lowest()].S), R);
     if (Best.feasible() && O.Effort > 0 &&
@@ -74,6 +75,20 @@ private:
       if (Seeds[I].Of.Peak < Seeds[Low].Of.Peak)
         Low = I;
     return Low;
+  }
+
+  int64_t unit() const {
+    return std::max<int64_t>(1, Seeds[0].Of.Peak / RungsOfPeak);
+  }
+
+  /// Where rungs are searched, a budget below all of them that most neighbours
+  /// have in common: seeds are lowered to the same for each.
+  int64_t lowestOfInterest() const {
+    constexpr int64_t Step = 32;
+    if (M.numOps() > MaxOpsOfRungs || O.Effort == 0)
+      return O.Budget;
+    int64_t Rung = O.Budget / unit() - NumRungs;
+    return std::max<int64_t>(0, Rung / Step * Step * unit());
   }
 
   std::vector<OpId> calmOrder(const std::vector<OpId> &Order) const {
@@ -138,7 +153,7 @@ private:
   /// lowest, at length. What it does depends on the budget only in when it
   /// stops, so that the lowest peak found is the same whatever budget is asked
   /// for, and every budget from there on is met.
-  void squeeze(SearchResult &R) {
+  void squeeze(int64_t Target, SearchResult &R) {
     constexpr size_t FromSegments = 5, FromOthers = 3, AtLength = 2;
     std::vector<const Seed *> Low;
     for (const Seed &X : Seeds)
@@ -153,14 +168,14 @@ private:
     for (const Seed *X : Low)
       if (size_t &N = Left[X->From >= Family::Segments]; N > 0) {
         --N;
-        Lower.push_back(squeezed(X->S, 4, R));
+        Lower.push_back(squeezed(X->S, Target, 4, R));
       }
     auto Less = [](auto &A, auto &B) { return A.first < B.first; };
     for (size_t I = 0; I < AtLength; ++I) {
       auto X = std::min_element(Lower.begin(), Lower.end(), Less);
-      if (X == Lower.end() || X->first <= (O.FindMinBudget ? 0 : O.Budget))
+      if (X == Lower.end() || X->first <= Target)
         break;
-      squeezed(X->second, 1, R);
+      squeezed(X->second, Target, 1, R);
       Lower.erase(X);
     }
     for (Plan &P : Squeezed)
@@ -169,7 +184,7 @@ private:
 
   /// A part of the work on one plan. Returns what it is lowered to, with its
   /// peak.
-  std::pair<int64_t, Plan> squeezed(const Plan &From, int Part,
+  std::pair<int64_t, Plan> squeezed(const Plan &From, int64_t Target, int Part,
                                     SearchResult &R) {
     int Tries = std::clamp(100'000 / (M.numOps() + 1), 20, 400)
                 << std::min(std::max(O.Effort - 1, 0), 10);
@@ -180,7 +195,7 @@ private:
     L.WorkLimit = WorkOfSqueeze / Part;
     Plan P;
     int64_t Peak = 0;
-    L.squeeze(O.FindMinBudget ? 0 : O.Budget, Tries / Part, P, Peak);
+    L.squeeze(Target, Tries / Part, P, Peak);
     // What nobody reads goes from the plan in the end.
     dropUnread(M, P);
     Peak = peakOf(P);
@@ -196,10 +211,9 @@ private:
   /// small problem, within budgets a little below it.
   void improve() {
     int64_t Work = WorkOfEffort << std::min(O.Effort, 30);
-    int64_t Unit = std::max<int64_t>(1, Seeds[0].Of.Peak / RungsOfPeak);
-    int64_t Rung = O.Budget / Unit * Unit;
+    int64_t Unit = unit(), Rung = O.Budget / Unit * Unit;
     if (M.numOps() > MaxOpsOfRungs || closedAt(Rung))
-      attempt(M.numOps() >= 3000, Work);
+      attempt(M.numOps() >= Attempt::ManyOps, Work);
     else
       climb(Rung, Unit, Work / 16);
   }
@@ -222,6 +236,9 @@ private:
       if (All.best().feasible())
         Best.offer(All.best().plan());
     }
+    All.exchangeEnds();
+    if (All.best().feasible())
+      Best.offer(All.best().plan());
   }
 
   /// Within the budget itself. On large problems few plans are tried and none

@@ -1,0 +1,135 @@
+//===- ExchangeTest.cpp - Changes that pay together -----------------------===//
+#include "Attempt.h"
+#include "ExchangeTable.h"
+#include "RandomProblem.h"
+
+#include <gtest/gtest.h>
+
+using namespace remat::solver;
+using namespace remat::solver::test;
+
+namespace {
+
+using Item = ExchangeTable::Item;
+
+Item item(OpId NumOps, OpId O, double Cost, std::vector<int64_t> Bytes) {
+  Item X{Cost, std::move(Bytes), OpSet(NumOps), OpSet(NumOps)};
+  X.Changed.insert(O);
+  X.Touched.insert(O);
+  return X;
+}
+
+/// One or two that cost, and what saves and fits into the room that they make;
+/// no two with the same op.
+double bestGain(const std::vector<Item> &Items,
+                const std::vector<int64_t> &Room) {
+  double Best = 0;
+  for (uint32_t Set = 1; Set < 1u << Items.size(); ++Set) {
+    double Gain = 0;
+    int Given = 0, Saved = 0;
+    std::vector<int64_t> Free = Room, Need(Room.size(), 0);
+    bool Apart = true;
+    for (size_t I = 0; I < Items.size(); ++I) {
+      if (!(Set >> I & 1))
+        continue;
+      for (size_t J = 0; J < I; ++J)
+        Apart &= !(Set >> J & 1) || !Items[I].Changed.meets(Items[J].Touched);
+      Gain -= Items[I].Cost;
+      bool Saves = Items[I].Cost < 0;
+      ++(Saves ? Saved : Given);
+      for (size_t P = 0; P < Room.size(); ++P)
+        (Saves ? Need : Free)[P] += (Saves ? 1 : -1) * Items[I].Bytes[P];
+    }
+    bool Fits = Apart && Given >= 1 && Given <= 2 && Saved <= 5;
+    for (size_t P = 0; P < Room.size(); ++P)
+      Fits &= Need[P] <= std::max<int64_t>(Free[P], 0);
+    if (Fits)
+      Best = std::max(Best, Gain);
+  }
+  return Best;
+}
+
+TEST(ExchangeTable, FindsTheBestOfAllSubsets) {
+  Rng R(11);
+  int Found = 0;
+  for (int Case = 0; Case < 500; ++Case) {
+    constexpr OpId NumOps = 100;
+    std::vector<int64_t> Room = {R.below(20), R.below(20), R.below(20)};
+    std::vector<Item> Items;
+    ExchangeTable T(Room);
+    for (int I = 0; I < 11; ++I) {
+      bool Saves = I >= 4;
+      std::vector<int64_t> Bytes;
+      for (size_t P = 0; P < Room.size(); ++P)
+        Bytes.push_back((Saves ? 1 : -2) * int64_t(R.below(40)));
+      double Cost = double(1 + R.below(30)) * (Saves ? -1 : 2);
+      OpId O = R.below(4) ? 70 + I : 3;
+      Items.push_back(item(NumOps, O, Cost, Bytes));
+      T.add(Items.back());
+    }
+    double Best = bestGain(Items, Room);
+    std::vector<ExchangeTable::Offer> Offers = T.find(3);
+    ASSERT_EQ(Offers.empty() ? 0 : Offers[0].Gain, Best) << "case " << Case;
+    Found += Best > 0;
+  }
+  EXPECT_GT(Found, 100);
+}
+
+/// x reads a (60 bytes, time 6), b (40, 6) and c (100, 10), and r reads them
+/// again after w, which needs 150 bytes for itself. Within 250 bytes 100 must
+/// go at w: a and b, for 12, or c, for 10. Nothing on the way is as good: to
+/// keep a or b as well does not fit, to drop c as well costs 22.
+TEST(Exchange, DropsOneInThePlaceOfTwo) {
+  Problem P;
+  ValueId A = P.addOutput(P.addOp("a", 6, {}), "a", 60);
+  ValueId B = P.addOutput(P.addOp("b", 6, {}), "b", 40);
+  ValueId C = P.addOutput(P.addOp("c", 10, {}), "c", 100);
+  ValueId X = P.addOutput(P.addOp("x", 1, {A, B, C}), "x", 0);
+  ValueId W = P.addOutput(P.addOp("w", 1, {X}, 150), "w", 0);
+  P.Results = {P.addOutput(P.addOp("r", 1, {A, B, C, W}), "r", 0)};
+  Model M(P);
+  SolveOptions O;
+  Watch D(O);
+  Plan From;
+  for (OpId Op : {0, 1, 2, 3, 4, 0, 1, 5})
+    From.Sequence.push_back({Op, 0});
+  Schedule S(M, From, 250);
+  EXPECT_EQ(S.timeline().overflow(), 0);
+  EXPECT_EQ(S.time(), M.BaseTime + 12);
+  LocalSearch L(S, 1, D);
+  EXPECT_TRUE(L.exchange());
+  EXPECT_EQ(S.time(), M.BaseTime + 10);
+  VerifyResult V = verify(P, S.plan(), 250);
+  EXPECT_TRUE(V.Ok) << V.Error;
+  EXPECT_FALSE(L.exchange());
+  EXPECT_EQ(S.time(), M.BaseTime + 10);
+}
+
+/// Whatever it does to whatever plan: cheaper by what it says, and valid.
+TEST(Exchange, IsValidAndCheaper) {
+  Rng R(23);
+  int Made = 0;
+  for (int Case = 0; Case < 400; ++Case) {
+    Features F;
+    F.Policy = Case % 2 ? 10 : 0;
+    Problem P = randomProblem(R, 14, F);
+    Model M(P);
+    SolveOptions O;
+    Watch D(O);
+    greedyPlans(M, [&](Plan From) {
+      int64_t Limit = verify(P, From, INT64_MAX).Peak;
+      Schedule S(M, From, Limit);
+      LocalSearch L(S, Case, D);
+      for (double Cost = S.cost(); L.exchange(); Cost = S.cost()) {
+        EXPECT_LT(S.cost(), Cost);
+        VerifyResult V = verify(P, S.plan(), Limit);
+        EXPECT_TRUE(V.Ok) << "case " << Case << ": " << V.Error;
+        ++Made;
+      }
+      return true;
+    });
+  }
+  EXPECT_GT(Made, 20);
+}
+
+} // namespace
