@@ -81,7 +81,7 @@ BufferFile parse(const std::string &Text) {
         return F;
       }
       if (H == "fixed")
-        B.Fixed = *N;
+        B.Fixed = N;
       else
         (H == "lower"   ? B.Lower
          : H == "upper" ? B.Upper

@@ -31,11 +31,11 @@ int main(int Argc, char **Argv) {
   CLI::App App("Plans recomputation and packs buffers for training steps");
   App.require_subcommand(1);
   RecomputeArgs A;
-  auto common = [&](CLI::App *C) {
+  auto AddCommon = [&](CLI::App *C) {
     C->add_option("problem", A.ProblemFile, "remat-problem-1 JSON, - is stdin")
         ->required();
   };
-  auto effort = [&](CLI::App *C) {
+  auto AddEffort = [&](CLI::App *C) {
     C->add_option(
          "--effort", A.Effort,
          "amount of search, a count: 3 unless given, the compiler takes 1")
@@ -47,28 +47,28 @@ int main(int Argc, char **Argv) {
 
   CLI::App *Recompute =
       App.add_subcommand("recompute", "find a plan within a budget");
-  common(Recompute);
+  AddCommon(Recompute);
   Recompute->add_option("--budget", A.Budget, "bytes")
       ->required()
       ->check(CLI::NonNegativeNumber);
   Recompute->add_option("--strategy", A.Method,
                         "none, sqrt, greedy, mincut, optimal or search");
-  effort(Recompute);
+  AddEffort(Recompute);
   Recompute->add_flag("--min-budget", A.MinBudget,
                       "also look for the smallest feasible budget");
   Recompute->add_option("-o", A.OutFile, "write the plan here");
 
   CLI::App *Frontier =
       App.add_subcommand("frontier", "overhead over budget, with its bound");
-  common(Frontier);
+  AddCommon(Frontier);
   Frontier->add_option("--points", A.Points, "number of budgets")
       ->check(CLI::Range(1, 10000));
   Frontier->add_option("--csv", A.CsvFile, "write the table here");
   Frontier->add_option("--svg", A.SvgFile, "write the picture here");
-  effort(Frontier);
+  AddEffort(Frontier);
 
   CLI::App *Verify = App.add_subcommand("verify", "simulate and check a plan");
-  common(Verify);
+  AddCommon(Verify);
   Verify->add_option("plan", A.PlanFile, "remat-plan-1 JSON")->required();
   Verify->add_option("--budget", A.Budget, "bytes")
       ->check(CLI::NonNegativeNumber);

@@ -108,7 +108,7 @@ Loaded load(const std::vector<std::string> &Files) {
       R.Why.clear();
       return R;
     }
-    R.Why += "; " + File + ": " + Bad;
+    R.Why.append("; ").append(File).append(": ").append(Bad);
     dlclose(Handle);
   }
   R.Why = "the linear-programming library HiGHS was not found" + R.Why +

@@ -12,6 +12,7 @@ struct Highs {
   using Callback = void (*)(int Kind, const char *Message, const void *Out,
                             void *In, void *User);
 
+  // NOLINTBEGIN(readability-identifier-naming): the library's names.
   void *(*create)();
   void (*destroy)(void *);
   int (*versionMajor)();
@@ -38,6 +39,7 @@ struct Highs {
   int (*getDoubleInfoValue)(const void *, const char *, double *);
   int (*getInt64InfoValue)(const void *, const char *, long long *);
   int (*getIntInfoValue)(const void *, const char *, int *);
+  // NOLINTEND(readability-identifier-naming)
 
   /// The library, which stays loaded, or null with the reason.
   static const Highs *get(std::string &Why);

@@ -60,15 +60,15 @@ public:
   const std::vector<Span> &taken(int32_t I) {
     Out.clear();
     const Buffer &B = Buffers[I];
-    auto look = [&](const std::vector<Entry> &Entries) {
+    auto Look = [&](const std::vector<Entry> &Entries) {
       for (const Entry &E : Entries)
         if (E.Lower < B.Upper && B.Lower < E.Upper)
           Out.push_back({E.From, E.To});
     };
     int64_t K = bucket(B.Lower);
-    look(Across[K]);
+    Look(Across[K]);
     for (int64_t Last = bucket(B.Upper - 1); K <= Last; ++K)
-      look(Starts[K]);
+      Look(Starts[K]);
     std::sort(Out.begin(), Out.end(),
               [](const Span &A, const Span &B) { return A.From < B.From; });
     return Out;
@@ -121,7 +121,7 @@ Placement remat::solver::placeInOrder(const std::vector<Buffer> &Buffers,
   Placement R;
   R.Offsets.assign(Buffers.size(), 0);
   Shelf Placed(Buffers);
-  auto put = [&](int32_t I, int64_t Offset) {
+  auto Put = [&](int32_t I, int64_t Offset) {
     R.Offsets[I] = Offset;
     R.Height = std::max(R.Height, Offset + Buffers[I].Size);
     if (Buffers[I].Size > 0)
@@ -129,11 +129,11 @@ Placement remat::solver::placeInOrder(const std::vector<Buffer> &Buffers,
   };
   for (int32_t I : Order)
     if (Buffers[I].Fixed)
-      put(I, *Buffers[I].Fixed);
+      Put(I, *Buffers[I].Fixed);
   for (int32_t I : Order)
     if (!Buffers[I].Fixed) {
       const std::vector<Span> &Taken = Placed.taken(I);
-      put(I, Buffers[I].Size == 0 ? 0
+      Put(I, Buffers[I].Size == 0 ? 0
              : Tightest           ? bestGap(Taken, Buffers[I])
                                   : firstGap(Taken, Buffers[I]));
     }
@@ -217,20 +217,20 @@ Placement remat::solver::bestFit(const std::vector<Buffer> &Buffers,
   int64_t NumPasses = MaxPairs / Pairs;
   Placement Best;
   Best.Height = INT64_MAX;
-  auto keep = [&](Placement P) {
+  auto KeepLower = [&](Placement P) {
     if (P.Height < Best.Height)
       Best = std::move(P);
     return Best.Height <= Target || Until.passed();
   };
   for (double Factor : {0.98, 0.96, 0.93, 0.9, 0.8, 0.7})
     for (bool Backward : {false, true})
-      if (keep(placeInRows(Buffers, Factor, Backward)))
+      if (KeepLower(placeInRows(Buffers, Factor, Backward)))
         return Best;
-  if (NumPasses > 0 && keep(compact(Buffers, Best)))
+  if (NumPasses > 0 && KeepLower(compact(Buffers, Best)))
     return Best;
   for (size_t K = 0; K < std::size(Ways) && int64_t(K) + 1 < NumPasses; ++K)
-    if (keep(placeInOrder(Buffers, sorted(Buffers, Ways[K].Key),
-                          Ways[K].Tightest)))
+    if (KeepLower(placeInOrder(Buffers, sorted(Buffers, Ways[K].Key),
+                               Ways[K].Tightest)))
       return Best;
   return Best;
 }

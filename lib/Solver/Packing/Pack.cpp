@@ -149,11 +149,13 @@ static std::vector<int32_t> fullestMoment(const std::vector<Buffer> &Buffers) {
   }
   std::sort(Events.begin(), Events.end());
   int64_t Live = 0, Most = -1, When = 0;
-  for (auto [Time, Bytes] : Events)
-    if ((Live += Bytes) > Most) {
+  for (auto [Time, Bytes] : Events) {
+    Live += Bytes;
+    if (Live > Most) {
       Most = Live;
       When = Time;
     }
+  }
   std::vector<int32_t> Out;
   for (size_t I = 0; I < Buffers.size(); ++I)
     if (Buffers[I].Size > 0 && Buffers[I].Lower <= When &&

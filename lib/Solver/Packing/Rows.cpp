@@ -154,7 +154,7 @@ static std::vector<int64_t> classify(std::vector<Piece> &Pieces,
 Placement remat::solver::placeInRows(const std::vector<Buffer> &Buffers,
                                      double Factor, bool Backward) {
   std::vector<int64_t> Times = timesOf(Buffers);
-  auto rank = [&](int64_t T) {
+  auto RankOf = [&](int64_t T) {
     auto It = std::lower_bound(Times.begin(), Times.end(), T);
     return int32_t(Backward ? Times.end() - 1 - It : It - Times.begin());
   };
@@ -165,7 +165,7 @@ Placement remat::solver::placeInRows(const std::vector<Buffer> &Buffers,
   std::vector<Piece> Pieces, Fixed;
   for (size_t I = 0; I < Buffers.size(); ++I) {
     const Buffer &B = Buffers[I];
-    Piece P{rank(B.Lower), rank(B.Upper), int32_t(I), 0, B.Size, 0};
+    Piece P{RankOf(B.Lower), RankOf(B.Upper), int32_t(I), 0, B.Size, 0};
     if (Backward)
       std::swap(P.From, P.To);
     R.Offsets[I] = P.Offset = B.Fixed.value_or(0);

@@ -8,14 +8,14 @@ using namespace remat::solver;
 Skyline::Skyline(const std::vector<Buffer> &Buffers, int64_t Capacity)
     : Capacity(Capacity) {
   std::vector<int64_t> Times = timesOf(Buffers);
-  auto section = [&](int64_t T) {
+  auto SectionOf = [&](int64_t T) {
     return int32_t(std::lower_bound(Times.begin(), Times.end(), T) -
                    Times.begin());
   };
   size_t N = Times.empty() ? 0 : Times.size() - 1;
   for (size_t I = 0; I < Buffers.size(); ++I) {
     const Buffer &B = Buffers[I];
-    int32_t From = section(B.Lower), To = section(B.Upper);
+    int32_t From = SectionOf(B.Lower), To = SectionOf(B.Upper);
     if (B.Size > 0 && B.Fixed)
       Fixtures.push_back({From, To, *B.Fixed, *B.Fixed + B.Size});
     else if (B.Size > 0)

@@ -98,7 +98,7 @@ std::vector<OpId> remat::solver::eagerOrder(const Model &M,
   for (size_t I = 0; I < Order.size(); ++I)
     Rank[Order[I]] = int32_t(I);
   std::vector<bool> Done(M.numOps(), false);
-  auto run = [&](OpId Goal) {
+  auto Run = [&](OpId Goal) {
     std::vector<OpId> Queue = {Goal};
     while (!Queue.empty()) {
       OpId O = Queue.back();
@@ -115,7 +115,7 @@ std::vector<OpId> remat::solver::eagerOrder(const Model &M,
   };
   for (OpId O : Order)
     if (!Done[O])
-      run(O);
+      Run(O);
   return Out;
 }
 

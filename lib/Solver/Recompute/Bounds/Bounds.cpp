@@ -55,7 +55,7 @@ public:
       look(At);
     std::sort(Found.begin(), Found.end());
     std::vector<std::pair<int64_t, OpId>> Best = Found;
-    Best.resize(std::min<size_t>(Best.size(), 2 * MostOfAll));
+    Best.resize(std::min(Best.size(), size_t(2) * MostOfAll));
     for (auto [Negative, At] : Best)
       for (OpId O = At - Stride; O <= At + Stride; ++O)
         look(O);
@@ -243,7 +243,7 @@ void groupsBound(const Model &M, const std::vector<int64_t> &Bytes,
   std::sort(Peaks.begin(), Peaks.end());
   std::vector<bool> Seen(M.numOps(), false);
   int Left = 0;
-  auto look = [&](OpId At) {
+  auto Look = [&](OpId At) {
     if (Seen[At] || Left == 0 || D.passed() ||
         M.leastBytesAt(At) - M.Resident < Budget / 50)
       return;
@@ -258,10 +258,10 @@ void groupsBound(const Model &M, const std::vector<int64_t> &Bytes,
   };
   Left = MostOfEach;
   for (auto [Negative, At] : Roots)
-    look(At);
+    Look(At);
   Left = MostOfEach;
   for (auto [Negative, At] : Peaks)
-    look(At);
+    Look(At);
 }
 
 } // namespace

@@ -37,7 +37,8 @@ SeveralMoments::SeveralMoments(const Model &M,
 }
 
 SeveralMoments::Choice SeveralMoments::cut(const std::vector<double> &Prices) {
-  constexpr double Most = double(FlowNetwork::Infinite / 4096);
+  constexpr int64_t Dearest = FlowNetwork::Infinite / 4096;
+  constexpr double Most = double(Dearest);
   for (size_t K = 0; K < Parts.size(); ++K)
     for (const MomentNetwork::Item &I : Parts[K].Items) {
       double Part = Prices[K] * double(I.Bytes) / double(Budget);

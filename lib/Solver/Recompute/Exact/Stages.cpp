@@ -240,31 +240,31 @@ void StageProgram::addMemory(int32_t T, OpId O) {
   const Stage &S = Stages[T];
   std::map<int32_t, double> Sum;
   double Most = 0;
-  auto add = [&](int32_t Column, int64_t Bytes) {
+  auto Add = [&](int32_t Column, int64_t Bytes) {
     if (Column != None && Bytes != 0)
       Sum[Column] += double(Bytes);
     if (Column != None && Bytes > 0)
       Most += double(Bytes);
   };
   for (ValueId C : Counted)
-    add(liveAt(T, C, O), bytesOf(C));
+    Add(liveAt(T, C, O), bytesOf(C));
   std::vector<ValueId> Ended;
   for (ValueId V : M.P.Ops[O].Outputs) {
     if (!M.heads(V))
       continue;
-    add(S.Run[O], bytesOf(V));
+    Add(S.Run[O], bytesOf(V));
     ValueId R = M.P.Values[V].Reuses;
     ValueId C = R == None ? None : M.Class[R];
     if (C == None || std::find(Ended.begin(), Ended.end(), C) != Ended.end())
       continue;
     Ended.push_back(C);
     if (int64_t Bytes = std::min(bytesOf(V), bytesOf(C)))
-      add(takeover(T, O, C), -Bytes);
+      Add(takeover(T, O, C), -Bytes);
   }
   if (S.Kernel[O].empty())
-    add(S.Run[O], M.P.workspaceOf(O, Choices[O][0]));
+    Add(S.Run[O], M.P.workspaceOf(O, Choices[O][0]));
   for (size_t I = 0; I < S.Kernel[O].size(); ++I)
-    add(S.Kernel[O][I], M.P.workspaceOf(O, Choices[O][I]));
+    Add(S.Kernel[O][I], M.P.workspaceOf(O, Choices[O][I]));
   double Room = double(Budget - M.Resident);
   if (Most <= Room)
     return;
@@ -328,7 +328,7 @@ bool StageProgram::fillRuns(const Plan &S, std::vector<double> &X,
 bool StageProgram::fillHeld(const Plan &S, std::vector<double> &X,
                             const std::vector<int32_t> &StageOf) const {
   std::vector<int32_t> Since(M.numValues(), 0);
-  auto hold = [&](ValueId V, int32_t T) {
+  auto Hold = [&](ValueId V, int32_t T) {
     for (; Since[V] < T; ++Since[V]) {
       int32_t Held = Stages[Since[V] + 1].Held[V];
       if (Held == None)
@@ -340,13 +340,13 @@ bool StageProgram::fillHeld(const Plan &S, std::vector<double> &X,
   for (size_t I = 0; I < S.Sequence.size(); ++I) {
     const Op &O = M.P.Ops[S.Sequence[I].Op];
     for (ValueId V : O.Inputs)
-      if (M.P.Values[V].Producer != None && !hold(V, StageOf[I]))
+      if (M.P.Values[V].Producer != None && !Hold(V, StageOf[I]))
         return false;
     for (ValueId V : O.Outputs)
       Since[V] = StageOf[I];
   }
   return std::all_of(M.P.Results.begin(), M.P.Results.end(), [&](ValueId V) {
-    return M.P.Values[V].Producer == None || hold(V, N + 1);
+    return M.P.Values[V].Producer == None || Hold(V, N + 1);
   });
 }
 

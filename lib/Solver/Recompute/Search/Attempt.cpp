@@ -186,14 +186,14 @@ Plan remat::solver::crossed(const Model &M, const Plan &First, size_t At,
                             const Plan &Second) {
   Plan P;
   std::vector<bool> Ran(M.numOps(), false), RanInSecond(M.numOps(), false);
-  auto take = [&](const Step &X) {
+  auto Take = [&](const Step &X) {
     P.Sequence.push_back(X);
     Ran[X.Op] = true;
   };
   size_t Count = 0;
   for (size_t I = 0; I < At; ++I) {
     Count += !Ran[First.Sequence[I].Op];
-    take(First.Sequence[I]);
+    Take(First.Sequence[I]);
   }
   for (const Step &X : Second.Sequence) {
     bool Before = Count > 0;
@@ -202,7 +202,7 @@ Plan remat::solver::crossed(const Model &M, const Plan &First, size_t At,
       --Count;
     }
     if (!Ran[X.Op] || (!Before && M.Again[X.Op]))
-      take(X);
+      Take(X);
   }
   return P;
 }
@@ -242,14 +242,14 @@ void Attempt::fromPairs(int64_t Work) {
     size_t I = Rng.below(uint32_t(Ends.size()));
     size_t J = Rng.below(uint32_t(Ends.size() - 1));
     J += J >= I;
-    auto somewhere = [&](const Plan &P) {
+    auto Somewhere = [&](const Plan &P) {
       return Rng.below(uint32_t(P.Sequence.size()));
     };
     const Plan &A = Ends[I].S, &B = Ends[J].S;
-    Plan P = crossed(M, A, somewhere(A), B);
+    Plan P = crossed(M, A, Somewhere(A), B);
     // Now and then the second plan gives a part in the middle.
     if (Rng.chance(0.7))
-      P = crossed(M, P, somewhere(P), A);
+      P = crossed(M, P, Somewhere(P), A);
     dropUnread(M, P);
     Done += int64_t(P.Sequence.size());
     if (!fit(P, 0, M.numOps() + 100))

@@ -176,9 +176,9 @@ bool LocalSearch::accepts(double Worse, double Heat) {
 
 void LocalSearch::improve(Plan &Best, double &BestCost) {
   double Extra = std::max(0.0, S.cost() - M.BaseTime);
-  double Typical = S.extras().empty()
-                       ? M.BaseTime / (1 + M.numOps())
-                       : Extra / double(1 + S.extras().size() / 2);
+  size_t Half = S.extras().size() / 2;
+  double Typical = S.extras().empty() ? M.BaseTime / (1 + M.numOps())
+                                      : Extra / double(1 + Half);
   double Start = Warmth * Typical;
   double Current = S.cost();
   int64_t Begin = Work;

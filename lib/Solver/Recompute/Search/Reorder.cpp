@@ -84,14 +84,14 @@ bool LocalSearch::moveAway(int32_t Storage, int32_t At, bool Later) {
   if (Later)
     return Next >= 0 && postpone(X.Node, Next, Left);
   std::vector<int32_t> Readers;
-  auto collect = [&](int32_t I) {
+  auto Collect = [&](int32_t I) {
     for (int32_t R : S.instance(I).Reads)
       if (T.before(At, R))
         Readers.push_back(R);
   };
-  collect(Storage);
+  Collect(Storage);
   for (int32_t A : X.Aliases)
-    collect(A);
+    Collect(A);
   if (Readers.size() > MaxMoved)
     return false;
   std::sort(Readers.begin(), Readers.end(),
@@ -122,7 +122,7 @@ bool LocalSearch::reorderStep(int32_t At, int Tries) {
   Across.resize(Count);
   double Over = T.overflow();
   size_t Mark = Log.size();
-  auto kept = [&](bool Moved) {
+  auto Kept = [&](bool Moved) {
     if (Moved && T.overflow() < Over && !neverBroken())
       return true;
     rollback(Mark);
@@ -132,12 +132,12 @@ bool LocalSearch::reorderStep(int32_t At, int Tries) {
     int32_t Place = quietPlace(At, Later);
     int Left = 12;
     if (Place >= 0 &&
-        kept(Later ? postpone(At, Place, Left) : advance(At, Place, Left)))
+        Kept(Later ? postpone(At, Place, Left) : advance(At, Place, Left)))
       return true;
   }
   for (auto [Bytes, I] : Across)
     for (bool Later : {true, false})
-      if (kept(moveAway(I, At, Later)))
+      if (Kept(moveAway(I, At, Later)))
         return true;
   return false;
 }

@@ -152,16 +152,16 @@ bool LocalSearch::drop(int32_t Storage, int32_t At) {
   ++Now;
   Inserted = 0;
   std::vector<std::pair<uint64_t, std::pair<int32_t, int32_t>>> Uses;
-  auto collect = [&](int32_t I) {
+  auto Collect = [&](int32_t I) {
     for (int32_t R : S.instance(I).Reads)
       if (T.before(At, R)) {
         Uses.push_back({T.key(R), {I, R}});
         return;
       }
   };
-  collect(Storage);
+  Collect(Storage);
   for (int32_t A : S.instance(Storage).Aliases)
-    collect(A);
+    Collect(A);
   std::sort(Uses.begin(), Uses.end());
   for (auto &[Key, Use] : Uses) {
     auto [I, Reader] = Use;
@@ -180,7 +180,7 @@ bool LocalSearch::drop(int32_t Storage, int32_t At) {
 /// The first node after `At` that reads the storage.
 int32_t LocalSearch::firstUse(int32_t Storage, int32_t At) const {
   int32_t First = S.endNode();
-  auto look = [&](int32_t I) {
+  auto Look = [&](int32_t I) {
     for (int32_t R : S.instance(I).Reads)
       if (T.before(At, R)) {
         if (T.before(R, First))
@@ -188,9 +188,9 @@ int32_t LocalSearch::firstUse(int32_t Storage, int32_t At) const {
         return;
       }
   };
-  look(Storage);
+  Look(Storage);
   for (int32_t A : S.instance(Storage).Aliases)
-    look(A);
+    Look(A);
   return First;
 }
 
@@ -202,7 +202,7 @@ void LocalSearch::candidatesAt(int32_t N, double Noise) {
   uint64_t Key = T.key(N);
   double Over = double(T.bytesAt(N) - T.limit());
   double Small = 1e-9 * M.BaseTime / double(M.numOps());
-  auto offer = [&](Candidate C, double Cost, double Bytes) {
+  auto Offer = [&](Candidate C, double Cost, double Bytes) {
     double Gain = std::min(Bytes, Over) + 0.05 * Bytes;
     C.Score = (Cost + Small) / Gain;
     if (Noise > 0)
@@ -228,7 +228,7 @@ void LocalSearch::candidatesAt(int32_t N, double Noise) {
     double Cost = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
     if (RemovedAt[O] == Iteration && Noise > 0)
       Cost *= 1 + Rng.unit();
-    offer({I, -1, 0}, Cost, double(Bytes));
+    Offer({I, -1, 0}, Cost, double(Bytes));
   }
   const Schedule::Node &X = S.node(N);
   if (X.Op != None)
@@ -236,10 +236,10 @@ void LocalSearch::candidatesAt(int32_t N, double Noise) {
       int64_t Bytes =
           M.P.workspaceOf(X.Op, X.Choice) - M.P.workspaceOf(X.Op, C);
       if (Bytes > 0)
-        offer({-1, C, 0}, M.P.timeOf(X.Op, C) - M.P.timeOf(X.Op, X.Choice),
+        Offer({-1, C, 0}, M.P.timeOf(X.Op, C) - M.P.timeOf(X.Op, X.Choice),
               double(Bytes));
     }
-  auto keep = [&](size_t Count) {
+  auto KeepBest = [&](size_t Count) {
     auto Better = [](const Candidate &A, const Candidate &B) {
       if (A.Score != B.Score)
         return A.Score < B.Score;
@@ -253,7 +253,7 @@ void LocalSearch::candidatesAt(int32_t N, double Noise) {
     }
     std::sort(Found.begin(), Found.end(), Better);
   };
-  keep(48);
+  KeepBest(48);
   // What an op needs may be gone as well.
   for (Candidate &C : Found)
     if (C.Storage >= 0) {
@@ -264,7 +264,7 @@ void LocalSearch::candidatesAt(int32_t N, double Noise) {
       double Chain = chainTime(V, firstUse(C.Storage, N), Left);
       C.Score *= (Chain + Small) / (Own + Small);
     }
-  keep(12);
+  KeepBest(12);
 }
 
 bool LocalSearch::apply(const Candidate &C, int32_t At) {

@@ -235,7 +235,8 @@ int64_t Schedule::bytesBetween(int32_t Prev) const {
   if (N.Op == None)
     return Bytes;
   Bytes -= M.P.workspaceOf(N.Op, N.Choice);
-  auto ends = [&](int32_t I, size_t Index, const std::vector<int32_t> &List) {
+  auto EndsHere = [&](int32_t I, size_t Index,
+                      const std::vector<int32_t> &List) {
     int32_t S = Instances[I].Storage;
     const Instance &X = Instances[S];
     if (!X.Counted || X.End != Prev)
@@ -246,10 +247,10 @@ int64_t Schedule::bytesBetween(int32_t Prev) const {
     Bytes += X.Credit - X.Own;
   };
   for (size_t K = 0; K < N.Reads.size(); ++K)
-    ends(N.Reads[K], K, N.Reads);
+    EndsHere(N.Reads[K], K, N.Reads);
   for (int32_t I : N.Makes)
     if (Instances[I].Storage == I)
-      ends(I, 0, N.Makes);
+      EndsHere(I, 0, N.Makes);
   return Bytes;
 }
 

@@ -38,7 +38,10 @@ public:
       improve();
     // `measure` counts more than `verify` for some outputs in a resident's
     // place: where it finds no plan that fits, the lowest one may.
-    R.Best = Best.feasible() ? Best.plan() : std::move(Lowest);
+    if (Best.feasible())
+      R.Best = Best.plan();
+    else
+      R.Best = std::move(Lowest);
     return R;
   }
 

@@ -69,29 +69,29 @@ void Chooser::findWays() {
 
 std::vector<Segments::Group> Chooser::choose(int64_t Limit) {
   int64_t Range = std::max<int64_t>(1, std::min(MostKept, Limit));
-  auto slotOf = [&](int64_t Kept) {
+  auto SlotOf = [&](int64_t Kept) {
     return int32_t(double(Kept) / double(Range) * (Slots - 1));
   };
   // After a group the next may have any pattern, or only the same.
   int32_t Any = S.numPatterns(), States = Any + 1;
   At.assign(size_t(S.count() + 1) * States * Slots, Label());
-  auto at = [&](int32_t Next, int32_t State) {
+  auto LabelsAt = [&](int32_t Next, int32_t State) {
     return &At[(size_t(Next) * States + State) * Slots];
   };
-  at(0, Any)[0].Time = 0;
+  LabelsAt(0, Any)[0].Time = 0;
   for (int32_t Last = 0; Last < S.count(); ++Last)
     for (const Way &W : Ways[Last]) {
       if (W.Of.Peak > Limit)
         continue;
-      Label *To = at(Last + 1, W.Is.Full ? Any : W.Is.Pattern);
+      Label *To = LabelsAt(Last + 1, W.Is.Full ? Any : W.Is.Pattern);
       for (int32_t State : {Any, W.Is.Pattern}) {
-        const Label *From = at(W.Is.First, State);
+        const Label *From = LabelsAt(W.Is.First, State);
         for (int32_t I = 0; I < Slots; ++I) {
           int64_t Kept = From[I].Kept + W.Of.Kept;
           if (From[I].Time == std::numeric_limits<double>::infinity() ||
               From[I].Kept + W.Of.Peak > Limit || Kept > Range)
             continue;
-          Label &X = To[slotOf(Kept)];
+          Label &X = To[SlotOf(Kept)];
           double Time = From[I].Time + W.Of.Time;
           if (Time < X.Time || (Time == X.Time && Kept < X.Kept))
             X = {Time, Kept, I, State, &W};
@@ -101,13 +101,13 @@ std::vector<Segments::Group> Chooser::choose(int64_t Limit) {
   const Label *Best = nullptr;
   for (int32_t State = 0; State < States; ++State)
     for (int32_t I = 0; I < Slots; ++I)
-      if (const Label &X = at(S.count(), State)[I];
+      if (const Label &X = LabelsAt(S.count(), State)[I];
           X.By && (!Best || X.Time < Best->Time))
         Best = &X;
   std::vector<Segments::Group> Out;
   while (Best && Best->By) {
     Out.push_back(Best->By->Is);
-    Best = at(Best->By->Is.First, Best->FromState) + Best->FromSlot;
+    Best = LabelsAt(Best->By->Is.First, Best->FromState) + Best->FromSlot;
   }
   std::reverse(Out.begin(), Out.end());
   return Out;

@@ -42,16 +42,16 @@ void Segments::findUses() {
   LastUse.assign(M.numValues(), None);
   for (ValueId V = 0; V < M.numValues(); ++V) {
     ValueId C = M.Class[V];
-    auto use = [&](int32_t I) {
+    auto Use = [&](int32_t I) {
       if (FirstUse[C] == None || I < FirstUse[C])
         FirstUse[C] = I;
       LastUse[C] = std::max(LastUse[C], I);
     };
     for (OpId R : M.Readers[V])
       if (At[R] > TurnAt)
-        use(At[R]);
+        Use(At[R]);
     if (M.IsResult[V])
-      use(M.numOps());
+      Use(M.numOps());
   }
   Between = Bytes;
   for (int32_t I = 0; I < M.numOps(); ++I) {
@@ -191,20 +191,20 @@ void Segments::findRebuilt() {
     auto &Last = LastRebuilt[K];
     Last.assign(M.numValues(), None);
     std::vector<bool> Again(M.numOps(), false);
-    auto want = [&](ValueId V) {
+    auto Want = [&](ValueId V) {
       if (OpId O = M.P.Values[V].Producer;
           O != None && At[O] <= TurnAt && dropped(V, K))
         Again[O] = true;
     };
     for (int32_t I = TurnAt + 1; I < M.numOps(); ++I)
       for (ValueId V : M.P.Ops[Order[I]].Inputs)
-        want(V);
+        Want(V);
     for (ValueId V : M.P.Results)
-      want(V);
+      Want(V);
     for (int32_t I = TurnAt; I >= 0; --I)
       if (Again[Order[I]])
         for (ValueId V : M.P.Ops[Order[I]].Inputs) {
-          want(V);
+          Want(V);
           ValueId C = M.Class[V];
           Last[C] = std::max(Last[C], Home[Order[I]]);
           LastOfAny[C] = std::max(LastOfAny[C], Last[C]);
