@@ -61,6 +61,9 @@ bool Attempt::enough() const {
   return Best.measured().cost() <= D.Bound + 1e-4 * M.BaseTime;
 }
 
+/// Up to so many ops exchanges cost little, on more they are for the best plan.
+static constexpr OpId FewOps = 300;
+
 /// Enough for a few exchanges on a small problem.
 static constexpr int64_t WorkOfExchange = 40'000;
 
@@ -93,7 +96,8 @@ Seed Attempt::anneal(const Seed &From, int64_t Work, double Warmth,
   double Cost = S.cost();
   L.improve(P, Cost);
   Done += L.Work;
-  if (M.numOps() < ManyOps)
+  bool Better = Cost < Best.measured().cost();
+  if (M.numOps() <= FewOps || (Better && M.numOps() < ManyOps))
     exchange(P, std::max(Work / 4, WorkOfExchange), Round);
   Best.offer(P);
   Measure Of = measure(M, P);
@@ -112,7 +116,6 @@ void Attempt::exchangeEnds() {
 
 Seed Attempt::annealLong(Seed X, int64_t Work) {
   // One that tries moves first pays on small problems alone.
-  constexpr OpId FewOps = 300;
   uint64_t First = M.numOps() <= FewOps || M.numOps() >= ManyOps ? 1 : 2;
   for (double Warmth : {0.05, 0.02})
     if (!enough())

@@ -252,7 +252,7 @@ private:
     if (!A.best().feasible())
       return;
     if (!Few) {
-      A.fromPairs(Work / 4);
+      A.fromPairs(Work * 3 / 8);
       A.fromBest(Work / 8);
     }
     Best.offer(A.best().plan());
