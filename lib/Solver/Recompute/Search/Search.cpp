@@ -29,7 +29,7 @@ public:
       Best.offer(X.S);
     SearchResult R;
     int64_t Target = O.FindMinBudget ? 0 : lowestOfInterest();
-    if (Seeds[lowest()].Of.Peak > Target)
+    if (Seeds[lowest()].Of.Peak > Target || opensRungs())
       squeeze(Target, R);
     else
       setLowest(Seeds[lowest()].S, peakOf(Seeds[lowest()].S), R);
@@ -92,6 +92,13 @@ private:
       return O.Budget;
     int64_t Rung = O.Budget / unit() - NumRungs;
     return std::max<int64_t>(0, Rung / Step * Step * unit());
+  }
+
+  /// A small problem, and more than 0.1 % open between seeds and bound: lowered
+  /// plans are seeds then, also where others fit.
+  bool opensRungs() const {
+    return M.numOps() <= MaxOpsOfRungs && O.Effort > 0 && Best.feasible() &&
+           !closedAt(O.Budget / unit() * unit());
   }
 
   std::vector<OpId> calmOrder(const std::vector<OpId> &Order) const {
