@@ -130,7 +130,7 @@ std::string svgOf(const std::vector<Row> &Rows, double Base) {
   for (const Row &R : Rows)
     MaxOver = std::max(MaxOver, R.Time / Base - 1);
   double Low = double(Rows.front().Budget), High = double(Rows.back().Budget);
-  auto AddPoint = [&](const Row &R, double Time) {
+  auto PointOf = [&](const Row &R, double Time) {
     char Text[64];
     double Right = High > Low ? (double(R.Budget) - Low) / (High - Low) : 0;
     std::snprintf(Text, sizeof Text, "%.1f,%.1f ",
@@ -140,8 +140,8 @@ std::string svgOf(const std::vector<Row> &Rows, double Base) {
   };
   std::string Plans, Bounds;
   for (const Row &R : Rows) {
-    Plans += AddPoint(R, R.Time);
-    Bounds += AddPoint(R, R.Bound);
+    Plans += PointOf(R, R.Time);
+    Bounds += PointOf(R, R.Bound);
   }
   char Labels[512];
   std::snprintf(Labels, sizeof Labels,

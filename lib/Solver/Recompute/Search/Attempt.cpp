@@ -61,9 +61,6 @@ bool Attempt::enough() const {
   return Best.measured().cost() <= D.Bound + 1e-4 * M.BaseTime;
 }
 
-/// Up to so many ops exchanges cost little, on more they are for the best plan.
-static constexpr OpId FewOps = 300;
-
 /// Enough for a few exchanges on a small problem.
 static constexpr int64_t WorkOfExchange = 40'000;
 

@@ -30,8 +30,9 @@ struct Seed {
 /// `Work` counts changes to a schedule.
 class Attempt {
 public:
-  /// From so many ops on, what looks at the whole schedule takes too long.
-  static constexpr OpId ManyOps = 3000;
+  /// Up to so many ops an exchange costs little, on more it is for the best
+  /// plan; from so many on, what looks at the whole schedule takes too long.
+  static constexpr OpId FewOps = 300, ManyOps = 3000;
 
   Attempt(const Model &M, const SolveOptions &O, const Watch &D, int64_t Budget)
       : M(M), O(O), D(D), Budget(Budget), Best(M, Budget) {}

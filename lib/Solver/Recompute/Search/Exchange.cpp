@@ -100,12 +100,8 @@ std::vector<int32_t> LocalSearch::fullestNodes() const {
 /// two of its uses, where most bytes stand, if these are close to the limit.
 void LocalSearch::tryGaps(int32_t Storage, Trials &R) {
   const Schedule::Instance &X = S.instance(Storage);
-  std::vector<int32_t> Uses = {X.Node};
-  Uses.insert(Uses.end(), X.Reads.begin(), X.Reads.end());
-  for (int32_t A : X.Aliases) {
-    const std::vector<int32_t> &Reads = S.instance(A).Reads;
-    Uses.insert(Uses.end(), Reads.begin(), Reads.end());
-  }
+  std::vector<int32_t> Uses = readersAfter(Storage, X.Node);
+  Uses.push_back(X.Node);
   std::sort(Uses.begin(), Uses.end(),
             [&](int32_t A, int32_t B) { return T.before(A, B); });
   bool Again = M.Again[M.P.Values[X.Value].Producer];

@@ -128,6 +128,7 @@ private:
   bool postpone(int32_t N, int32_t Next, int &Left);
   bool advance(int32_t N, int32_t Next, int &Left);
   int32_t quietPlace(int32_t At, bool Later) const;
+  std::vector<int32_t> readersAfter(int32_t Storage, int32_t At) const;
   bool moveAway(int32_t Storage, int32_t At, bool Later);
   bool reorderStep(int32_t At, int Tries);
   bool tryRemove(int32_t N);

@@ -74,6 +74,21 @@ int32_t LocalSearch::quietPlace(int32_t At, bool Later) const {
   return Best;
 }
 
+/// What reads a storage, or an alias in it, after the node.
+std::vector<int32_t> LocalSearch::readersAfter(int32_t Storage,
+                                               int32_t At) const {
+  std::vector<int32_t> Readers;
+  auto Collect = [&](int32_t I) {
+    for (int32_t R : S.instance(I).Reads)
+      if (T.before(At, R))
+        Readers.push_back(R);
+  };
+  Collect(Storage);
+  for (int32_t A : S.instance(Storage).Aliases)
+    Collect(A);
+  return Readers;
+}
+
 /// Makes a storage after the node instead of before it, or reads it for the
 /// last time before.
 bool LocalSearch::moveAway(int32_t Storage, int32_t At, bool Later) {
@@ -83,15 +98,7 @@ bool LocalSearch::moveAway(int32_t Storage, int32_t At, bool Later) {
   int32_t Next = T.next(At);
   if (Later)
     return Next >= 0 && postpone(X.Node, Next, Left);
-  std::vector<int32_t> Readers;
-  auto Collect = [&](int32_t I) {
-    for (int32_t R : S.instance(I).Reads)
-      if (T.before(At, R))
-        Readers.push_back(R);
-  };
-  Collect(Storage);
-  for (int32_t A : X.Aliases)
-    Collect(A);
+  std::vector<int32_t> Readers = readersAfter(Storage, At);
   if (Readers.size() > MaxMoved)
     return false;
   std::sort(Readers.begin(), Readers.end(),

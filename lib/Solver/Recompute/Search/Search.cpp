@@ -17,7 +17,6 @@ class Searcher {
   /// Budgets below the one asked for: how many, and how many to the peak of
   /// the base order.
   static constexpr int NumRungs = 12, RungsOfPeak = 2048;
-  static constexpr OpId MaxOpsOfRungs = 300;
 
 public:
   Searcher(const Model &M, const SolveOptions &O, const Watch &D)
@@ -53,7 +52,7 @@ private:
   /// The plan whose peak is the smallest budget known.
   Plan Lowest;
   std::vector<Seed> Seeds;
-  /// Plans within the budget where no seed is.
+  /// Lowered plans within the budget.
   std::vector<Plan> Squeezed;
 
   void addSeed(Plan S, Family From) {
@@ -84,21 +83,26 @@ private:
     return std::max<int64_t>(1, Seeds[0].Of.Peak / RungsOfPeak);
   }
 
+  int64_t highestRung() const { return O.Budget / unit() * unit(); }
+
+  bool hasRungs() const {
+    return M.numOps() <= Attempt::FewOps && O.Effort > 0;
+  }
+
   /// Where rungs are searched, a budget below all of them that most neighbours
   /// have in common: seeds are lowered to the same for each.
   int64_t lowestOfInterest() const {
     constexpr int64_t Step = 32;
-    if (M.numOps() > MaxOpsOfRungs || O.Effort == 0)
+    if (!hasRungs())
       return O.Budget;
     int64_t Rung = O.Budget / unit() - NumRungs;
     return std::max<int64_t>(0, Rung / Step * Step * unit());
   }
 
-  /// A small problem, and more than 0.1 % open between seeds and bound: lowered
-  /// plans are seeds then, also where others fit.
+  /// More than 0.1 % is open between the best plan and the bound. Lowered plans
+  /// are seeds then, also where others fit.
   bool opensRungs() const {
-    return M.numOps() <= MaxOpsOfRungs && O.Effort > 0 && Best.feasible() &&
-           !closedAt(O.Budget / unit() * unit());
+    return hasRungs() && Best.feasible() && !closedAt(highestRung());
   }
 
   std::vector<OpId> calmOrder(const std::vector<OpId> &Order) const {
@@ -221,11 +225,10 @@ private:
   /// small problem, within budgets a little below it.
   void improve() {
     int64_t Work = WorkOfEffort << std::min(O.Effort, 30);
-    int64_t Unit = unit(), Rung = O.Budget / Unit * Unit;
-    if (M.numOps() > MaxOpsOfRungs || closedAt(Rung))
-      attempt(M.numOps() >= Attempt::ManyOps, Work);
+    if (opensRungs())
+      climb(highestRung(), unit(), Work / 16);
     else
-      climb(Rung, Unit, Work / 16);
+      attempt(M.numOps() >= Attempt::ManyOps, Work);
   }
 
   /// Searches within budgets that neighbours have in common, so that they
