@@ -6,6 +6,13 @@
 
 using namespace remat::solver;
 
+/// A plan that was lowered to more than this budget. Which of them there are
+/// depends on the budget asked for, what a rung has in common with a neighbour
+/// must not.
+bool Attempt::isTooHigh(const Seed &X) const {
+  return X.From == Family::Squeezed && X.Of.Peak > Budget;
+}
+
 /// The seeds that promise most: time and what their peak is over. So many of
 /// those from segments, and twice as many of the others.
 std::vector<const Seed *> Attempt::promising(const std::vector<Seed> &Seeds,
@@ -14,11 +21,14 @@ std::vector<const Seed *> Attempt::promising(const std::vector<Seed> &Seeds,
   double Most = double(Seeds[0].Of.Peak);
   double Slope = Most > Low ? (Best.measured().Time - Base) / (Most - Low) : 0;
   std::vector<std::pair<double, const Seed *>> Order;
-  for (const Seed &X : Seeds)
+  for (const Seed &X : Seeds) {
+    if (isTooHigh(X))
+      continue;
     for (double Price : {1.5 * Slope, 5 * Slope}) {
       double Over = std::max(0.0, double(X.Of.Peak - Budget));
       Order.push_back({X.Of.Time + Price * Over, &X});
     }
+  }
   std::sort(Order.begin(), Order.end());
   std::vector<const Seed *> Out;
   size_t Left[] = {2 * Count, Count};
@@ -35,7 +45,7 @@ std::vector<const Seed *> Attempt::promising(const std::vector<Seed> &Seeds,
 /// then takes back what the budget does not ask for.
 bool Attempt::fit(Plan &P, double Margin, int MaxSteps) {
   Schedule S(M, P, int64_t(double(Budget) * (1 - Margin)));
-  LocalSearch L(S, O.Seed, D);
+  LocalSearch L(S, RandomSeed, D);
   bool Fits = L.repair(MaxSteps);
   if (Fits) {
     S.setLimit(Budget);
@@ -68,7 +78,7 @@ static constexpr int64_t WorkOfExchange = 40'000;
 /// or about so much work is done.
 void Attempt::exchange(Plan &P, int64_t Work, uint64_t Round) {
   Schedule S(M, P, Budget);
-  LocalSearch L(S, O.Seed + Round, D);
+  LocalSearch L(S, RandomSeed + Round, D);
   L.WorkLimit = Work;
   while (L.Work < Work && !D.passed() && L.exchange()) {
     L.restore();
@@ -81,7 +91,7 @@ void Attempt::exchange(Plan &P, int64_t Work, uint64_t Round) {
 Seed Attempt::anneal(const Seed &From, int64_t Work, double Warmth,
                      uint64_t Round) {
   Schedule S(M, From.S, Budget);
-  LocalSearch L(S, O.Seed + Round, D);
+  LocalSearch L(S, RandomSeed + Round, D);
   L.SampleLimit = 1500;
   L.WorkLimit = Work;
   L.Enough = D.Bound + 1e-4 * M.BaseTime;
@@ -154,7 +164,7 @@ void Attempt::fromSeeds(const std::vector<Seed> &Seeds, bool Few,
     return;
   fromPlan(Best.plan(), 0, Family::Squeezed);
   for (const Seed &X : Seeds)
-    if (X.From == Family::Squeezed)
+    if (X.From == Family::Squeezed && !isTooHigh(X))
       fromPlan(X.S, 0, X.From);
   for (const Seed *X : promising(Seeds, Few ? 4 : 12))
     for (double Margin : {0.0, 0.01, 0.03})
@@ -165,7 +175,7 @@ void Attempt::fromSeeds(const std::vector<Seed> &Seeds, bool Few,
   uint64_t Round = 0;
   for (Seed &X : Ends)
     if (!enough())
-      X = anneal(X, Work / 6, 0.1, Few ? 0 : Round++);
+      X = anneal(X, Work / 6, 0.1, M.numOps() >= ManyOps ? 0 : Round++);
   sortEnds();
   if (!Ends.empty())
     Ends[0] = annealLong(std::move(Ends[0]), Work / 2);
@@ -230,7 +240,7 @@ void Attempt::keepDistinct() {
 
 void Attempt::fromPairs(int64_t Work) {
   const int64_t WorkOfOne = std::max(5000, 10 * M.numOps());
-  Random Rng(O.Seed);
+  Random Rng(RandomSeed);
   keepDistinct();
   // A crossed plan might keep what must never be kept.
   if (M.AnyNever)

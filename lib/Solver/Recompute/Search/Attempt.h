@@ -34,8 +34,8 @@ public:
   /// plan; from so many on, what looks at the whole schedule takes too long.
   static constexpr OpId FewOps = 300, ManyOps = 3000;
 
-  Attempt(const Model &M, const SolveOptions &O, const Watch &D, int64_t Budget)
-      : M(M), O(O), D(D), Budget(Budget), Best(M, Budget) {}
+  Attempt(const Model &M, uint64_t RandomSeed, const Watch &D, int64_t Budget)
+      : M(M), RandomSeed(RandomSeed), D(D), Budget(Budget), Best(M, Budget) {}
 
   /// From seeds of which one fits; does nothing where none does. `Few` looks
   /// at the most promising ones alone.
@@ -58,7 +58,7 @@ public:
 
 private:
   const Model &M;
-  const SolveOptions &O;
+  uint64_t RandomSeed;
   const Watch &D;
   int64_t Budget;
   Incumbent Best;
@@ -68,6 +68,7 @@ private:
 
   std::vector<const Seed *> promising(const std::vector<Seed> &Seeds,
                                       size_t Count) const;
+  bool isTooHigh(const Seed &X) const;
   bool fit(Plan &P, double Margin, int MaxSteps);
   Seed anneal(const Seed &From, int64_t Work, double Warmth, uint64_t Round);
   void exchange(Plan &P, int64_t Work, uint64_t Round);

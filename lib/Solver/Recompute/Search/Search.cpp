@@ -5,6 +5,7 @@
 #include "Segments.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace remat::solver;
 
@@ -14,9 +15,9 @@ class Searcher {
   /// Changes to a schedule: about a microsecond each.
   static constexpr int64_t WorkOfEffort = 400'000, WorkOfSqueeze = 1'200'000,
                            WorkOfCalm = 150'000;
-  /// Budgets below the one asked for: how many, and how many to the peak of
-  /// the base order.
-  static constexpr int NumRungs = 12, RungsOfPeak = 2048;
+  /// Budgets that neighbours have in common: how many to the peak of the base
+  /// order, and how many to a flight.
+  static constexpr int RungsOfPeak = 1024, RungsOfFlight = 16;
 
 public:
   Searcher(const Model &M, const SolveOptions &O, const Watch &D)
@@ -27,7 +28,9 @@ public:
     for (const Seed &X : Seeds)
       Best.offer(X.S);
     SearchResult R;
-    int64_t Target = O.FindMinBudget ? 0 : lowestOfInterest();
+    if (M.numOps() <= Attempt::FewOps && O.Effort > 0)
+      CloseCost = costToClose();
+    int64_t Target = O.FindMinBudget ? 0 : hasRungs() ? lowestRung() : O.Budget;
     if (Seeds[lowest()].Of.Peak > Target || opensRungs())
       squeeze(Target, R);
     else
@@ -54,6 +57,8 @@ private:
   std::vector<Seed> Seeds;
   /// Lowered plans within the budget.
   std::vector<Plan> Squeezed;
+  /// See `costToClose`; negative where rungs are not searched.
+  double CloseCost = -1;
 
   void addSeed(Plan S, Family From) {
     dropUnread(M, S);
@@ -85,24 +90,32 @@ private:
 
   int64_t highestRung() const { return O.Budget / unit() * unit(); }
 
-  bool hasRungs() const {
-    return M.numOps() <= Attempt::FewOps && O.Effort > 0;
+  /// The first of the flight below the one that the budget is in.
+  int64_t lowestRung() const {
+    int64_t Flight = RungsOfFlight * unit();
+    return std::max<int64_t>(0, (O.Budget / Flight - 1) * Flight);
   }
 
-  /// Where rungs are searched, a budget below all of them that most neighbours
-  /// have in common: seeds are lowered to the same for each.
-  int64_t lowestOfInterest() const {
-    constexpr int64_t Step = 32;
-    if (!hasRungs())
-      return O.Budget;
-    int64_t Rung = O.Budget / unit() - NumRungs;
-    return std::max<int64_t>(0, Rung / Step * Step * unit());
+  /// What leaves 0.1 % open at the highest rung. Infinite where no plan is
+  /// within it.
+  double costToClose() const {
+    Bounds B = momentBounds(M, highestRung(), D, false);
+    if (B.LeastBudget > highestRung())
+      return std::numeric_limits<double>::infinity();
+    return M.BaseTime + B.Extra + 1e-3 * M.BaseTime;
   }
 
-  /// More than 0.1 % is open between the best plan and the bound. Lowered plans
-  /// are seeds then, also where others fit.
+  /// Rungs are searched on small problems.
+  bool hasRungs() const { return CloseCost >= 0; }
+
+  /// There is a plan, and a much better one may be found. Lowered plans are
+  /// seeds then, also where others fit.
   bool opensRungs() const {
-    return hasRungs() && Best.feasible() && !closedAt(highestRung());
+    return hasRungs() && Best.feasible() && !closes(Best);
+  }
+
+  bool closes(const Incumbent &X) const {
+    return X.feasible() && X.measured().cost() <= CloseCost;
   }
 
   std::vector<OpId> calmOrder(const std::vector<OpId> &Order) const {
@@ -225,26 +238,48 @@ private:
   /// small problem, within budgets a little below it.
   void improve() {
     int64_t Work = WorkOfEffort << std::min(O.Effort, 30);
-    if (opensRungs())
-      climb(highestRung(), unit(), Work / 16);
-    else
+    if (!opensRungs())
       attempt(M.numOps() >= Attempt::ManyOps, Work);
+    else if (!closeAlone(Work / 16))
+      climb(Work / 32);
   }
 
-  /// Searches within budgets that neighbours have in common, so that they
-  /// agree: what a search misses at one of them it finds at another. What it
-  /// would find at the very budget alone, a neighbour might miss.
-  void climb(int64_t Rung, int64_t Unit, int64_t Work) {
+  void search(Attempt &A, const std::vector<Seed> &More, int64_t Work) {
+    A.fromSeeds(Seeds, true, Work);
+    for (const Seed &X : More)
+      A.fromPlan(X.S, 0, X.From);
+    A.fromPairs(Work);
+    A.fromBest(Work);
+  }
+
+  /// At the highest rung alone. What it finds counts only where that is enough:
+  /// it may be luck that the next budget does not have.
+  bool closeAlone(int64_t Work) {
+    Attempt A(M, O.Seed, D, highestRung());
+    search(A, {}, Work);
+    if (!closes(A.best()) && !D.passed())
+      return false;
+    if (A.best().feasible())
+      Best.offer(A.best().plan());
+    return true;
+  }
+
+  /// From rung to rung, each with the plans of the one below, so that what is
+  /// found at one is not lost above it. Budgets of one flight start together.
+  void climb(int64_t Work) {
     int64_t Lowest = Seeds[lowest()].Of.Peak;
-    Attempt All(M, O, D, O.Budget);
-    for (int I = 0; I < NumRungs && Rung + Unit > Lowest; ++I, Rung -= Unit) {
-      if (I > 0 && closedAt(Rung))
+    Attempt All(M, O.Seed, D, O.Budget);
+    std::vector<Seed> Below;
+    for (int64_t Rung = lowestRung(); Rung <= highestRung(); Rung += unit()) {
+      if (Rung + unit() <= Lowest)
+        continue;
+      if (closes(Best) || D.passed())
         break;
-      Attempt A(M, O, D, std::max(Rung, Lowest));
-      A.fromSeeds(Seeds, true, Work);
-      A.fromPairs(Work);
-      A.fromBest(Work);
-      for (const Seed &X : A.ends())
+      Attempt A(M, O.Seed + 1000 * uint64_t(Rung / unit()), D,
+                std::max(Rung, Lowest));
+      search(A, Below, Work);
+      Below = A.ends();
+      for (const Seed &X : Below)
         All.fromPlan(X.S, 0, X.From);
       if (All.best().feasible())
         Best.offer(All.best().plan());
@@ -257,7 +292,7 @@ private:
   /// Within the budget itself. On large problems few plans are tried and none
   /// crossed: to build a schedule takes long there.
   void attempt(bool Few, int64_t Work) {
-    Attempt A(M, O, D, O.Budget);
+    Attempt A(M, O.Seed, D, O.Budget);
     A.fromSeeds(Seeds, Few, Few ? Work : Work / 2);
     if (!A.best().feasible())
       return;
@@ -266,13 +301,6 @@ private:
       A.fromBest(Work / 8);
     }
     Best.offer(A.best().plan());
-  }
-
-  /// No plan within the budget is much faster than the best known one.
-  bool closedAt(int64_t Budget) const {
-    Bounds B = momentBounds(M, Budget, D, false);
-    return B.LeastBudget > Budget ||
-           Best.measured().cost() <= M.BaseTime + B.Extra + 1e-3 * M.BaseTime;
   }
 };
 
