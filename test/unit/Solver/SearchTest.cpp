@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <limits>
 
 using namespace remat::solver;
 using namespace remat::solver::test;
@@ -142,6 +143,50 @@ TEST(Search, NeverWorseThanTheBaselinesAndRoughlyMonotone) {
       Before = Got.Proof.Time;
     }
   }
+}
+
+/// Layers of ops that read what ops of any layer before made.
+Problem randomLayers(Rng &R, int Layers, int Width) {
+  Problem P;
+  std::vector<ValueId> Known;
+  for (int L = 0; L < Layers; ++L) {
+    std::vector<ValueId> New;
+    for (int I = 0; I < Width; ++I) {
+      std::vector<ValueId> In;
+      for (int K = Known.empty() ? 0 : 1 + R.below(3); K > 0; --K)
+        In.push_back(Known[Known.size() - 1 -
+                           R.below(int(std::min<size_t>(Known.size(), 24)))]);
+      std::string Name = std::to_string(L) + "." + std::to_string(I);
+      OpId O = P.addOp("op" + Name, 10 + R.below(90), In);
+      New.push_back(P.addOutput(O, "v" + Name, 1000 + R.below(9000)));
+    }
+    Known.insert(Known.end(), New.begin(), New.end());
+  }
+  return P;
+}
+
+TEST(Search, BudgetsOfAFlightAgree) {
+  // What one call finds, one with a little more to spend finds as well.
+  Rng R(7);
+  Problem P = randomLayers(R, 6, 6);
+  SolveOptions O;
+  O.Effort = 1;
+  O.Budget = basePeak(P);
+  O.FindMinBudget = true;
+  int64_t Unit = O.Budget / 1024, Flight = 16 * Unit;
+  int64_t Start = (solve(P, O).Proof.MinBudget / Flight + 2) * Flight;
+  O.FindMinBudget = false;
+  double First = 0, Before = std::numeric_limits<double>::infinity();
+  for (O.Budget = Start; O.Budget < Start + Flight; O.Budget += 3 * Unit) {
+    SCOPED_TRACE(O.Budget);
+    SolveResult Got = solve(P, O);
+    ASSERT_TRUE(Got.Feasible);
+    EXPECT_TRUE(verify(P, Got.Best, O.Budget).Ok);
+    EXPECT_LE(Got.Proof.Time, Before + 0.001 * Got.Proof.BaseTime);
+    Before = Got.Proof.Time;
+    First = std::max(First, Before);
+  }
+  EXPECT_LT(Before, First);
 }
 
 TEST(Search, KeepsWhatMustBeKeptAndDropsWhatMustNot) {

@@ -5,7 +5,6 @@
 #include "Segments.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace remat::solver;
 
@@ -96,12 +95,12 @@ private:
     return std::max<int64_t>(0, (O.Budget / Flight - 1) * Flight);
   }
 
-  /// What leaves 0.1 % open at the highest rung. Infinite where no plan is
-  /// within it.
+  /// What leaves 0.1 % open at the highest rung, or where nothing is within
+  /// that, at the budget.
   double costToClose() const {
     Bounds B = momentBounds(M, highestRung(), D, false);
     if (B.LeastBudget > highestRung())
-      return std::numeric_limits<double>::infinity();
+      B = momentBounds(M, O.Budget, D, false);
     return M.BaseTime + B.Extra + 1e-3 * M.BaseTime;
   }
 
@@ -241,22 +240,16 @@ private:
     if (!opensRungs())
       attempt(M.numOps() >= Attempt::ManyOps, Work);
     else if (!closeAlone(Work / 16))
-      climb(Work / 32);
-  }
-
-  void search(Attempt &A, const std::vector<Seed> &More, int64_t Work) {
-    A.fromSeeds(Seeds, true, Work);
-    for (const Seed &X : More)
-      A.fromPlan(X.S, 0, X.From);
-    A.fromPairs(Work);
-    A.fromBest(Work);
+      climb(Work / 36);
   }
 
   /// At the highest rung alone. What it finds counts only where that is enough:
   /// it may be luck that the next budget does not have.
   bool closeAlone(int64_t Work) {
     Attempt A(M, O.Seed, D, highestRung());
-    search(A, {}, Work);
+    A.fromSeeds(Seeds, true, Work);
+    A.fromPairs(Work);
+    A.fromBest(Work);
     if (!closes(A.best()) && !D.passed())
       return false;
     if (A.best().feasible())
@@ -266,18 +259,28 @@ private:
 
   /// From rung to rung, each with the plans of the one below, so that what is
   /// found at one is not lost above it. Budgets of one flight start together.
+  /// Rungs below the lowest peak leave their work to the first above it.
   void climb(int64_t Work) {
-    int64_t Lowest = Seeds[lowest()].Of.Peak;
+    int64_t Lowest = Seeds[lowest()].Of.Peak, Share = 1;
     Attempt All(M, O.Seed, D, O.Budget);
     std::vector<Seed> Below;
     for (int64_t Rung = lowestRung(); Rung <= highestRung(); Rung += unit()) {
-      if (Rung + unit() <= Lowest)
+      if (Rung + unit() <= Lowest) {
+        ++Share;
         continue;
+      }
       if (closes(Best) || D.passed())
         break;
-      Attempt A(M, O.Seed + 1000 * uint64_t(Rung / unit()), D,
-                std::max(Rung, Lowest));
-      search(A, Below, Work);
+      int64_t Index = Rung / unit();
+      Attempt A(M, O.Seed + 1000 * uint64_t(Index), D, std::max(Rung, Lowest));
+      // Repairs from afar take long.
+      if (Below.empty() || Index % 2 == 0)
+        A.fromSeeds(Seeds, true, Share * Work);
+      for (const Seed &X : Below)
+        A.fromPlan(X.S, 0, X.From);
+      A.fromPairs(Share * Work);
+      A.fromBest(Share * Work);
+      Share = 1;
       Below = A.ends();
       for (const Seed &X : Below)
         All.fromPlan(X.S, 0, X.From);
