@@ -59,13 +59,18 @@ private:
   /// See `costToClose`; negative where rungs are not searched.
   double CloseCost = -1;
 
+  static bool isAmong(const std::vector<Seed> &Known, const Seed &X) {
+    return std::any_of(Known.begin(), Known.end(), [&](const Seed &Y) {
+      return X.Of.Peak == Y.Of.Peak && X.Of.Time == Y.Of.Time && X.S == Y.S;
+    });
+  }
+
   void addSeed(Plan S, Family From) {
     dropUnread(M, S);
     Measure Of = measure(M, S);
-    for (const Seed &X : Seeds)
-      if (X.Of.Peak == Of.Peak && X.Of.Time == Of.Time && X.S == S)
-        return;
-    Seeds.push_back({std::move(S), Of, From});
+    Seed X{std::move(S), Of, From};
+    if (!isAmong(Seeds, X))
+      Seeds.push_back(std::move(X));
   }
 
   int64_t peakOf(const Plan &S) const { return verify(M.P, S, INT64_MAX).Peak; }
@@ -99,9 +104,8 @@ private:
   /// that, at the budget.
   double costToClose() const {
     Bounds B = momentBounds(M, highestRung(), D, false);
-    if (B.LeastBudget > highestRung())
-      B = momentBounds(M, O.Budget, D, false);
-    return M.BaseTime + B.Extra + 1e-3 * M.BaseTime;
+    bool Fits = B.LeastBudget <= highestRung();
+    return (Fits ? M.BaseTime + B.Extra : D.Bound) + 1e-3 * M.BaseTime;
   }
 
   /// Rungs are searched on small problems.
@@ -281,9 +285,11 @@ private:
       A.fromPairs(Share * Work);
       A.fromBest(Share * Work);
       Share = 1;
+      // Those that the rung below ended in have been fitted to the budget.
+      for (const Seed &X : A.ends())
+        if (!isAmong(Below, X))
+          All.fromPlan(X.S, 0, X.From);
       Below = A.ends();
-      for (const Seed &X : Below)
-        All.fromPlan(X.S, 0, X.From);
       if (All.best().feasible())
         Best.offer(All.best().plan());
     }
