@@ -173,11 +173,12 @@ TEST(Search, BudgetsOfAFlightAgree) {
   O.Effort = 1;
   O.Budget = basePeak(P);
   O.FindMinBudget = true;
-  int64_t Unit = O.Budget / 1024, Flight = 16 * Unit;
-  int64_t Start = (solve(P, O).Proof.MinBudget / Flight + 2) * Flight;
+  // Budgets so little above the lowest peak all climb from there.
+  int64_t Unit = O.Budget / 1024, Flights = 48 * Unit;
+  int64_t Start = solve(P, O).Proof.MinBudget;
   O.FindMinBudget = false;
   double First = 0, Before = std::numeric_limits<double>::infinity();
-  for (O.Budget = Start; O.Budget < Start + Flight; O.Budget += 3 * Unit) {
+  for (O.Budget = Start; O.Budget < Start + Flights; O.Budget += 7 * Unit) {
     SCOPED_TRACE(O.Budget);
     SolveResult Got = solve(P, O);
     ASSERT_TRUE(Got.Feasible);

@@ -103,22 +103,13 @@ Seed Attempt::anneal(const Seed &From, int64_t Work, double Warmth,
   double Cost = S.cost();
   L.improve(P, Cost);
   Done += L.Work;
-  bool Better = Cost < Best.measured().cost();
-  if (M.numOps() <= FewOps || (Better && M.numOps() < ManyOps))
+  // Worth the time on what may become the best.
+  double Near = M.numOps() <= FewOps ? 1e-3 * M.BaseTime : 0;
+  if (M.numOps() < ManyOps && Cost < Best.measured().cost() + Near)
     exchange(P, std::max(Work / 4, WorkOfExchange), Round);
   Best.offer(P);
   Measure Of = measure(M, P);
   return {std::move(P), Of, From.From};
-}
-
-void Attempt::exchangeEnds() {
-  keepDistinct();
-  for (const Seed &X : Ends)
-    if (!enough()) {
-      Plan P = X.S;
-      exchange(P, WorkOfExchange, 0);
-      Best.offer(P);
-    }
 }
 
 Seed Attempt::annealLong(Seed X, int64_t Work) {

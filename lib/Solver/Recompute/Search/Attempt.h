@@ -46,8 +46,6 @@ public:
   void fromPairs(int64_t Work);
   /// From the best plan found so far.
   void fromBest(int64_t Work);
-  /// Exchanges in the cheapest of the plans found so far.
-  void exchangeEnds();
   /// Repairs a plan within a limit that is a little below the budget, takes
   /// back what the budget does not ask for, and keeps what comes out.
   void fromPlan(Plan P, double Margin, Family From);

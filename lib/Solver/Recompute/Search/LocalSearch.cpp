@@ -247,24 +247,24 @@ void LocalSearch::calm() {
   } while (!stopped() && reorderStep(T.peakNode(), 8));
 }
 
-void LocalSearch::squeeze(int64_t Target, int Tries, Plan &Best,
-                          int64_t &BestPeak) {
-  BestPeak = T.peak();
-  Best = S.plan();
+std::vector<Plan> LocalSearch::squeeze(int64_t Target, int Tries) {
+  std::vector<Plan> Passed = {S.plan()};
+  int64_t Peak = T.peak();
   constexpr double Largest = 0.02, Smallest = 0.0003;
   double Step = Largest;
-  while (BestPeak > Target && Step > Smallest && !stopped()) {
-    int64_t Less = std::max<int64_t>(1, int64_t(double(BestPeak) * Step));
-    S.setLimit(BestPeak - Less);
+  while (Peak > Target && Step > Smallest && !stopped()) {
+    int64_t Less = std::max<int64_t>(1, int64_t(double(Peak) * Step));
+    S.setLimit(Peak - Less);
     ++Iteration;
     Log.clear();
     if (pursue(Tries)) {
-      BestPeak = T.peak();
-      Best = S.plan();
+      Peak = T.peak();
+      Passed.push_back(S.plan());
       Step = std::min(Largest, 1.5 * Step);
     } else {
       rollback(0);
       Step /= 2;
     }
   }
+  return Passed;
 }

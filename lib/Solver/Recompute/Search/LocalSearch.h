@@ -47,9 +47,10 @@ public:
   /// where none is found.
   bool exchange();
   /// Lowers the limit step by step until the peak is at most Target or nothing
-  /// helps; keeps the plan with the lowest peak. What it does depends on Target
-  /// only in when it stops.
-  void squeeze(int64_t Target, int Tries, Plan &Best, int64_t &BestPeak);
+  /// helps. Returns what it passes, from where it starts on, each with a lower
+  /// peak than the one before. What it does depends on Target only in when it
+  /// stops.
+  std::vector<Plan> squeeze(int64_t Target, int Tries);
 
   /// Lowers the peak by moves alone, until none helps.
   void calm();

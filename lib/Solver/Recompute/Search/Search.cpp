@@ -16,7 +16,7 @@ class Searcher {
                            WorkOfCalm = 150'000;
   /// Budgets that neighbours have in common: how many to the peak of the base
   /// order, and how many to a flight.
-  static constexpr int RungsOfPeak = 1024, RungsOfFlight = 16;
+  static constexpr int RungsOfPeak = 1024, RungsOfFlight = 24;
 
 public:
   Searcher(const Model &M, const SolveOptions &O, const Watch &D)
@@ -29,12 +29,13 @@ public:
     SearchResult R;
     if (M.numOps() <= Attempt::FewOps && O.Effort > 0)
       CloseCost = costToClose();
-    int64_t Target = O.FindMinBudget ? 0 : hasRungs() ? lowestRung() : O.Budget;
-    if (Seeds[lowest()].Of.Peak > Target || opensRungs())
+    bool Closed = !O.FindMinBudget && opensRungs() && closeAlone();
+    int64_t Target = O.FindMinBudget || hasRungs() ? 0 : O.Budget;
+    if (!Closed && (Seeds[lowest()].Of.Peak > Target || opensRungs()))
       squeeze(Target, R);
     else
       setLowest(Seeds[lowest()].S, peakOf(Seeds[lowest()].S), R);
-    if (Best.feasible() && O.Effort > 0 &&
+    if (Best.feasible() && O.Effort > 0 && !Closed &&
         Best.measured().cost() > D.Bound + 1e-8 * M.BaseTime)
       improve();
     // `measure` counts more than `verify` for some outputs in a resident's
@@ -54,7 +55,8 @@ private:
   /// The plan whose peak is the smallest budget known.
   Plan Lowest;
   std::vector<Seed> Seeds;
-  /// Lowered plans within the budget.
+  /// Lowered plans within the budget; where there are rungs, all on the way to
+  /// the lowest too.
   std::vector<Plan> Squeezed;
   /// See `costToClose`; negative where rungs are not searched.
   double CloseCost = -1;
@@ -93,12 +95,6 @@ private:
   }
 
   int64_t highestRung() const { return O.Budget / unit() * unit(); }
-
-  /// The first of the flight below the one that the budget is in.
-  int64_t lowestRung() const {
-    int64_t Flight = RungsOfFlight * unit();
-    return std::max<int64_t>(0, (O.Budget / Flight - 1) * Flight);
-  }
 
   /// What leaves 0.1 % open at the highest rung, or where nothing is within
   /// that, at the budget.
@@ -223,17 +219,19 @@ private:
     L.Price *= 10;
     L.SampleLimit = 1500;
     L.WorkLimit = WorkOfSqueeze / Part;
-    Plan P;
-    int64_t Peak = 0;
-    L.squeeze(Target, Tries / Part, P, Peak);
+    std::vector<Plan> Passed = L.squeeze(Target, Tries / Part);
+    Plan P = Passed.back();
     // What nobody reads goes from the plan in the end.
     dropUnread(M, P);
-    Peak = peakOf(P);
+    int64_t Peak = peakOf(P);
     if (Peak < R.MinBudget)
       setLowest(P, Peak, R);
     Best.offer(P);
-    if (Peak <= O.Budget)
-      Squeezed.push_back(P);
+    if (!hasRungs())
+      Passed = {P};
+    for (Plan &X : Passed)
+      if (peakOf(X) <= O.Budget)
+        Squeezed.push_back(std::move(X));
     return {Peak, std::move(P)};
   }
 
@@ -243,13 +241,14 @@ private:
     int64_t Work = WorkOfEffort << std::min(O.Effort, 30);
     if (!opensRungs())
       attempt(M.numOps() >= Attempt::ManyOps, Work);
-    else if (!closeAlone(Work / 16))
-      climb(Work / 36);
+    else if (!closeAlone())
+      climb(Work / 64);
   }
 
   /// At the highest rung alone. What it finds counts only where that is enough:
   /// it may be luck that the next budget does not have.
-  bool closeAlone(int64_t Work) {
+  bool closeAlone() {
+    int64_t Work = (WorkOfEffort << std::min(O.Effort, 30)) / 16;
     Attempt A(M, O.Seed, D, highestRung());
     A.fromSeeds(Seeds, true, Work);
     A.fromPairs(Work);
@@ -261,30 +260,37 @@ private:
     return true;
   }
 
+  /// From the lowest peak up to the budget: a unit apart at first, then by a
+  /// part of their height.
+  std::vector<int64_t> rungs() const {
+    std::vector<int64_t> Out;
+    int64_t Lowest = Seeds[lowest()].Of.Peak;
+    for (int64_t Rung = Lowest; Rung <= O.Budget;
+         Rung += std::max(unit(), (Rung - Lowest) / RungsOfFlight))
+      Out.push_back(Rung);
+    return Out;
+  }
+
   /// From rung to rung, each with the plans of the one below, so that what is
-  /// found at one is not lost above it. Budgets of one flight start together.
-  /// Rungs below the lowest peak leave their work to the first above it.
+  /// found at one is not lost above it. Starts with the flight below that of
+  /// the budget: budgets of one flight start together.
   void climb(int64_t Work) {
-    int64_t Lowest = Seeds[lowest()].Of.Peak, Share = 1;
+    std::vector<int64_t> Rungs = rungs();
+    size_t First = (Rungs.size() - 1) / RungsOfFlight * RungsOfFlight;
+    First -= std::min<size_t>(First, RungsOfFlight);
     Attempt All(M, O.Seed, D, O.Budget);
     std::vector<Seed> Below;
-    for (int64_t Rung = lowestRung(); Rung <= highestRung(); Rung += unit()) {
-      if (Rung + unit() <= Lowest) {
-        ++Share;
-        continue;
-      }
+    for (size_t I = First; I < Rungs.size(); ++I) {
       if (closes(Best) || D.passed())
         break;
-      int64_t Index = Rung / unit();
-      Attempt A(M, O.Seed + 1000 * uint64_t(Index), D, std::max(Rung, Lowest));
+      Attempt A(M, O.Seed + 1000 * I, D, Rungs[I]);
       // Repairs from afar take long.
-      if (Below.empty() || Index % 2 == 0)
-        A.fromSeeds(Seeds, true, Share * Work);
+      if ((I - First) % 2 == 0)
+        A.fromSeeds(Seeds, true, Work);
       for (const Seed &X : Below)
         A.fromPlan(X.S, 0, X.From);
-      A.fromPairs(Share * Work);
-      A.fromBest(Share * Work);
-      Share = 1;
+      A.fromPairs(Work);
+      A.fromBest(Work);
       // Those that the rung below ended in have been fitted to the budget.
       for (const Seed &X : A.ends())
         if (!isAmong(Below, X))
@@ -293,9 +299,6 @@ private:
       if (All.best().feasible())
         Best.offer(All.best().plan());
     }
-    All.exchangeEnds();
-    if (All.best().feasible())
-      Best.offer(All.best().plan());
   }
 
   /// Within the budget itself. On large problems few plans are tried and none
