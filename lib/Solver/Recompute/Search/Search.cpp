@@ -29,15 +29,12 @@ public:
     SearchResult R;
     if (M.numOps() <= Attempt::FewOps && O.Effort > 0)
       CloseCost = costToClose();
-    bool Closed = !O.FindMinBudget && opensRungs() && closeAlone();
-    int64_t Target = O.FindMinBudget || hasRungs() ? 0 : O.Budget;
-    if (!Closed && (Seeds[lowest()].Of.Peak > Target || opensRungs()))
-      squeeze(Target, R);
-    else
-      setLowest(Seeds[lowest()].S, peakOf(Seeds[lowest()].S), R);
-    if (Best.feasible() && O.Effort > 0 && !Closed &&
-        Best.measured().cost() > D.Bound + 1e-8 * M.BaseTime)
-      improve();
+    lower(O.FindMinBudget ? 0 : hasRungs() ? highestRung() : O.Budget, R);
+    if (opensRungs())
+      searchRungs(R);
+    else if (Best.feasible() && O.Effort > 0 &&
+             Best.measured().cost() > D.Bound + 1e-8 * M.BaseTime)
+      attempt(M.numOps() >= Attempt::ManyOps);
     // `measure` counts more than `verify` for some outputs in a resident's
     // place: where it finds no plan that fits, the lowest one may.
     if (Best.feasible())
@@ -96,12 +93,13 @@ private:
 
   int64_t highestRung() const { return O.Budget / unit() * unit(); }
 
-  /// What leaves 0.1 % open at the highest rung, or where nothing is within
-  /// that, at the budget.
+  /// What leaves less than 0.1 % open at the highest rung, or where nothing is
+  /// within that, at the budget. A little less, for the budget is above the
+  /// rung and neighbours are not to differ by more.
   double costToClose() const {
     Bounds B = momentBounds(M, highestRung(), D, false);
     bool Fits = B.LeastBudget <= highestRung();
-    return (Fits ? M.BaseTime + B.Extra : D.Bound) + 1e-3 * M.BaseTime;
+    return (Fits ? M.BaseTime + B.Extra : D.Bound) + 8e-4 * M.BaseTime;
   }
 
   /// Rungs are searched on small problems.
@@ -206,6 +204,15 @@ private:
     }
     for (Plan &P : Squeezed)
       addSeed(std::move(P), Family::Squeezed);
+    Squeezed.clear();
+  }
+
+  /// Seeds within the target, where there are none.
+  void lower(int64_t Target, SearchResult &R) {
+    if (Seeds[lowest()].Of.Peak > Target)
+      squeeze(Target, R);
+    else
+      setLowest(Seeds[lowest()].S, peakOf(Seeds[lowest()].S), R);
   }
 
   /// A part of the work on one plan. Returns what it is lowered to, with its
@@ -235,20 +242,28 @@ private:
     return {Peak, std::move(P)};
   }
 
-  /// Searches within the budget; where the bound leaves something open on a
-  /// small problem, within budgets a little below it.
-  void improve() {
-    int64_t Work = WorkOfEffort << std::min(O.Effort, 30);
-    if (!opensRungs())
-      attempt(M.numOps() >= Attempt::ManyOps, Work);
-    else if (!closeAlone())
-      climb(Work / 64);
+  int64_t work() const { return WorkOfEffort << std::min(O.Effort, 30); }
+
+  /// Searches within budgets a little below this one. Where that closes the gap
+  /// at once, the way to the lowest peak is spared.
+  void searchRungs(SearchResult &R) {
+    if (closeAlone())
+      return;
+    if (!O.FindMinBudget) {
+      // How far these were lowered depends on the budget.
+      std::erase_if(Seeds,
+                    [](const Seed &X) { return X.From == Family::Squeezed; });
+      lower(0, R);
+      if (closeAlone())
+        return;
+    }
+    climb(work() / 64);
   }
 
   /// At the highest rung alone. What it finds counts only where that is enough:
   /// it may be luck that the next budget does not have.
   bool closeAlone() {
-    int64_t Work = (WorkOfEffort << std::min(O.Effort, 30)) / 16;
+    int64_t Work = work() / 16;
     Attempt A(M, O.Seed, D, highestRung());
     A.fromSeeds(Seeds, true, Work);
     A.fromPairs(Work);
@@ -303,7 +318,8 @@ private:
 
   /// Within the budget itself. On large problems few plans are tried and none
   /// crossed: to build a schedule takes long there.
-  void attempt(bool Few, int64_t Work) {
+  void attempt(bool Few) {
+    int64_t Work = work();
     Attempt A(M, O.Seed, D, O.Budget);
     A.fromSeeds(Seeds, Few, Few ? Work : Work / 2);
     if (!A.best().feasible())
