@@ -206,6 +206,10 @@ TEST(Search, KeepsWhatMustBeKeptAndDropsWhatMustNot) {
   SolveResult Free = run(P, basePeak(P));
   ASSERT_TRUE(Free.Feasible) << Free.Reason.Message;
   EXPECT_GT(Free.Proof.Overhead, 0);
+  // What must not be kept is made again however much there is to spend.
+  SolveResult Rich = run(P, int64_t(1) << 60);
+  ASSERT_TRUE(Rich.Feasible) << Rich.Reason.Message;
+  EXPECT_LE(Rich.Proof.Time, Free.Proof.Time + 0.001 * Free.Proof.BaseTime);
 }
 
 TEST(Search, PrefersToLeaveAlone) {

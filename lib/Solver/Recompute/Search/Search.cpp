@@ -275,12 +275,13 @@ private:
     return true;
   }
 
-  /// From the lowest peak up to the budget: a unit apart at first, then by a
-  /// part of their height.
+  /// From the lowest peak up to the budget, or to the peak of the base order:
+  /// a unit apart at first, then by a part of their height.
   std::vector<int64_t> rungs() const {
     std::vector<int64_t> Out;
     int64_t Lowest = Seeds[lowest()].Of.Peak;
-    for (int64_t Rung = Lowest; Rung <= O.Budget;
+    int64_t Highest = std::min(O.Budget, Seeds[0].Of.Peak);
+    for (int64_t Rung = Lowest; Rung <= Highest;
          Rung += std::max(unit(), (Rung - Lowest) / RungsOfFlight))
       Out.push_back(Rung);
     return Out;
