@@ -15,10 +15,8 @@ class Searcher {
   static constexpr int64_t WorkOfEffort = 400'000, WorkOfSqueeze = 1'200'000,
                            WorkOfCalm = 150'000;
   /// Budgets that neighbours have in common: how many to the peak of the base
-  /// order, what part of its height a rung is above the one below, and how many
-  /// are in a flight.
-  static constexpr int RungsOfPeak = 1024, RungsOfHeight = 16,
-                       RungsOfFlight = 32;
+  /// order, and how many to a flight.
+  static constexpr int RungsOfPeak = 1024, RungsOfFlight = 24;
 
 public:
   Searcher(const Model &M, const SolveOptions &O, const Watch &D)
@@ -259,7 +257,7 @@ private:
       if (closeAlone())
         return;
     }
-    climb();
+    climb(work() / 64);
   }
 
   /// At the highest rung alone. What it finds counts only where that is enough:
@@ -284,7 +282,7 @@ private:
     int64_t Lowest = Seeds[lowest()].Of.Peak;
     int64_t Highest = std::min(O.Budget, Seeds[0].Of.Peak);
     for (int64_t Rung = Lowest; Rung <= Highest;
-         Rung += std::max(unit(), (Rung - Lowest) / RungsOfHeight))
+         Rung += std::max(unit(), (Rung - Lowest) / RungsOfFlight))
       Out.push_back(Rung);
     return Out;
   }
@@ -292,7 +290,7 @@ private:
   /// From rung to rung, each with the plans of the one below, so that what is
   /// found at one is not lost above it. Starts with the flight below that of
   /// the budget: budgets of one flight start together.
-  void climb() {
+  void climb(int64_t Work) {
     std::vector<int64_t> Rungs = rungs();
     size_t First = (Rungs.size() - 1) / RungsOfFlight * RungsOfFlight;
     First -= std::min<size_t>(First, RungsOfFlight);
@@ -302,10 +300,8 @@ private:
       if (closes(Best) || D.passed())
         break;
       Attempt A(M, O.Seed + 1000 * I, D, Rungs[I]);
-      // The first rungs are climbed by all.
-      int64_t Work = work() / int64_t(32 + 2 * I);
       // Repairs from afar take long.
-      if ((I - First) % 3 == 0)
+      if ((I - First) % 2 == 0)
         A.fromSeeds(Seeds, true, Work);
       for (const Seed &X : Below)
         A.fromPlan(X.S, 0, X.From);
