@@ -14,9 +14,9 @@ class Searcher {
   /// Changes to a schedule: about a microsecond each.
   static constexpr int64_t WorkOfEffort = 400'000, WorkOfSqueeze = 1'200'000,
                            WorkOfCalm = 150'000;
-  /// Budgets that neighbours have in common: how many to the peak of the base
-  /// order, and how many to a flight.
-  static constexpr int RungsOfPeak = 1024, RungsOfFlight = 24;
+  /// Budgets that neighbours have in common: what they are apart, as a part of
+  /// the peak of the base order and of the height above the lowest peak.
+  static constexpr int RungsOfPeak = 1024, RungsOfHeight = 24;
 
 public:
   Searcher(const Model &M, const SolveOptions &O, const Watch &D)
@@ -55,6 +55,8 @@ private:
   /// Lowered plans within the budget; where there are rungs, all on the way to
   /// the lowest too.
   std::vector<Plan> Squeezed;
+  /// What searches at the highest rung alone found.
+  std::vector<Plan> Alone;
   /// See `costToClose`; negative where rungs are not searched.
   double CloseCost = -1;
 
@@ -93,13 +95,14 @@ private:
 
   int64_t highestRung() const { return O.Budget / unit() * unit(); }
 
-  /// What leaves less than 0.1 % open at the highest rung, or where nothing is
-  /// within that, at the budget. A little less, for the budget is above the
-  /// rung and neighbours are not to differ by more.
+  /// What leaves less than 0.1 % open at the budget or at the highest rung. A
+  /// little less, for the budget is above the rung and neighbours are not to
+  /// differ by more.
   double costToClose() const {
     Bounds B = momentBounds(M, highestRung(), D, false);
     bool Fits = B.LeastBudget <= highestRung();
-    return (Fits ? M.BaseTime + B.Extra : D.Bound) + 8e-4 * M.BaseTime;
+    double Bound = Fits ? std::max(D.Bound, M.BaseTime + B.Extra) : D.Bound;
+    return Bound + 8e-4 * M.BaseTime;
   }
 
   /// Rungs are searched on small problems.
@@ -258,6 +261,10 @@ private:
         return;
     }
     climb(work() / 64);
+    // On its way up a climb may be cut short where nothing is good yet.
+    if (D.passed())
+      for (const Plan &P : Alone)
+        Best.offer(P);
   }
 
   /// At the highest rung alone. What it finds counts only where that is enough:
@@ -268,11 +275,12 @@ private:
     A.fromSeeds(Seeds, true, Work);
     A.fromPairs(Work);
     A.fromBest(Work);
-    if (!closes(A.best()) && !D.passed())
+    if (!A.best().feasible())
       return false;
-    if (A.best().feasible())
-      Best.offer(A.best().plan());
-    return true;
+    Alone.push_back(A.best().plan());
+    if (closes(A.best()))
+      Best.offer(Alone.back());
+    return closes(A.best());
   }
 
   /// From the lowest peak up to the budget, or to the peak of the base order:
@@ -282,26 +290,24 @@ private:
     int64_t Lowest = Seeds[lowest()].Of.Peak;
     int64_t Highest = std::min(O.Budget, Seeds[0].Of.Peak);
     for (int64_t Rung = Lowest; Rung <= Highest;
-         Rung += std::max(unit(), (Rung - Lowest) / RungsOfFlight))
+         Rung += std::max(unit(), (Rung - Lowest) / RungsOfHeight))
       Out.push_back(Rung);
     return Out;
   }
 
   /// From rung to rung, each with the plans of the one below, so that what is
-  /// found at one is not lost above it. Starts with the flight below that of
-  /// the budget: budgets of one flight start together.
+  /// found at one is not lost above it. All climbs start at the lowest peak and
+  /// do the same up to the budget.
   void climb(int64_t Work) {
     std::vector<int64_t> Rungs = rungs();
-    size_t First = (Rungs.size() - 1) / RungsOfFlight * RungsOfFlight;
-    First -= std::min<size_t>(First, RungsOfFlight);
     Attempt All(M, O.Seed, D, O.Budget);
     std::vector<Seed> Below;
-    for (size_t I = First; I < Rungs.size(); ++I) {
+    for (int I = 0; I < int(Rungs.size()); ++I) {
       if (closes(Best) || D.passed())
         break;
-      Attempt A(M, O.Seed + 1000 * I, D, Rungs[I]);
-      // Repairs from afar take long.
-      if ((I - First) % 2 == 0)
+      Attempt A(M, O.Seed + 1000 * uint64_t(I), D, Rungs[I]);
+      // Repairs from afar take long, and far up they find little.
+      if (I % (I < RungsOfHeight ? 2 : 4) == 0)
         A.fromSeeds(Seeds, true, Work);
       for (const Seed &X : Below)
         A.fromPlan(X.S, 0, X.From);
