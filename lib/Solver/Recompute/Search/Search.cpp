@@ -17,6 +17,9 @@ class Searcher {
   /// Budgets that neighbours have in common: what they are apart, as a part of
   /// the peak of the base order and of the height above the lowest peak.
   static constexpr int RungsOfPeak = 1024, RungsOfHeight = 24;
+  /// What may stay open of the base time, a little less than neighbours may
+  /// differ by.
+  static constexpr double MostOpen = 8e-4;
 
 public:
   Searcher(const Model &M, const SolveOptions &O, const Watch &D)
@@ -95,14 +98,12 @@ private:
 
   int64_t highestRung() const { return O.Budget / unit() * unit(); }
 
-  /// What leaves less than 0.1 % open at the budget or at the highest rung. A
-  /// little less, for the budget is above the rung and neighbours are not to
-  /// differ by more.
+  /// What leaves little open at the budget or at the highest rung.
   double costToClose() const {
     Bounds B = momentBounds(M, highestRung(), D, false);
     bool Fits = B.LeastBudget <= highestRung();
     double Bound = Fits ? std::max(D.Bound, M.BaseTime + B.Extra) : D.Bound;
-    return Bound + 8e-4 * M.BaseTime;
+    return Bound + MostOpen * M.BaseTime;
   }
 
   /// Rungs are searched on small problems.
@@ -261,14 +262,16 @@ private:
         return;
     }
     climb(work() / 64);
-    // On its way up a climb may be cut short where nothing is good yet.
-    if (D.passed())
-      for (const Plan &P : Alone)
+    // A neighbour may close what is nearly closed here. And a climb may be cut
+    // short on its way up where nothing is good yet.
+    for (const Plan &P : Alone)
+      if (D.passed() ||
+          measure(M, P).cost() <= CloseCost + MostOpen * M.BaseTime)
         Best.offer(P);
   }
 
-  /// At the highest rung alone. What it finds counts only where that is enough:
-  /// it may be luck that the next budget does not have.
+  /// At the highest rung alone. What it finds counts only where that is enough,
+  /// or nearly: it may be luck that the next budget does not have.
   bool closeAlone() {
     int64_t Work = work() / 16;
     Attempt A(M, O.Seed, D, highestRung());
