@@ -262,16 +262,14 @@ private:
         return;
     }
     climb(work() / 64);
-    // A neighbour may close what is nearly closed here. And a climb may be cut
-    // short on its way up where nothing is good yet.
-    for (const Plan &P : Alone)
-      if (D.passed() ||
-          measure(M, P).cost() <= CloseCost + MostOpen * M.BaseTime)
+    // On its way up a climb may be cut short where nothing is good yet.
+    if (D.passed())
+      for (const Plan &P : Alone)
         Best.offer(P);
   }
 
-  /// At the highest rung alone. What it finds counts only where that is enough,
-  /// or nearly: it may be luck that the next budget does not have.
+  /// At the highest rung alone. What it finds counts only where that is enough:
+  /// it may be luck that the next budget does not have.
   bool closeAlone() {
     int64_t Work = work() / 16;
     Attempt A(M, O.Seed, D, highestRung());
