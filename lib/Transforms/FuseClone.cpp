@@ -71,20 +71,22 @@ static bool operandsLiveUntil(Operation *Op, Operation *LastReader) {
 }
 
 void remat::cloneCheapOperations(func::FuncOp Func) {
-  Block &Body = Func.getBody().front();
+  // Collected first: a reverse iterator holds on to the operation behind the
+  // one that it shows, which is the one erased last.
+  SmallVector<Operation *> Cheap;
+  for (Operation &Op : Func.getBody().front().without_terminator())
+    if (isCheap(&Op))
+      Cheap.push_back(&Op);
   // From the end, so that the clones of a reader are readers in their turn.
-  for (Operation &Op :
-       llvm::make_early_inc_range(llvm::reverse(Body.without_terminator()))) {
-    if (!isCheap(&Op))
-      continue;
-    SmallVector<Operation *> Readers = getReaders(&Op);
+  for (Operation *Op : llvm::reverse(Cheap)) {
+    SmallVector<Operation *> Readers = getReaders(Op);
     if (Readers.size() < 2 || Readers.size() > MaxReaders ||
-        !operandsLiveUntil(&Op, Readers.back()))
+        !operandsLiveUntil(Op, Readers.back()))
       continue;
     for (Operation *Reader : Readers) {
-      Operation *Clone = OpBuilder(Reader).clone(Op);
-      Reader->replaceUsesOfWith(Op.getResult(0), Clone->getResult(0));
+      Operation *Clone = OpBuilder(Reader).clone(*Op);
+      Reader->replaceUsesOfWith(Op->getResult(0), Clone->getResult(0));
     }
-    Op.erase();
+    Op->erase();
   }
 }

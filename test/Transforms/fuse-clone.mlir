@@ -51,3 +51,35 @@ func.func @dies(%y: tensor<64x64xbf16>) -> (tensor<64x64xf32>, tensor<64x64xf32>
   %2 = remat.mul %wide, %1 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %1, %2 : tensor<64x64xf32>, tensor<64x64xf32>
 }
+
+// -----
+
+// Two such operations side by side at the head of the block: both are cloned
+// into their two readers, and both are gone.
+
+// CHECK-LABEL: func.func @neighbours
+// CHECK-NEXT: remat.kernel(%{{.*}} = %arg0 : tensor<32x16xbf16>)
+// CHECK-NEXT: remat.cast
+// CHECK-NEXT: remat.exp
+// CHECK: remat.kernel(%{{.*}} = %arg0 : tensor<32x16xbf16>)
+// CHECK-NEXT: remat.neg
+// CHECK-NEXT: remat.tanh
+// CHECK: remat.softmax
+// CHECK-NEXT: remat.kernel(%{{.*}} = %arg0 : tensor<32x16xbf16>, %{{.*}} : tensor<32x16xf32>)
+// CHECK-NEXT: remat.cast
+// CHECK-NEXT: remat.mul
+// CHECK: remat.softmax
+// CHECK-NEXT: remat.kernel(%{{.*}} = %arg0 : tensor<32x16xbf16>, %{{.*}} : tensor<32x16xbf16>)
+// CHECK-NEXT: remat.neg
+// CHECK-NEXT: remat.mul
+func.func @neighbours(%x: tensor<32x16xbf16>) -> (tensor<32x16xf32>, tensor<32x16xbf16>) {
+  %wide = remat.cast %x : tensor<32x16xbf16> to tensor<32x16xf32>
+  %negative = remat.neg %x : tensor<32x16xbf16>
+  %0 = remat.exp %wide : tensor<32x16xf32>
+  %1 = remat.tanh %negative : tensor<32x16xbf16>
+  %2 = remat.softmax %0 : tensor<32x16xf32>
+  %3 = remat.mul %wide, %2 : (tensor<32x16xf32>, tensor<32x16xf32>) -> tensor<32x16xf32>
+  %4 = remat.softmax %1 : tensor<32x16xbf16>
+  %5 = remat.mul %negative, %4 : (tensor<32x16xbf16>, tensor<32x16xbf16>) -> tensor<32x16xbf16>
+  return %3, %5 : tensor<32x16xf32>, tensor<32x16xbf16>
+}
