@@ -19,17 +19,28 @@ using namespace remat;
 // Budget
 //===----------------------------------------------------------------------===//
 
+/// A finite decimal number. LLVM converts a number of tens of thousands of
+/// digits beyond the end of its buffer.
+static std::optional<double> parseReal(StringRef Text) {
+  constexpr size_t MaxDigits = 512;
+  double Value;
+  if (Text.empty() || Text.size() > MaxDigits || Text.getAsDouble(Value) ||
+      !std::isfinite(Value))
+    return std::nullopt;
+  return Value;
+}
+
 std::optional<Budget> Budget::parse(StringRef Text) {
   struct Budget Result;
   if (Text == "unlimited")
     return Result;
   StringRef Number = Text;
   if (Number.consume_back("%")) {
-    Result.Kind = Kind::PercentOfUnplanned;
-    if (Number.empty() || !isDigit(Number.front()) ||
-        Number.getAsDouble(Result.Percent) || !std::isfinite(Result.Percent) ||
-        Result.Percent <= 0)
+    std::optional<double> Percent = parseReal(Number);
+    if (!Percent || !isDigit(Number.front()) || *Percent <= 0)
       return std::nullopt;
+    Result.Kind = Kind::PercentOfUnplanned;
+    Result.Percent = *Percent;
     return Result;
   }
 
@@ -63,11 +74,10 @@ std::optional<Budget> Budget::parse(StringRef Text) {
     return Result;
   }
   // "1.5GiB": a fraction needs a unit, and is rounded down to whole bytes.
-  double Fraction;
-  if (Scale == 1 || Number.getAsDouble(Fraction) ||
-      !(Fraction * double(Scale) < 9.2e18))
+  std::optional<double> Fraction = parseReal(Number);
+  if (Scale == 1 || !Fraction || !(*Fraction * double(Scale) < 9.2e18))
     return std::nullopt;
-  Result.Bytes = int64_t(std::floor(Fraction * double(Scale)));
+  Result.Bytes = int64_t(std::floor(*Fraction * double(Scale)));
   return Result;
 }
 
@@ -139,15 +149,14 @@ Failure setInteger(T &Target, StringRef Text, T Min, T Max) {
 /// A finite number of [0, Below), without 0 if `Positive`.
 Failure setReal(double &Target, StringRef Text, bool Positive = false,
                 double Below = std::numeric_limits<double>::infinity()) {
-  double Value;
-  if (Text.empty() || Text.getAsDouble(Value) || !std::isfinite(Value) ||
-      Value < 0 || Value >= Below || (Positive && Value == 0)) {
+  std::optional<double> Value = parseReal(Text);
+  if (!Value || *Value < 0 || *Value >= Below || (Positive && *Value == 0)) {
     std::string Range = Positive ? "a positive number" : "a number from 0";
     if (std::isfinite(Below))
       Range += formatv(" below {0}", Below).str();
     return expected(Range, Text);
   }
-  Target = Value;
+  Target = *Value;
   return std::nullopt;
 }
 

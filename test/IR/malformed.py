@@ -5,7 +5,8 @@ usage: malformed.py REMAT_OPT DIRECTORY
 
 DIRECTORY/malformed/*.mlir hold cases split by `// -----`; the first line of each
 names a part of the message: `// ERROR: text`. Then a good graph is truncated,
-nested, compiled to bytecode and mutated, always the same way.
+nested, given attributes that are short to write and endless to read, compiled
+to bytecode and mutated, always the same way.
 """
 
 import pathlib
@@ -77,6 +78,64 @@ def mutate(generator, text):
     return bytes(data)
 
 
+def attribute(text, before=""):
+    return f"{before}func.func @main() attributes {{a = {text}}} {{ return }}"
+
+
+def chain(count, first, rest):
+    """Aliases 0 to `count`, each of which names the one before it."""
+    return first + "".join(rest.format(number, number - 1) for number in range(1, count + 1))
+
+
+def long_texts():
+    """What MLIR's parser and printer read in quadratic time, without bound in
+    memory or depth, or beyond the end of a buffer: name, text, message."""
+    words = "at most 512 are read"
+    yield "digits of a float", attribute("0." + "1" * 50000), words
+    yield "digits of an integer", attribute("1" * 200000), words
+    yield "digits of a hexadecimal", attribute("0x" + "1" * 200000), words
+    yield "dimensions", f"func.func @main(%x: tensor<{'1x' * 100000}f32>) {{ return }}", words
+    yield "dimensions behind a blank", attribute(f"tensor<1 {'x1' * 100000}xf32>"), words
+
+    wide = "wider than 64 bits"
+    yield "a type of two megabytes", attribute("[1 : i16777215]"), wide
+    yield "elements of two megabytes", attribute("dense<[1, 1]> : tensor<2xui16777215>"), wide
+
+    results = "bytes can define"
+    for use in ("return %x#2147483648", "return %x // comment\n #400000000"):
+        yield use, f"func.func @main(%x: tensor<4xf32>) {{ {use} : tensor<4xf32> }}", results
+    # The sizes add up to 2^64 + 1, in 64 bits to the one result that there is.
+    yield (
+        "results that wrap",
+        "func.func @main(%x: tensor<4xf32>) {"
+        "%a:18446744073709551615, %b:2 = remat.neg %x : tensor<4xf32> return }",
+        results,
+    )
+    # 200 values, 1000 results each, in fewer than 200 * 1000 bytes.
+    many = ", ".join(f"%v{number}#999" for number in range(200))
+    yield "results of many values", f"func.func @main() {{ return {many} : f32 }}", results
+
+    # Each alias adds a bracket and itself to the depth: 2 * 1000 > 1024.
+    deep = "aliases and brackets are nested"
+    types = chain(1000, "!a0 = f32\n", "!a{} = tuple<!a{}>\n")
+    yield "types in types", attribute("!a1000", types), deep
+    functions = chain(2000, "!a0 = f32\n", "!a{} = () -> !a{}\n")
+    yield "results of functions", attribute("!a2000", functions), deep
+    lists = chain(1000, "#a-0 = 1\n", "#a-{} // =\n = [#a-{}]\n")
+    yield "lists in lists", attribute("#a-1000", lists), deep
+    # A string ends the definition of an alias only where an operation begins.
+    strings = '#b{0} = "module" : !a{1}\n!a{0} = tensor<1xf32, #b{0}>\n'
+    yield "types of strings", attribute("!a1000", chain(1000, "!a0 = f32\n", strings)), deep
+    # 50 uses of a list of 400 uses of a string of 20,000 characters.
+    string, uses = f'#a = "{"a" * 20000}"\n', ", ".join(["#a"] * 400)
+    text = attribute(f"[{', '.join(['#b'] * 50)}]", f"{string}#b = [{uses}]\n")
+    yield "an alias written often", text, "with its aliases written out"
+
+    # A comment ends at a carriage return too.
+    yield "behind a comment", "// comment \r" + "module {" * 20000, "nested 129 deep"
+    yield "a resource", attribute("1") + '{-# external_resources: {a: {b: "0x00"}} #-}', "resources"
+
+
 def main():
     tool, source = sys.argv[1], pathlib.Path(sys.argv[2])
     with tempfile.TemporaryDirectory() as temporary:
@@ -98,6 +157,8 @@ def main():
         for depth in (1000, 100000):
             nested = b"module {" * depth + b"}" * depth
             check(tool, directory, f"{depth} modules", nested, "nested 129 deep")
+        for name, text, expected in long_texts():
+            check(tool, directory, name, text.encode(), expected)
         bytecode = directory / "bytecode"
         run(tool, graph, "--emit-bytecode", "-o", str(bytecode))
         check(tool, directory, "bytecode", bytecode.read_bytes(), "this is MLIR bytecode")

@@ -117,6 +117,13 @@ def test_options(files, options):
     refused([files / "gpt.mlir", *options], *(options[:1] if len(options) == 2 else ()))
 
 
+@pytest.mark.parametrize("name", ("--learning-rate", "--budget", "--steps"))
+@pytest.mark.parametrize("unit", ("", "%", "GiB"))
+def test_endless_numbers(files, name, unit):
+    """A number of 50,000 digits is refused before it is converted."""
+    refused([files / "gpt.mlir", name, "0." + "1" * 50000 + unit], name)
+
+
 REQUESTS = {
     "no file": [],
     "missing file": ["missing.mlir"],

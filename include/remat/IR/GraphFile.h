@@ -56,8 +56,10 @@ readGraphFile(llvm::StringRef Path, mlir::MLIRContext &Context,
 
 /// Checks what must be checked before MLIR parses `Text`: size, no bytecode,
 /// bounded nesting, no affine maps (their parser recurses without brackets), no
-/// chain of aliases that is endless when written out, no location that names a
-/// device.
+/// chain of aliases that is deep or endless when written out, numbers, shapes
+/// and words of bounded length, integer types of at most 64 bits, no more
+/// results of values than the text can define, no resources, no location that
+/// names a device.
 mlir::LogicalResult checkGraphText(llvm::MemoryBufferRef Text,
                                    mlir::MLIRContext &Context,
                                    const GraphFileOptions &Options = {});

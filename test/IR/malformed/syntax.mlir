@@ -35,7 +35,7 @@ func.func @main(%x: tuple<tuple<tuple<tuple<tuple<tuple<tuple<tuple<tuple<tuple<
 
 // -----
 
-// ERROR: alias '#a16' stands for 131071 attributes
+// ERROR: with its aliases written out this has
 #a0 = [1]
 #a1 = [#a0, #a0]
 #a2 = [#a1, #a1]
@@ -140,3 +140,11 @@ func.func @main("unterminated
 
 // ERROR: error:
 {-# unknown: 1 #-
+
+// -----
+
+// ERROR: location names a device or pipe
+func.func @main(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.name = "x"}) -> (tensor<4xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
+  return %x : tensor<4xf32> loc("/dev/zero" // a comment before the colon
+    :1:1)
+}
