@@ -4,6 +4,7 @@
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Parser/Parser.h"
 #include "remat/IR/RematDialect.h"
+#include "remat/IR/TypeUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/VirtualFileSystem.h"
 
@@ -73,6 +74,31 @@ remat::readGraphFile(StringRef Path, MLIRContext &Context,
 // The graph of a module
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifyOneBlock(func::FuncOp Func) {
+  if (Func.getBody().hasOneBlock())
+    return success();
+  return Func.emitError() << "@" << Func.getName() << " has "
+                          << Func.getBody().getBlocks().size()
+                          << " blocks; a graph has 1";
+}
+
+LogicalResult remat::verifyGraphBody(func::FuncOp Func) {
+  if (failed(verifyOneBlock(Func)))
+    return failure();
+  for (BlockArgument Argument : Func.getArguments())
+    if (failed(verifyGraphTensor(Argument.getType(), [&] {
+          return Func.emitError()
+                 << "argument #" << Argument.getArgNumber() << ": ";
+        })))
+      return failure();
+  for (Operation &Op : Func.getBody().front())
+    if (!isa_and_present<RematDialect>(Op.getDialect()) &&
+        !isa<func::ReturnOp>(Op))
+      return Op.emitError()
+             << "'" << Op.getName() << "' is no operation of the remat dialect";
+  return success();
+}
+
 func::FuncOp remat::getGraph(ModuleOp Module) {
   func::FuncOp Graph;
   for (Operation &Op : *Module.getBody()) {
@@ -85,11 +111,8 @@ func::FuncOp remat::getGraph(ModuleOp Module) {
   }
   if (!Graph)
     Module.emitError("there is no func.func @main");
-  else if (!Graph.getBody().hasOneBlock()) {
-    Graph.emitError() << "@main has " << Graph.getBody().getBlocks().size()
-                      << " blocks; a graph has 1";
+  else if (failed(verifyOneBlock(Graph)))
     return nullptr;
-  }
   return Graph;
 }
 
@@ -114,11 +137,7 @@ LogicalResult remat::verifyGraph(ModuleOp Module) {
   for (unsigned I = 0; I < Graph.getNumResults(); ++I)
     if (failed(verifyInterface(Graph, "result", I, Graph.getResultAttrDict(I))))
       return failure();
-  for (Operation &Op : Graph.getBody().front())
-    if (!isa<RematDialect>(Op.getDialect()) && !isa<func::ReturnOp>(Op))
-      return Op.emitError()
-             << "'" << Op.getName() << "' is no operation of the remat dialect";
-  return success();
+  return verifyGraphBody(Graph);
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,8 +32,7 @@ static std::unique_ptr<TargetModel> getModel(func::FuncOp Func,
 namespace {
 
 /// The budget loop as a pass.
-class FitBudgetPass
-    : public PassWrapper<FitBudgetPass, OperationPass<func::FuncOp>> {
+class FitBudgetPass : public PassWrapper<FitBudgetPass, GraphPass> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FitBudgetPass)
 
@@ -46,7 +45,7 @@ public:
     return "Plans, fuses and assigns memory until it fits the budget";
   }
 
-  void runOnOperation() override {
+  void runOnGraph() override {
     std::unique_ptr<TargetModel> Model = getModel(getOperation(), Options);
     if (!Model)
       return signalPassFailure();

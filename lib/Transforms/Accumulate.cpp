@@ -261,7 +261,7 @@ public:
   using AccumulateBase::AccumulateBase;
 
 private:
-  void runOnOperation() override {
+  void runOnGraph() override {
     func::FuncOp Graph = getOperation();
     int64_t Count = microBatches.getValue();
     // Each micro-batch copies the graph; a count past any use is a slip.
@@ -271,7 +271,7 @@ private:
                         << "; it must be from 1 to " << Most;
       return signalPassFailure();
     }
-    if (Count == 1 || Graph.isDeclaration())
+    if (Count == 1)
       return;
     if (failed(Accumulation(Graph, Count).run()))
       signalPassFailure();

@@ -34,7 +34,7 @@ public:
   using AddOptimizerBase::AddOptimizerBase;
 
 private:
-  void runOnOperation() override;
+  void runOnGraph() override;
   LogicalResult checkOptions();
   LogicalResult collect(func::FuncOp Graph);
   void addArguments(func::FuncOp Graph);
@@ -274,10 +274,8 @@ void AddOptimizer::addResults(func::FuncOp Graph, OpBuilder &B) {
          getArgName(Graph, cast<BlockArgument>(Step).getArgNumber()));
 }
 
-void AddOptimizer::runOnOperation() {
+void AddOptimizer::runOnGraph() {
   func::FuncOp Graph = getOperation();
-  if (Graph.isDeclaration())
-    return;
   if (failed(checkOptions()) || failed(collect(Graph)))
     return signalPassFailure();
   if (Parameters.empty())

@@ -125,7 +125,7 @@ namespace {
 struct AssignMemoryPass : remat::impl::AssignMemoryBase<AssignMemoryPass> {
   using AssignMemoryBase::AssignMemoryBase;
 
-  void runOnOperation() override {
+  void runOnGraph() override {
     std::unique_ptr<TargetModel> Model =
         TargetModel::create(Device, Arch, Attention);
     if (!Model) {

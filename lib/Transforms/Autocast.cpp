@@ -199,7 +199,7 @@ public:
   using AutocastBase::AutocastBase;
 
 private:
-  void runOnOperation() override {
+  void runOnGraph() override {
     func::FuncOp Graph = getOperation();
     FloatType Low;
     if (type == "bf16")
@@ -212,7 +212,7 @@ private:
       Diag.attachNote() << "known are bf16 and f16";
       return signalPassFailure();
     }
-    if (!Graph.isDeclaration() && failed(Autocasting(Graph, Low).run()))
+    if (failed(Autocasting(Graph, Low).run()))
       signalPassFailure();
   }
 };

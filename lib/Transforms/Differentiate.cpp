@@ -198,9 +198,9 @@ LogicalResult Differentiation::run() {
 
 namespace {
 class Differentiate : public impl::DifferentiateBase<Differentiate> {
-  void runOnOperation() override {
+  void runOnGraph() override {
     func::FuncOp Graph = getOperation();
-    if (!Graph.isDeclaration() && failed(Differentiation(Graph).run()))
+    if (failed(Differentiation(Graph).run()))
       signalPassFailure();
   }
 };

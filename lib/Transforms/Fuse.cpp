@@ -49,7 +49,9 @@ private:
 
   /// Merges one producer of the unit into it, the latest one that may be.
   bool absorbOne(unsigned Unit) {
-    if (Model.getUnit(Unit).Ops.empty())
+    // What nobody reads would make a kernel without results.
+    if (Model.getUnit(Unit).Ops.empty() ||
+        Model.getOutputs(Model.getUnit(Unit)).empty())
       return false;
     SmallVector<unsigned> Producers;
     for (Value Input : Model.getInputs(Model.getUnit(Unit))) {
@@ -163,10 +165,8 @@ private:
 struct FusePass : ::remat::impl::FuseBase<FusePass> {
   using FuseBase::FuseBase;
 
-  void runOnOperation() override {
+  void runOnGraph() override {
     func::FuncOp Func = getOperation();
-    if (Func.isExternal() || !Func.getBody().hasOneBlock())
-      return;
     if (Mode != "before-plan" && Mode != "after-plan") {
       Func.emitError("no such mode of remat-fuse: '")
           << Mode.getValue() << "'; 'before-plan' and 'after-plan' are known";
@@ -184,12 +184,13 @@ struct FusePass : ::remat::impl::FuseBase<FusePass> {
   }
 
 private:
-  /// Several operations, or one that reads a constant which it can make.
+  /// Several operations, or one that is read and reads a constant which it can
+  /// make.
   static bool isKernel(const FuseUnit &Unit) {
     if (Unit.Ops.empty())
       return false;
     Operation *Op = Unit.Ops.front();
-    return Unit.isGroup() || (getPointwiseShape(Op) &&
+    return Unit.isGroup() || (!Op->use_empty() && getPointwiseShape(Op) &&
                               llvm::any_of(Op->getOperands(), [](Value V) {
                                 return isSplatConstant(V.getDefiningOp());
                               }));

@@ -149,7 +149,7 @@ namespace {
 
 struct LegalizeResultsPass
     : remat::impl::LegalizeResultsBase<LegalizeResultsPass> {
-  void runOnOperation() override {
+  void runOnGraph() override {
     if (failed(legalizeResults(getOperation())))
       signalPassFailure();
   }

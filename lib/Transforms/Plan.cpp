@@ -56,7 +56,7 @@ struct PlanPass : remat::impl::PlanBase<PlanPass> {
     return applyPlan(Func, *Problem, Solved.Best, /*EmitRemarks=*/true);
   }
 
-  void runOnOperation() override {
+  void runOnGraph() override {
     if (failed(plan()))
       signalPassFailure();
   }
@@ -65,7 +65,7 @@ struct PlanPass : remat::impl::PlanBase<PlanPass> {
 struct DumpProblemPass : remat::impl::DumpProblemBase<DumpProblemPass> {
   using DumpProblemBase::DumpProblemBase;
 
-  void runOnOperation() override {
+  void runOnGraph() override {
     FailureOr<PlanningProblem> Problem =
         getProblem(getOperation(), Device, Arch, Attention);
     if (failed(Problem))

@@ -144,8 +144,12 @@ FailureOr<PlanSummary> remat::applyPlan(func::FuncOp Func,
   ValueNumbering Numbering;
   SmallVector<unsigned> Before = Numbering.run(Func);
 
+  // The first run of the op at the turn stays in a plan even where nobody reads
+  // it, as a mark for the planner's rules. The block needs none.
+  solver::Plan Steps = Plan;
+  solver::dropUnread(Problem.Problem, Steps);
   PlanApplier Applier(Func, Problem, EmitRemarks);
-  if (failed(Applier.run(Plan)) || failed(sortOverwrites(Func)))
+  if (failed(Applier.run(Steps)) || failed(sortOverwrites(Func)))
     return failure();
   if (Numbering.run(Func) != Before)
     return emitError(Func.getLoc(),

@@ -30,7 +30,7 @@ static std::unique_ptr<TargetModel> getModel(func::FuncOp Func,
 namespace {
 
 struct PrintLivenessPass : remat::impl::PrintLivenessBase<PrintLivenessPass> {
-  void runOnOperation() override {
+  void runOnGraph() override {
     FailureOr<BufferLiveness> Liveness =
         BufferLiveness::compute(getOperation());
     if (failed(Liveness))
@@ -51,7 +51,7 @@ struct PrintMemoryProfilePass
     : remat::impl::PrintMemoryProfileBase<PrintMemoryProfilePass> {
   using PrintMemoryProfileBase::PrintMemoryProfileBase;
 
-  void runOnOperation() override {
+  void runOnGraph() override {
     auto Model = getModel(getOperation(), Device, Arch);
     FailureOr<BufferLiveness> Liveness = failure();
     if (Model)
@@ -78,7 +78,7 @@ struct PrintMemoryProfilePass
 struct PrintCostPass : remat::impl::PrintCostBase<PrintCostPass> {
   using PrintCostBase::PrintCostBase;
 
-  void runOnOperation() override {
+  void runOnGraph() override {
     auto Model = getModel(getOperation(), Device, Arch);
     if (!Model)
       return signalPassFailure();

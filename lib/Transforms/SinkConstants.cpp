@@ -15,7 +15,7 @@ namespace remat {
 namespace {
 
 struct SinkConstantsPass : remat::impl::SinkConstantsBase<SinkConstantsPass> {
-  void runOnOperation() override {
+  void runOnGraph() override {
     Block &Body = getOperation().getBody().front();
     // The last first: a constant moves to its reader's new place.
     for (Operation &Op : llvm::make_early_inc_range(llvm::reverse(Body)))

@@ -247,7 +247,7 @@ LogicalResult remat::verifyMemory(func::FuncOp Func) {
 namespace {
 
 struct VerifyMemoryPass : remat::impl::VerifyMemoryBase<VerifyMemoryPass> {
-  void runOnOperation() override {
+  void runOnGraph() override {
     if (failed(verifyMemory(getOperation())))
       signalPassFailure();
   }

@@ -120,10 +120,10 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 func.func @f(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{the block's arguments must have the operands' types}}
-  "remat.kernel"(%x) ({
+  %0 = "remat.kernel"(%x) ({
   ^bb0(%a: tensor<8xf32>):
-    "remat.yield"() : () -> ()
-  }) : (tensor<4x8xf32>) -> ()
+    "remat.yield"(%a) : (tensor<8xf32>) -> ()
+  }) : (tensor<4x8xf32>) -> tensor<8xf32>
   return
 }
 
@@ -154,6 +154,17 @@ func.func @f(%x: tensor<4x8xf32>, %y: tensor<3xf32>) {
     // expected-error @+1 {{'remat.neg' op result 'tensor<3xf32>' does not broadcast to the kernel's 'tensor<4x8xf32>'}}
     %2 = remat.neg %b : tensor<3xf32>
     remat.yield %1, %2 : tensor<4x8xf32>, tensor<3xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @no_results(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'remat.kernel' op has no results}}
+  remat.kernel(%a = %x : tensor<4xf32>) {
+    %0 = remat.exp %a : tensor<4xf32>
+    remat.yield
   }
   return
 }

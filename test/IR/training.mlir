@@ -42,12 +42,3 @@ func.func @kernel(%x: tensor<4x8xf32>, %b: tensor<8xf32>, %s: tensor<i64>) -> (t
   // CHECK: return %[[K]]#0, %[[K]]#1
   return %0#0, %0#1, %1 : tensor<4x8xf32>, tensor<4x8xbf16>, tensor<4xf32>
 }
-
-// CHECK-LABEL: @empty
-func.func @empty() {
-  // CHECK: remat.kernel() {
-  // CHECK-NEXT: }
-  remat.kernel() {
-  }
-  return
-}

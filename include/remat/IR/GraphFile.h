@@ -68,6 +68,11 @@ mlir::LogicalResult checkGraphText(llvm::MemoryBufferRef Text,
 /// block. Emits an error and gives null if there is no such function.
 mlir::func::FuncOp getGraph(mlir::ModuleOp Module);
 
+/// Checks what every pass relies on, of any function that is no declaration:
+/// one block, which ends in a return, with operations of this dialect only and
+/// arguments that are tensors.
+mlir::LogicalResult verifyGraphBody(mlir::func::FuncOp Func);
+
 /// Checks that `Module` is a whole graph: `getGraph` finds it, it has
 /// operations of this dialect only, and each argument and result has a role and
 /// a name.

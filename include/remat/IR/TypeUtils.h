@@ -40,6 +40,12 @@ llvm::LogicalResult
 verifySizedTensor(mlir::Type Type,
                   llvm::function_ref<mlir::InFlightDiagnostic()> EmitError);
 
+/// Checks that `Type` may be a value of a graph: a ranked tensor of static
+/// shape and known element type that passes `verifySizedTensor`.
+llvm::LogicalResult
+verifyGraphTensor(mlir::Type Type,
+                  llvm::function_ref<mlir::InFlightDiagnostic()> EmitError);
+
 } // namespace remat
 
 #endif // REMAT_IR_TYPEUTILS_H

@@ -121,6 +121,10 @@ struct Plan {
 /// The base order, every op once with its fastest choice.
 Plan basePlan(const Problem &P);
 
+/// Takes out steps whose outputs nobody reads, where the op runs again later.
+/// Steps of the op `Spared` stay.
+void dropUnread(const Problem &P, Plan &S, OpId Spared = None);
+
 /// The values whose storage is released after each step of the plan, derived
 /// from the sequence. Needs a plan that `verify`s. Aliases are not listed, and
 /// a storage that an output took over is not released by the step that did so.

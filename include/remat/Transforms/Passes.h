@@ -3,9 +3,8 @@
 #ifndef REMAT_TRANSFORMS_PASSES_H
 #define REMAT_TRANSFORMS_PASSES_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Pass/Pass.h"
 #include "remat/IR/RematDialect.h"
+#include "remat/Transforms/GraphPass.h"
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -10,11 +10,14 @@
 
 include "mlir/Pass/PassBase.td"
 
+/// A pass over one graph function; see GraphPass.h.
+class Remat_Pass<string argument> : PassBase<argument, "::remat::GraphPass">;
+
 //===----------------------------------------------------------------------===//
 // Autocast
 //===----------------------------------------------------------------------===//
 
-def Autocast : Pass<"remat-autocast", "::mlir::func::FuncOp"> {
+def Autocast : Remat_Pass<"remat-autocast"> {
   let summary = "mixed precision: writes every cast to bf16 or f16 into the graph";
   let description = [{
     Parameters and the signature stay as they are; activations become bf16 or
@@ -60,7 +63,7 @@ def Autocast : Pass<"remat-autocast", "::mlir::func::FuncOp"> {
 // Differentiate
 //===----------------------------------------------------------------------===//
 
-def Differentiate : Pass<"remat-differentiate", "::mlir::func::FuncOp"> {
+def Differentiate : Remat_Pass<"remat-differentiate"> {
   let summary = "appends the backward and one gradient for each parameter";
   let description = [{
     Reverse-mode differentiation of the result with role `loss`. The backward
@@ -101,7 +104,7 @@ def Differentiate : Pass<"remat-differentiate", "::mlir::func::FuncOp"> {
 // Accumulate
 //===----------------------------------------------------------------------===//
 
-def Accumulate : Pass<"remat-accumulate", "::mlir::func::FuncOp"> {
+def Accumulate : Remat_Pass<"remat-accumulate"> {
   let summary = "one step over several micro-batches";
   let description = [{
     Inputs get a leading dimension of `micro-batches`; the graph is unrolled over
@@ -150,7 +153,7 @@ def Accumulate : Pass<"remat-accumulate", "::mlir::func::FuncOp"> {
 // AddOptimizer
 //===----------------------------------------------------------------------===//
 
-def AddOptimizer : Pass<"remat-add-optimizer", "::mlir::func::FuncOp"> {
+def AddOptimizer : Remat_Pass<"remat-add-optimizer"> {
   let summary = "replaces gradients by an optimizer's updates";
   let description = [{
     Gradient results give way to the new parameters, then the new states, then
@@ -205,7 +208,7 @@ def AddOptimizer : Pass<"remat-add-optimizer", "::mlir::func::FuncOp"> {
 // Planning and memory
 //===----------------------------------------------------------------------===//
 
-def SinkConstants : Pass<"remat-sink-constants", "::mlir::func::FuncOp"> {
+def SinkConstants : Remat_Pass<"remat-sink-constants"> {
   let summary = "Moves each splat constant in front of its first reader";
   let description = [{
     A splat is bytes that a step writes. Canonicalization gathers constants at the
@@ -223,7 +226,7 @@ def SinkConstants : Pass<"remat-sink-constants", "::mlir::func::FuncOp"> {
   }];
 }
 
-def LegalizeResults : Pass<"remat-legalize-results", "::mlir::func::FuncOp"> {
+def LegalizeResults : Remat_Pass<"remat-legalize-results"> {
   let summary = "Copies what a donated argument's new value would destroy";
   let description = [{
     A donated argument's memory is overwritten by a result. Where the bytes
@@ -242,7 +245,7 @@ def LegalizeResults : Pass<"remat-legalize-results", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
-def Plan : Pass<"remat-plan", "::mlir::func::FuncOp"> {
+def Plan : Remat_Pass<"remat-plan"> {
   let summary = "Orders the block and recomputes values, so that it fits a budget";
   let description = [{
     Builds the planner's problem from the block, solves it, and rewrites the
@@ -280,7 +283,7 @@ def Plan : Pass<"remat-plan", "::mlir::func::FuncOp"> {
            "auto, cudnn or own">];
 }
 
-def DumpProblem : Pass<"remat-dump-problem", "::mlir::func::FuncOp"> {
+def DumpProblem : Remat_Pass<"remat-dump-problem"> {
   let summary = "Prints the planner's problem as JSON (remat-problem-1)";
   let options = [
     Option<"Device", "device", "std::string", "\"host\"", "host or cuda">,
@@ -289,7 +292,7 @@ def DumpProblem : Pass<"remat-dump-problem", "::mlir::func::FuncOp"> {
            "auto, cudnn or own">];
 }
 
-def AssignMemory : Pass<"remat-assign-memory", "::mlir::func::FuncOp"> {
+def AssignMemory : Remat_Pass<"remat-assign-memory"> {
   let summary = "Gives every value a byte offset in one arena";
   let description = [{
     Block order is execution order. A view lies in its operand; a result takes
@@ -324,7 +327,7 @@ def AssignMemory : Pass<"remat-assign-memory", "::mlir::func::FuncOp"> {
            "arena bytes that are good enough; 0: as few as possible">];
 }
 
-def VerifyMemory : Pass<"remat-verify-memory", "::mlir::func::FuncOp"> {
+def VerifyMemory : Remat_Pass<"remat-verify-memory"> {
   let summary = "Checks assigned memory by running the offsets";
   let description = [{
     Every read finds the bytes of the value that it names; no workspace or
@@ -333,19 +336,19 @@ def VerifyMemory : Pass<"remat-verify-memory", "::mlir::func::FuncOp"> {
   }];
 }
 
-def PrintLiveness : Pass<"remat-print-liveness", "::mlir::func::FuncOp"> {
+def PrintLiveness : Remat_Pass<"remat-print-liveness"> {
   let summary = "Prints the buffers, their lifetimes and their values";
 }
 
 def PrintMemoryProfile
-    : Pass<"remat-print-memory-profile", "::mlir::func::FuncOp"> {
+    : Remat_Pass<"remat-print-memory-profile"> {
   let summary = "Prints the bytes at each operation and what is alive at the peak";
   let options = [
     Option<"Device", "device", "std::string", "\"host\"", "host or cuda">,
     Option<"Arch", "arch", "std::string", "\"sm_90\"", "GPU architecture">];
 }
 
-def PrintCost : Pass<"remat-print-cost", "::mlir::func::FuncOp"> {
+def PrintCost : Remat_Pass<"remat-print-cost"> {
   let summary = "Prints arithmetic, traffic, time and workspace of operations";
   let options = [
     Option<"Device", "device", "std::string", "\"host\"", "host or cuda">,
@@ -356,7 +359,7 @@ def PrintCost : Pass<"remat-print-cost", "::mlir::func::FuncOp"> {
 // Fusion
 //===----------------------------------------------------------------------===//
 
-def Fuse : Pass<"remat-fuse", "::mlir::func::FuncOp"> {
+def Fuse : Remat_Pass<"remat-fuse"> {
   let summary = "Groups elementwise operations into kernels";
   let description = [{
     Puts elementwise operations (`ScalarOpInterface`, `dropout`, `random`,

@@ -44,17 +44,7 @@ struct InterfaceAttribute {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyTensor(const InterfaceAttribute &A) {
-  auto Tensor = dyn_cast<RankedTensorType>(A.getType());
-  if (!Tensor || !Tensor.hasStaticShape())
-    return A.emitError() << "type " << A.getType()
-                         << " is no ranked tensor of static shape";
-  Type Element = Tensor.getElementType();
-  if (!Element.isF32() && !Element.isBF16() && !Element.isF16() &&
-      !Element.isSignlessInteger(1) && !Element.isSignlessInteger(32) &&
-      !Element.isSignlessInteger(64))
-    return A.emitError() << "element type " << Element
-                         << " is not f32, bf16, f16, i32, i64 or i1";
-  return verifySizedTensor(Tensor, [&] { return A.emitError(); });
+  return verifyGraphTensor(A.getType(), [&] { return A.emitError(); });
 }
 
 /// The type that a role demands, null if it demands none.

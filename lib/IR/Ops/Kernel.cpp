@@ -52,7 +52,7 @@ void KernelOp::print(OpAsmPrinter &Printer) {
   Printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
   Printer << ' ';
   Printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
-                      /*printBlockTerminators=*/getNumResults() != 0);
+                      /*printBlockTerminators=*/true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,6 +121,8 @@ static LogicalResult verifyShapes(KernelOp Kernel) {
 }
 
 LogicalResult KernelOp::verifyRegions() {
+  if (getNumResults() == 0)
+    return emitOpError("has no results");
   Block &Body = getBody().front();
   if (Body.getArgumentTypes() != getInputs().getTypes())
     return emitOpError("the block's arguments must have the operands' types");

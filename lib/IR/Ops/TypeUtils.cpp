@@ -88,4 +88,19 @@ LogicalResult verifySizedTensor(Type Type,
   return success();
 }
 
+LogicalResult verifyGraphTensor(Type Type,
+                                function_ref<InFlightDiagnostic()> EmitError) {
+  auto Tensor = dyn_cast<RankedTensorType>(Type);
+  if (!Tensor || !Tensor.hasStaticShape())
+    return EmitError() << "type " << Type
+                       << " is no ranked tensor of static shape";
+  mlir::Type Element = Tensor.getElementType();
+  if (!Element.isF32() && !Element.isBF16() && !Element.isF16() &&
+      !Element.isSignlessInteger(1) && !Element.isSignlessInteger(32) &&
+      !Element.isSignlessInteger(64))
+    return EmitError() << "element type " << Element
+                       << " is not f32, bf16, f16, i32, i64 or i1";
+  return verifySizedTensor(Tensor, EmitError);
+}
+
 } // namespace remat

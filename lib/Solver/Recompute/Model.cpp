@@ -196,25 +196,5 @@ Plan remat::solver::emitKept(const Model &M, const std::vector<OpId> &Order) {
 }
 
 void remat::solver::dropUnread(const Model &M, Plan &S) {
-  std::vector<int32_t> Count(M.numOps(), 0);
-  for (const Step &X : S.Sequence)
-    ++Count[X.Op];
-  std::vector<bool> Wanted = M.IsResult;
-  std::vector<Step> Kept;
-  for (size_t I = S.Sequence.size(); I-- > 0;) {
-    const Op &O = M.P.Ops[S.Sequence[I].Op];
-    bool Read = std::any_of(O.Outputs.begin(), O.Outputs.end(),
-                            [&](ValueId V) { return Wanted[V]; });
-    int32_t &Instances = Count[S.Sequence[I].Op];
-    if (!Read && Instances > 1 && S.Sequence[I].Op != M.Turn) {
-      --Instances;
-      continue;
-    }
-    Kept.push_back(S.Sequence[I]);
-    for (ValueId V : O.Outputs)
-      Wanted[V] = false;
-    for (ValueId V : O.Inputs)
-      Wanted[V] = true;
-  }
-  S.Sequence.assign(Kept.rbegin(), Kept.rend());
+  dropUnread(M.P, S, M.Turn);
 }

@@ -84,7 +84,8 @@ Plan emitDropped(const Model &M, const std::vector<OpId> &Order, OpId Turn,
 /// The ops in the given order, each once but for what `Keep::Never` asks.
 Plan emitKept(const Model &M, const std::vector<OpId> &Order);
 
-/// Takes out steps whose outputs nobody reads, where the op runs again later.
+/// Takes out steps that nobody reads; those of the turn stay: `Keep::Never`
+/// counts from its first run.
 void dropUnread(const Model &M, Plan &S);
 
 /// Gives every step the fastest choice that fits the budget, else the leanest.

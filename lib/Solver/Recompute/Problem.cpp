@@ -83,6 +83,32 @@ Plan remat::solver::basePlan(const Problem &P) {
   return S;
 }
 
+void remat::solver::dropUnread(const Problem &P, Plan &S, OpId Spared) {
+  std::vector<int32_t> Count(P.Ops.size(), 0);
+  for (const Step &X : S.Sequence)
+    ++Count[X.Op];
+  std::vector<bool> Wanted(P.Values.size(), false);
+  for (ValueId V : P.Results)
+    Wanted[V] = true;
+  std::vector<Step> Kept;
+  for (size_t I = S.Sequence.size(); I-- > 0;) {
+    const Op &O = P.Ops[S.Sequence[I].Op];
+    bool Read = std::any_of(O.Outputs.begin(), O.Outputs.end(),
+                            [&](ValueId V) { return Wanted[V]; });
+    int32_t &Instances = Count[S.Sequence[I].Op];
+    if (!Read && Instances > 1 && S.Sequence[I].Op != Spared) {
+      --Instances;
+      continue;
+    }
+    Kept.push_back(S.Sequence[I]);
+    for (ValueId V : O.Outputs)
+      Wanted[V] = false;
+    for (ValueId V : O.Inputs)
+      Wanted[V] = true;
+  }
+  S.Sequence.assign(Kept.rbegin(), Kept.rend());
+}
+
 namespace {
 
 using Message = std::optional<std::string>;
