@@ -23,6 +23,7 @@ namespace remat {
 /// Why a budget was refused: what DESIGN.md asks a refusal to name.
 struct Refusal {
   int64_t BudgetBytes = 0, UnplannedPeakBytes = 0, SmallestFeasibleBytes = 0;
+  int64_t ImpossibleBytes = 0;
   std::string PeakOp; ///< name and location of the op at the peak
   struct Live {
     std::string Name, Location;
@@ -31,10 +32,20 @@ struct Refusal {
   std::vector<Live> Largest; ///< the largest values alive there
 };
 
+/// What the planner proved on its own problem, in which every operation is a
+/// kernel of its own and takes the time that the device's model says.
+struct PlannerCertificate {
+  double Ms = 0, LowerBoundMs = 0, Gap = 0;
+};
+
 struct CompileReport {
   std::optional<int64_t> BudgetBytes;
   int64_t UnplannedPeakBytes = 0, PredictedPeakBytes = 0;
-  int64_t SmallestFeasibleBytes = 0;
+  /// The smallest budget that any plan made here fits, and the largest that is
+  /// proven to fit no program: between them nothing is known.
+  int64_t SmallestFeasibleBytes = 0, ImpossibleBytes = 0;
+  /// Of the program as it runs, kernels of several operations included. The
+  /// overhead is over the fastest program made here for whatever budget.
   double PredictedOverhead = 0, PredictedMs = 0;
   int64_t RecomputedOps = 0;
   /// Bytes at the peak by class, in SEEDS.md's names: "parameters",
@@ -43,9 +54,13 @@ struct CompileReport {
   std::vector<std::pair<std::string, int64_t>> Classes;
   /// Seconds by phase, in order: "parse" is added by whoever parses.
   std::vector<std::pair<std::string, double>> Seconds;
-  /// Of the planner's certificate: no plan of this graph that meets its target
-  /// takes less, and how far this one may be above that (0.01: one percent).
+  /// The certificate: no program within the budget, of whatever order,
+  /// recomputation and grouping of elementwise operations, has a lower
+  /// predicted time. The gap is how far this one is above that, as a part of
+  /// the predicted time without recomputation (0.01: one percent).
   double LowerBoundMs = 0, Gap = 0;
+  /// Empty where the plan fits the budget only thanks to fusion.
+  std::optional<PlannerCertificate> Planner;
   std::optional<Refusal> Refused;
 };
 

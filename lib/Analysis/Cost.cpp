@@ -35,18 +35,28 @@ bool remat::usesMatrixUnits(Operation *Op) {
   return isa<MatmulOp, AttentionOp, AttentionBackwardOp>(Op);
 }
 
+static double getRooflineMicroseconds(const Roofline &Rates, double FlopRate,
+                                      const OpCost &Cost) {
+  return Rates.LaunchMicroseconds +
+         1e6 *
+             std::max(Cost.Flops / FlopRate, Cost.Bytes / Rates.BytesPerSecond);
+}
+
+double RooflineModel::getElementwiseMicroseconds(double Flops,
+                                                 double Bytes) const {
+  return getRooflineMicroseconds(Rates, Rates.ScalarFlops, {Flops, Bytes});
+}
+
 double RooflineModel::getMicroseconds(Operation *Op) const {
   if (isView(Op) || isResidentConstant(Op))
     return 0;
-  OpCost Cost = getCost(Op);
   double Rate = Rates.ScalarFlops;
   if (usesMatrixUnits(Op)) {
     auto Type = cast<RankedTensorType>(Op->getOperand(0).getType());
     Rate = Type.getElementTypeBitWidth() <= 16 ? Rates.MatrixFlops16
                                                : Rates.MatrixFlops32;
   }
-  return Rates.LaunchMicroseconds +
-         1e6 * std::max(Cost.Flops / Rate, Cost.Bytes / Rates.BytesPerSecond);
+  return getRooflineMicroseconds(Rates, Rate, getCost(Op));
 }
 
 SmallVector<KernelChoice> RooflineModel::getChoices(Operation *Op) const {

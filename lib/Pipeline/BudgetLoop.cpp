@@ -7,6 +7,7 @@
 #include "remat/Transforms/Memory.h"
 #include "remat/Transforms/Passes.h"
 #include <chrono>
+#include <tuple>
 
 using namespace mlir;
 using namespace remat;
@@ -75,25 +76,37 @@ LogicalResult BudgetLoop::carryOut(func::FuncOp Copy, Attempt &A,
     return failure();
   addSeconds("assign", AssignTime.getSeconds());
   A.ArenaBytes = Assigned->ArenaBytes;
-  A.LoadBytes = Assigned->LoadBytes;
   A.Microseconds = 0;
   for (Operation &Op : Copy.getBody().front().without_terminator())
     A.Microseconds += getChoice(Model, &Op).Microseconds;
   return success();
 }
 
-LogicalResult BudgetLoop::measure(Attempt &A) {
+/// Carries the plan out on a copy, unless that was done already in a way that
+/// serves. Returns the arena's bytes.
+FailureOr<int64_t> BudgetLoop::attempt(solver::Plan Plan,
+                                       std::optional<int64_t> PackTarget) {
+  for (const Attempt &A : Attempts)
+    if (A.Plan == Plan && (!PackTarget || A.PackTarget == PackTarget ||
+                           A.ArenaBytes <= *PackTarget))
+      return A.ArenaBytes;
+  Attempt A;
+  A.Plan = std::move(Plan);
+  A.PackTarget = PackTarget;
   OwningOpRef<func::FuncOp> Copy(Func.clone());
-  return carryOut(*Copy, A, /*EmitRemarks=*/false);
+  if (failed(carryOut(*Copy, A, /*EmitRemarks=*/false)))
+    return failure();
+  Attempts.push_back(std::move(A));
+  return Attempts.back().ArenaBytes;
 }
 
-solver::SolveResult BudgetLoop::solve(int64_t Target, bool FindMinBudget) {
+solver::SolveResult BudgetLoop::solve(solver::Strategy Method, int32_t Effort,
+                                      int64_t Target, bool FindMinBudget) {
   Stopwatch Time;
   solver::SolveOptions Request;
-  Request.Method = *solver::strategyOf(Options.Strategy);
+  Request.Method = Method;
   Request.Budget = Target;
-  Request.Effort =
-      static_cast<int32_t>(std::clamp<int64_t>(Options.PlannerEffort, 0, 1000));
+  Request.Effort = Effort;
   Request.Seed = Options.PlannerSeed;
   Request.FindMinBudget = FindMinBudget;
   solver::SolveResult Solved = solver::solve(Problem.Problem, Request);
@@ -103,49 +116,79 @@ solver::SolveResult BudgetLoop::solve(int64_t Target, bool FindMinBudget) {
 
 /// Every operation once, but for what the user never keeps.
 LogicalResult BudgetLoop::findUnplanned() {
-  solver::SolveOptions Request;
-  Request.Method = solver::Strategy::None;
-  Request.Budget = solver::MaxTotalBytes;
-  solver::SolveResult Solved = solver::solve(Problem.Problem, Request);
+  solver::SolveResult Solved =
+      solve(solver::Strategy::None, 0, solver::MaxTotalBytes,
+            /*FindMinBudget=*/false);
   if (!Solved.Feasible)
     return emitError(Func.getLoc()) << Solved.Reason.Message;
-  Unplanned.Plan = std::move(Solved.Best);
-  return measure(Unplanned);
+  return failure(failed(attempt(std::move(Solved.Best), std::nullopt)));
 }
 
-/// Keeps the plan as the smallest attempt if its arena is smaller.
-LogicalResult BudgetLoop::trySmaller(const solver::SolveResult &Solved) {
-  Attempt A;
-  A.Plan = Solved.Best;
-  A.LowerBound = Solved.Proof.LowerBound;
-  A.Gap = Solved.Proof.Gap;
-  if (failed(measure(A)))
-    return failure();
-  if (A.ArenaBytes < Smallest.ArenaBytes)
-    Smallest = std::move(A);
-  return success();
-}
-
-/// The plan with the lowest peak that the planner finds. Where packing needs
+/// Attempts with the lowest peak that a strategy finds. Where packing needs
 /// clearly more than that peak, plans for slightly larger budgets may pack
-/// better.
-LogicalResult BudgetLoop::findSmallest() {
-  Smallest = Unplanned;
-  if (Options.Strategy == "none")
-    return success();
+/// better. Says whether the first attempt was enough.
+FailureOr<bool> BudgetLoop::findSmallest(solver::Strategy Method,
+                                         int32_t Effort) {
   int64_t Floor = solver::floorOf(Problem.Problem).Bytes;
-  solver::SolveResult Least = solve(Floor, /*FindMinBudget=*/true);
-  if (failed(trySmaller(Least)))
+  solver::SolveResult Least =
+      solve(Method, Effort, Floor, /*FindMinBudget=*/true);
+  bool FitsFloor = Least.Feasible;
+  FailureOr<int64_t> Arena = attempt(std::move(Least.Best), std::nullopt);
+  if (failed(Arena))
     return failure();
   int64_t MinBudget = Least.Proof.MinBudget;
+  int64_t Smallest = std::min(*Arena, Attempts.front().ArenaBytes);
   for (int64_t PerMille : {0, 10, 30}) {
     int64_t Target = MinBudget + MinBudget / 1000 * PerMille;
-    if (Smallest.ArenaBytes <= Target + MinBudget / 1000)
-      return success();
-    if (failed(trySmaller(solve(Target, /*FindMinBudget=*/false))))
+    if (Smallest <= Target + MinBudget / 1000)
+      return PerMille == 0 && !FitsFloor;
+    Arena = attempt(solve(Method, Effort, Target, /*FindMinBudget=*/false).Best,
+                    std::nullopt);
+    if (failed(Arena))
+      return failure();
+    Smallest = std::min(Smallest, *Arena);
+  }
+  return false;
+}
+
+/// The series of attempts from which the smallest budget comes: see the class.
+LogicalResult BudgetLoop::findSmallest() {
+  using solver::Strategy;
+  if (Method == Strategy::None)
+    return success();
+  if (Method != Strategy::Search)
+    return failure(failed(findSmallest(Method, Effort)));
+  for (Strategy Other : {Strategy::Sqrt, Strategy::MinCut})
+    if (failed(findSmallest(Other, 0)))
+      return failure();
+  for (int32_t Less = std::min(Effort, 1); Less <= Effort; ++Less) {
+    FailureOr<bool> AtOnce = findSmallest(Method, Less);
+    if (failed(AtOnce))
+      return failure();
+    // Without effort the first attempt is the same, and the last one here.
+    if (Less == 1 && !*AtOnce && failed(findSmallest(Method, 0)))
       return failure();
   }
   return success();
+}
+
+const BudgetLoop::Attempt &BudgetLoop::getSmallest() const {
+  return *llvm::min_element(Attempts, [](const Attempt &L, const Attempt &R) {
+    return L.ArenaBytes < R.ArenaBytes;
+  });
+}
+
+/// The fastest attempt within the budget, the smallest of equally fast ones.
+/// There is one from the smallest budget found on.
+const BudgetLoop::Attempt &
+BudgetLoop::getFastest(std::optional<int64_t> Budget) const {
+  const Attempt *Best = nullptr;
+  for (const Attempt &A : Attempts)
+    if ((!Budget || A.ArenaBytes <= *Budget) &&
+        (!Best || std::tie(A.Microseconds, A.ArenaBytes) <
+                      std::tie(Best->Microseconds, Best->ArenaBytes)))
+      Best = &A;
+  return *Best;
 }
 
 std::optional<int64_t> BudgetLoop::getBudgetBytes() const {
@@ -156,7 +199,7 @@ std::optional<int64_t> BudgetLoop::getBudgetBytes() const {
     return Options.Budget.Bytes;
   case Budget::Kind::PercentOfUnplanned: {
     // The product first: whole percentages are then rounded down exactly.
-    double Bytes = static_cast<double>(Unplanned.ArenaBytes) *
+    double Bytes = static_cast<double>(Attempts.front().ArenaBytes) *
                    Options.Budget.Percent / 100.0;
     return Bytes < 9.2e18 ? static_cast<int64_t>(Bytes) : solver::MaxTotalBytes;
   }
@@ -164,31 +207,73 @@ std::optional<int64_t> BudgetLoop::getBudgetBytes() const {
   return std::nullopt;
 }
 
-/// The fastest attempt found whose arena is within a budget that is between the
-/// smallest feasible and the unplanned peak.
-LogicalResult BudgetLoop::fit(int64_t Budget, Attempt &Best) {
-  Best = Smallest;
+/// Plans for a budget that is between the smallest found and the peak without
+/// recomputation.
+LogicalResult BudgetLoop::fit(int64_t Budget) {
   int64_t Target = Budget;
   for (int I = 0; I < MaxPlans; ++I) {
-    solver::SolveResult Solved = solve(Target, /*FindMinBudget=*/false);
+    solver::SolveResult Solved =
+        solve(Method, Effort, Target, /*FindMinBudget=*/false);
+    // What is proven for a tighter target says nothing about the budget.
+    if (Target == Budget)
+      PlannerBound = Solved.Proof.LowerBound;
     if (!Solved.Feasible)
       return success();
-    Attempt A;
-    A.Plan = std::move(Solved.Best);
-    A.PackTarget = Budget;
-    A.LowerBound = Solved.Proof.LowerBound;
-    A.Gap = Solved.Proof.Gap;
-    if (failed(measure(A)))
+    FailureOr<int64_t> Arena = attempt(std::move(Solved.Best), Budget);
+    if (failed(Arena))
       return failure();
-    if (A.ArenaBytes <= Budget) {
-      if (A.Microseconds <= Best.Microseconds)
-        Best = std::move(A);
+    if (*Arena <= Budget)
       return success();
-    }
     // What the planner did not foresee, it must save beforehand.
-    Target -= A.ArenaBytes - Budget;
+    Target -= *Arena - Budget;
   }
   return success();
+}
+
+/// What holds for every program of this function, by whatever plan: the largest
+/// budget that none meets, and the least time of those that meet this one.
+LogicalResult BudgetLoop::findBounds(std::optional<int64_t> Budget) {
+  Stopwatch Time;
+  FailureOr<BoundProblem> Built = buildBoundProblem(Func, Model, Options.Fuse);
+  if (failed(Built))
+    return failure();
+  // Sums of the same times in another order differ in the last digits.
+  constexpr double Rounding = 1e-12;
+  const solver::Problem &P = Built->Problem;
+  solver::PlanBound Least =
+      solver::boundOf(P, P.residentBytes(), /*Exact=*/false, Built->Unseen);
+  LowerBound = Built->LeastMicroseconds;
+  if (Budget) {
+    bool Exact = Method == solver::Strategy::Search;
+    solver::PlanBound Here = solver::boundOf(P, *Budget, Exact, Built->Unseen);
+    Least.LeastBudget = std::max(Least.LeastBudget, Here.LeastBudget);
+    LowerBound += Here.Extra;
+  }
+  LowerBound *= 1 - Rounding;
+  Report.ImpossibleBytes = Least.LeastBudget - 1;
+  addSeconds("bound", Time.getSeconds());
+  return success();
+}
+
+/// Writes what is proven of the chosen program. What the planner proves holds
+/// on its own problem, where every operation is a kernel, and only for plans
+/// that fit the budget there too.
+void BudgetLoop::certify(const Attempt &Best, std::optional<int64_t> Budget) {
+  double Base = Attempts.front().Microseconds;
+  Report.LowerBoundMs = LowerBound / 1000;
+  if (Base > 0)
+    Report.Gap = std::max(0.0, Best.Microseconds - LowerBound) / Base;
+  int64_t Limit = Budget.value_or(solver::MaxTotalBytes);
+  solver::VerifyResult Planned =
+      solver::verify(Problem.Problem, Best.Plan, Limit);
+  if (!Planned.Ok)
+    return;
+  double PlannedBase = Problem.Problem.baseTime();
+  PlannerCertificate &C = Report.Planner.emplace();
+  C.Ms = Planned.Time / 1000;
+  C.LowerBoundMs = std::max(PlannerBound, PlannedBase) / 1000;
+  if (PlannedBase > 0)
+    C.Gap = (Planned.Time - std::max(PlannerBound, PlannedBase)) / PlannedBase;
 }
 
 void BudgetLoop::fillClasses(func::FuncOp Planned, const Attempt &A) {
@@ -206,53 +291,62 @@ void BudgetLoop::fillClasses(func::FuncOp Planned, const Attempt &A) {
   Report.Classes.push_back({"slack", A.ArenaBytes - Sum});
 }
 
-LogicalResult BudgetLoop::finish(Attempt &Best) {
+LogicalResult BudgetLoop::finish(Attempt Best, std::optional<int64_t> Budget) {
   if (failed(carryOut(Func, Best, /*EmitRemarks=*/true)))
     return failure();
   if (failed(verifyMemory(Func)))
     return failure();
   Report.PredictedPeakBytes = Best.ArenaBytes;
   Report.PredictedMs = Best.Microseconds / 1000;
-  if (Unplanned.Microseconds > 0)
-    Report.PredictedOverhead = Best.Microseconds / Unplanned.Microseconds - 1;
+  double Fastest = getFastest(std::nullopt).Microseconds;
+  if (Fastest > 0)
+    Report.PredictedOverhead = Best.Microseconds / Fastest - 1;
   Report.RecomputedOps = Best.Summary.RecomputedOps;
-  Report.LowerBoundMs = Best.LowerBound / 1000;
-  Report.Gap = Best.Gap;
+  certify(Best, Budget);
   fillClasses(Func, Best);
   return success();
 }
 
 LogicalResult BudgetLoop::refuse(int64_t Budget) {
+  Attempt Smallest = getSmallest();
   if (failed(carryOut(Func, Smallest, /*EmitRemarks=*/false)))
     return failure();
   Refusal Refused;
   Refused.BudgetBytes = Budget;
-  Refused.UnplannedPeakBytes = Unplanned.ArenaBytes;
+  Refused.UnplannedPeakBytes = Attempts.front().ArenaBytes;
   Refused.SmallestFeasibleBytes = Smallest.ArenaBytes;
-  emitRefusal(Func, Model, Refused);
+  Refused.ImpossibleBytes = Report.ImpossibleBytes;
+  emitRefusal(Func, Model, Options, Refused);
   Report.PredictedPeakBytes = Smallest.ArenaBytes;
   Report.Refused = std::move(Refused);
   return failure();
 }
 
 LogicalResult BudgetLoop::run() {
-  if (!solver::strategyOf(Options.Strategy))
+  std::optional<solver::Strategy> Named = solver::strategyOf(Options.Strategy);
+  if (!Named)
     return emitError(Func.getLoc(), "unknown strategy '")
            << Options.Strategy << "'";
+  Method = *Named;
+  Effort =
+      static_cast<int32_t>(std::clamp<int64_t>(Options.PlannerEffort, 0, 1000));
   FailureOr<PlanningProblem> Built = buildProblem(Func, Model);
   if (failed(Built))
     return failure();
   Problem = std::move(*Built);
   if (failed(findUnplanned()) || failed(findSmallest()))
     return failure();
+  int64_t Unplanned = Attempts.front().ArenaBytes;
+  int64_t Smallest = getSmallest().ArenaBytes;
   std::optional<int64_t> Budget = getBudgetBytes();
   Report.BudgetBytes = Budget;
-  Report.UnplannedPeakBytes = Unplanned.ArenaBytes;
-  Report.SmallestFeasibleBytes = Smallest.ArenaBytes;
-  if (Budget && *Budget < Smallest.ArenaBytes)
-    return refuse(*Budget);
-  Attempt Best = Unplanned;
-  if (Budget && *Budget < Unplanned.ArenaBytes && failed(fit(*Budget, Best)))
+  Report.UnplannedPeakBytes = Unplanned;
+  Report.SmallestFeasibleBytes = Smallest;
+  if (failed(findBounds(Budget)))
     return failure();
-  return finish(Best);
+  if (Budget && *Budget < Smallest)
+    return refuse(*Budget);
+  if (Budget && *Budget < Unplanned && failed(fit(*Budget)))
+    return failure();
+  return finish(getFastest(Budget), Budget);
 }

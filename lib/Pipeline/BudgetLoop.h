@@ -7,17 +7,19 @@
 #include "remat/Pipeline.h"
 #include "remat/Solver/Recompute.h"
 #include "remat/Transforms/Plan.h"
-#include "llvm/ADT/MapVector.h"
 
 namespace remat {
 
 /// Only assigned memory tells a plan's true peak. The loop plans for a target,
 /// fuses, assigns, and plans again with a tighter target while the arena is
-/// over the budget, a bounded number of times.
+/// over the budget, a bounded number of times. Of all plans that it made, for
+/// whatever target, the fastest whose arena is within the budget is taken.
 ///
-/// The smallest feasible budget is the least arena of a fixed series of
-/// attempts that does not depend on the budget asked for: any budget from there
-/// on is met, if need be by that very attempt, and any below is refused.
+/// The smallest budget found is the least arena of a fixed series of attempts
+/// that does not depend on the budget asked for: any budget from there on is
+/// met, if need be by that very attempt, and any below is refused. The series
+/// of more effort contains that of less, and that of `search` those of the
+/// other strategies.
 class BudgetLoop {
 public:
   /// `Func` has legal results and is fused as far as the planner should see.
@@ -34,23 +36,28 @@ private:
   struct Attempt {
     solver::Plan Plan;
     std::optional<int64_t> PackTarget;
-    int64_t ArenaBytes = 0, LoadBytes = 0;
+    int64_t ArenaBytes = 0;
     double Microseconds = 0;
     PlanSummary Summary;
-    double LowerBound = 0, Gap = 0; ///< of the certificate; microseconds
   };
 
   mlir::LogicalResult carryOut(mlir::func::FuncOp Copy, Attempt &A,
                                bool EmitRemarks);
   mlir::LogicalResult fuse(mlir::func::FuncOp Copy);
-  mlir::LogicalResult measure(Attempt &A);
-  solver::SolveResult solve(int64_t Target, bool FindMinBudget);
+  mlir::FailureOr<int64_t> attempt(solver::Plan Plan,
+                                   std::optional<int64_t> PackTarget);
+  solver::SolveResult solve(solver::Strategy Method, int32_t Effort,
+                            int64_t Target, bool FindMinBudget);
   mlir::LogicalResult findUnplanned();
   mlir::LogicalResult findSmallest();
-  mlir::LogicalResult trySmaller(const solver::SolveResult &Solved);
-  mlir::LogicalResult fit(int64_t Budget, Attempt &Best);
+  mlir::FailureOr<bool> findSmallest(solver::Strategy Method, int32_t Effort);
+  mlir::LogicalResult fit(int64_t Budget);
+  const Attempt &getFastest(std::optional<int64_t> Budget) const;
+  const Attempt &getSmallest() const;
   std::optional<int64_t> getBudgetBytes() const;
-  mlir::LogicalResult finish(Attempt &Best);
+  mlir::LogicalResult findBounds(std::optional<int64_t> Budget);
+  void certify(const Attempt &Best, std::optional<int64_t> Budget);
+  mlir::LogicalResult finish(Attempt Best, std::optional<int64_t> Budget);
   mlir::LogicalResult refuse(int64_t Budget);
   void fillClasses(mlir::func::FuncOp Planned, const Attempt &A);
   void addSeconds(llvm::StringRef Phase, double Seconds);
@@ -59,14 +66,22 @@ private:
   const CompileOptions &Options;
   const TargetModel &Model;
   CompileReport &Report;
+  solver::Strategy Method = solver::Strategy::Search;
+  int32_t Effort = 1;
   PlanningProblem Problem;
-  Attempt Unplanned, Smallest;
+  /// All plans carried out, in order; the first is that of every operation
+  /// once.
+  std::vector<Attempt> Attempts;
+  /// No program within the budget takes less; microseconds.
+  double LowerBound = 0;
+  /// What the planner proved for the budget on the times of its problem.
+  double PlannerBound = 0;
 };
 
 /// The error of a refused budget and its notes. `Planned` is the function as
 /// the attempt with the smallest arena left it; fills `Refused`.
 void emitRefusal(mlir::func::FuncOp Planned, const TargetModel &Model,
-                 Refusal &Refused);
+                 const CompileOptions &Options, Refusal &Refused);
 
 } // namespace remat
 

@@ -27,8 +27,26 @@ static std::string describeClasses(const MemoryProfile &Profile,
   return Text;
 }
 
+/// Says how sure the refusal is: the smallest budget is found, not proven.
+static void noteSmallest(InFlightDiagnostic &Diag, Location Loc,
+                         const CompileOptions &Options,
+                         const Refusal &Refused) {
+  Diag.attachNote(Loc) << "the smallest budget found is "
+                       << Refused.SmallestFeasibleBytes
+                       << " bytes; that no program fits "
+                       << Refused.ImpossibleBytes << " bytes is proven";
+  if (Refused.BudgetBytes <= Refused.ImpossibleBytes)
+    return;
+  if (Options.Strategy != "search")
+    Diag.attachNote(Loc) << "the strategy search may find less";
+  else
+    Diag.attachNote(Loc) << "more effort than " << Options.PlannerEffort
+                         << " or another planner seed than "
+                         << Options.PlannerSeed << " may find less";
+}
+
 void remat::emitRefusal(func::FuncOp Planned, const TargetModel &Model,
-                        Refusal &Refused) {
+                        const CompileOptions &Options, Refusal &Refused) {
   FailureOr<BufferLiveness> Liveness = BufferLiveness::compute(Planned);
   if (failed(Liveness))
     return;
@@ -41,8 +59,9 @@ void remat::emitRefusal(func::FuncOp Planned, const TargetModel &Model,
   Refused.PeakOp = (Op->getName().getStringRef() + " at " + Where).str();
 
   InFlightDiagnostic Diag = emitError(Planned.getLoc());
-  Diag << "budget of " << Refused.BudgetBytes << " bytes is refused: at least "
-       << Refused.SmallestFeasibleBytes << " bytes are needed, "
+  Diag << "budget of " << Refused.BudgetBytes
+       << " bytes is refused: the smallest peak found is "
+       << Refused.SmallestFeasibleBytes << " bytes, "
        << Refused.UnplannedPeakBytes << " without recomputation";
   Diag.attachNote(Op->getLoc())
       << "the peak of " << Profile.getPeak() << " bytes is at '"
@@ -60,7 +79,5 @@ void remat::emitRefusal(func::FuncOp Planned, const TargetModel &Model,
   if (!AtEnd && Profile.getWorkspaces()[Peak])
     Diag.attachNote(Op->getLoc())
         << "its workspace takes " << Profile.getWorkspaces()[Peak] << " bytes";
-  Diag.attachNote(Planned.getLoc())
-      << "the smallest budget that would do is "
-      << Refused.SmallestFeasibleBytes << " bytes";
+  noteSmallest(Diag, Planned.getLoc(), Options, Refused);
 }

@@ -23,21 +23,44 @@ static json::Value describe(const Refusal &Refused) {
                       {"largest", std::move(Largest)}};
 }
 
+static json::Value describeCertificate(const CompileOptions &O,
+                                       const CompileReport &R) {
+  json::Value Planner = nullptr;
+  if (R.Planner)
+    Planner = json::Object{{"predicted_ms", R.Planner->Ms},
+                           {"lower_bound_ms", R.Planner->LowerBoundMs},
+                           {"gap", R.Planner->Gap}};
+  std::string Plans = "any order and recomputation";
+  if (O.Fuse)
+    Plans += ", elementwise operations in any groups";
+  return json::Object{
+      {"budget_bytes",
+       R.BudgetBytes ? json::Value(*R.BudgetBytes) : json::Value(nullptr)},
+      {"plans", Plans},
+      {"times", "predicted by the model of " +
+                    (O.Device == "cuda" ? O.Device + " " + O.Arch : O.Device)},
+      {"lower_bound_ms", R.LowerBoundMs},
+      {"gap", R.Gap},
+      {"planner", std::move(Planner)}};
+}
+
 json::Object remat::toJSON(const CompileOptions &O, const CompileReport &R) {
   using json::Value;
   bool Refused = R.Refused.has_value();
+  auto unlessRefused = [&](Value V) { return Refused ? Value(nullptr) : V; };
   return json::Object{
       {"device", O.Device},
       {"budget_bytes", R.BudgetBytes ? Value(*R.BudgetBytes) : Value(nullptr)},
       {"unplanned_peak_bytes", R.UnplannedPeakBytes},
-      {"predicted_peak_bytes",
-       Refused ? Value(nullptr) : Value(R.PredictedPeakBytes)},
+      {"predicted_peak_bytes", unlessRefused(R.PredictedPeakBytes)},
       {"smallest_feasible_bytes", R.SmallestFeasibleBytes},
-      {"predicted_overhead", R.PredictedOverhead},
-      {"predicted_ms", R.PredictedMs},
-      {"recomputed_ops", R.RecomputedOps},
-      {"lower_bound_ms", R.LowerBoundMs},
-      {"gap", R.Gap},
+      {"impossible_bytes", R.ImpossibleBytes},
+      {"predicted_overhead", unlessRefused(R.PredictedOverhead)},
+      {"predicted_ms", unlessRefused(R.PredictedMs)},
+      {"recomputed_ops", unlessRefused(R.RecomputedOps)},
+      {"lower_bound_ms", unlessRefused(R.LowerBoundMs)},
+      {"gap", unlessRefused(R.Gap)},
+      {"certificate", unlessRefused(describeCertificate(O, R))},
       {"classes", listPairs(R.Classes)},
       {"compile_seconds", listPairs(R.Seconds)},
       {"refused", Refused ? describe(*R.Refused) : Value(nullptr)},

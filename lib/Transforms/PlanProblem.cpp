@@ -1,5 +1,6 @@
 //===- PlanProblem.cpp - a graph as the planner sees it -------------------===//
 
+#include "PlanProblem.h"
 #include "remat/Analysis/MemoryProfile.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Transforms/Plan.h"
@@ -12,10 +13,15 @@ namespace {
 
 class ProblemBuilder {
 public:
-  ProblemBuilder(func::FuncOp Func, const TargetModel &Model)
-      : Func(Func), Model(Model), Overwrites(getOverwrites(Func)) {}
+  ProblemBuilder(func::FuncOp Func, const TargetModel &Model, bool Relaxed)
+      : Func(Func), Model(Model), Relaxed(Relaxed),
+        Overwrites(getOverwrites(Func)) {}
 
   FailureOr<PlanningProblem> run();
+
+  /// Of a relaxed problem: ops with an output that may take over one of several
+  /// inputs. The rules of a plan name one, memory assignment may take another.
+  std::vector<solver::OpId> Ambiguous;
 
 private:
   LogicalResult addResident(Value V, StringRef Name);
@@ -25,12 +31,14 @@ private:
   std::vector<solver::ValueId> getInputs(Operation *Op);
   bool isReadByOthers(BlockArgument Argument);
   void setTimes(Operation *Op, solver::Op &Made);
-  solver::ValueId findReuse(OpResult Result);
+  SmallVector<Value> getReusable(OpResult Result);
+  solver::ValueId chooseReuse(OpResult Result, solver::OpId Id);
   void findLastReaders();
   std::string getUniqueName(std::string Name);
 
   func::FuncOp Func;
   const TargetModel &Model;
+  const bool Relaxed;
   DenseMap<Value, BlockArgument> Overwrites;
   PlanningProblem Made;
   DenseMap<Value, solver::ValueId> Ids;
@@ -101,7 +109,7 @@ LogicalResult ProblemBuilder::addArguments() {
                                                   NameAttrName);
     std::string Text =
         Name ? Name.str() : "arg" + std::to_string(Argument.getArgNumber());
-    if (isReadByOthers(Argument))
+    if (!Relaxed && isReadByOthers(Argument))
       Overwritten.push_back(Argument);
     else if (failed(addResident(Argument, Text)))
       return failure();
@@ -134,31 +142,44 @@ static solver::Keep getPolicy(Operation *Op) {
       .Default(solver::Keep::Free);
 }
 
-/// The operand whose memory `Result` takes over if it dies there: one that dies
-/// there in block order if possible, since the order mostly stays.
-solver::ValueId ProblemBuilder::findReuse(OpResult Result) {
+/// The operands whose memory `Result` takes over if they die there, one for
+/// each storage.
+SmallVector<Value> ProblemBuilder::getReusable(OpResult Result) {
   Operation *Op = Result.getOwner();
   auto InPlace = dyn_cast<InPlaceOpInterface>(Op);
   if (!InPlace)
-    return solver::None;
-  solver::ValueId Found = solver::None;
+    return {};
+  SmallVector<Value> Found;
+  llvm::SmallPtrSet<Value, 4> Roots;
   for (unsigned I : InPlace.getReusableOperands(Result.getResultNumber())) {
-    Value Root = getStorage(Op->getOperand(I)).Root;
-    solver::ValueId Id = Ids.at(Op->getOperand(I));
+    Value Operand = Op->getOperand(I), Root = getStorage(Operand).Root;
+    solver::ValueId Id = Ids.at(Operand);
     bool IsTaken = llvm::any_of(Op->getResults(), [&](OpResult Other) {
       auto It = Ids.find(Other);
       return It != Ids.end() && Made.Problem.Values[It->second].Reuses == Id;
     });
-    if (IsTaken || isa<BlockArgument>(Root) ||
-        Made.Problem.Values[Ids.at(Root)].Producer == solver::None ||
-        Overwrites.contains(Root) || !mayOverwrite(Result, Root))
-      continue;
-    if (LastReaders.lookup(Root) == Op)
-      return Id;
-    if (Found == solver::None)
-      Found = Id;
+    bool IsResident =
+        isa<BlockArgument>(Root) || Overwrites.contains(Root) ||
+        Made.Problem.Values[Ids.at(Root)].Producer == solver::None;
+    if (!IsTaken && !IsResident && mayOverwrite(Result, Root) &&
+        Roots.insert(Root).second)
+      Found.push_back(Operand);
   }
   return Found;
+}
+
+/// The operand that the problem lets `Result` take over: one that dies there in
+/// block order if possible, since the order mostly stays.
+solver::ValueId ProblemBuilder::chooseReuse(OpResult Result, solver::OpId Id) {
+  SmallVector<Value> Reusable = getReusable(Result);
+  if (Reusable.empty())
+    return solver::None;
+  if (Reusable.size() > 1)
+    Ambiguous.push_back(Id);
+  auto Dying = llvm::find_if(Reusable, [&](Value Operand) {
+    return LastReaders.lookup(getStorage(Operand).Root) == Result.getOwner();
+  });
+  return Ids.at(Dying == Reusable.end() ? Reusable.front() : *Dying);
 }
 
 LogicalResult ProblemBuilder::addOutput(OpResult Result, solver::OpId Id) {
@@ -179,11 +200,15 @@ LogicalResult ProblemBuilder::addOutput(OpResult Result, solver::OpId Id) {
   if (Old != OldBytes.end())
     Reuse = Old->second;
   else if (!OwnsNone)
-    Reuse = findReuse(Result);
+    Reuse = chooseReuse(Result, Id);
   solver::ValueId Value =
       P.addOutput(Id, std::move(Name), OwnsNone ? 0 : *Bytes);
   P.Values[Value].Reuses = Reuse;
   P.Values[Value].Policy = getPolicy(Op);
+  // What is never kept depends on where the step turns, which need not be the
+  // same in both problems.
+  if (Relaxed && P.Values[Value].Policy != solver::Keep::Must)
+    P.Values[Value].Policy = solver::Keep::Free;
   if (View)
     P.Values[Value].Alias = Ids.at(Op->getOperand(0));
   if (Overwritten)
@@ -264,5 +289,14 @@ FailureOr<PlanningProblem> ProblemBuilder::run() {
 
 FailureOr<PlanningProblem> remat::buildProblem(func::FuncOp Func,
                                                const TargetModel &Model) {
-  return ProblemBuilder(Func, Model).run();
+  return ProblemBuilder(Func, Model, /*Relaxed=*/false).run();
+}
+
+FailureOr<PlanningProblem>
+remat::buildRelaxedProblem(func::FuncOp Func, const TargetModel &Model,
+                           std::vector<solver::OpId> &Ambiguous) {
+  ProblemBuilder Builder(Func, Model, /*Relaxed=*/true);
+  FailureOr<PlanningProblem> Built = Builder.run();
+  Ambiguous = std::move(Builder.Ambiguous);
+  return Built;
 }

@@ -123,7 +123,7 @@ class Compiler:
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         if done.returncode == 0:
             return int(re.search(r"remat.arena_bytes = (\d+)", done.stdout)[1]), None, done.stdout
-        refusal = re.search(r"the smallest budget that would do is (\d+) bytes", done.stderr)
+        refusal = re.search(r"the smallest budget found is (\d+) bytes", done.stderr)
         assert refusal, f"{' '.join(command)}\n{done.stderr}"
         return None, int(refusal[1]), done.stderr
 

@@ -6,21 +6,21 @@
 // (proven: small problems end with an exact search), one byte below it. The
 // refusal says what stands where and what would do.
 
-// CHECK: refusal-errors.mlir:[[#@LINE+15]]:1: error: budget of 19199 bytes is refused: at least 19200 bytes are needed, 21504 without recomputation
+// CHECK: refusal-errors.mlir:[[#@LINE+15]]:1: error: budget of 19199 bytes is refused: the smallest peak found is 19200 bytes, 21504 without recomputation
 // CHECK: :[[#@LINE+19]]:8: note: the peak of 19200 bytes is at 'remat.matmul': 8192 parameters, 4096 gradients, 4096 temporaries, 2188 inputs
 // CHECK: note: parameters: 'tensor<32x32xf32>' 'w1' holds 4096 bytes there
 // CHECK: note: parameters: 'tensor<32x32xf32>' 'w2' holds 4096 bytes there
 // CHECK: :[[#@LINE+16]]:8: note: gradients: 'tensor<32x32xf32>' 'matmul#0' holds 4096 bytes there
 // CHECK: note: inputs: 'tensor<16x32xf32>' 'x' holds 2048 bytes there
 // CHECK: :[[#@LINE+17]]:8: note: temporaries: 'tensor<16x32xf32>' 'gelu_backward#0' holds 2048 bytes there
-// CHECK: note: the smallest budget that would do is 19200 bytes
+// CHECK: note: the smallest budget found is 19200 bytes; that no program fits 19199 bytes is proven
 
 // The number does not depend on the budget asked for.
-// ONE: error: budget of 1 bytes is refused: at least 19200 bytes are needed, 21504 without recomputation
+// ONE: error: budget of 1 bytes is refused: the smallest peak found is 19200 bytes, 21504 without recomputation
 
 // With nothing recomputed, nothing less than the unplanned peak will do: 90 %
 // of 21504 are 19353.
-// UNPLANNED: error: budget of 19353 bytes is refused: at least 21504 bytes are needed, 21504 without recomputation
+// UNPLANNED: error: budget of 19353 bytes is refused: the smallest peak found is 21504 bytes, 21504 without recomputation
 func.func @main(%x: tensor<16x32xf32> {remat.role = #remat.role<input>, remat.name = "x"},
                 %w1: tensor<32x32xf32> {remat.role = #remat.role<parameter>, remat.name = "w1"},
                 %w2: tensor<32x32xf32> {remat.role = #remat.role<parameter>, remat.name = "w2"},

@@ -21,7 +21,7 @@
 // REMARK: workspace.mlir:{{[0-9]+}}:{{[0-9]+}}: remark: [Passed] choose | Category:remat-plan
 // REMARK-SAME: Choice=cudnn/2
 
-// REFUSED: error: budget of 296959 bytes is refused: at least 296960 bytes are needed, 330240 without recomputation
+// REFUSED: error: budget of 296959 bytes is refused: the smallest peak found is 296960 bytes, 330240 without recomputation
 // REFUSED: note: its workspace takes 33792 bytes
 func.func @main(%grad: tensor<2x128x1x64xbf16> {remat.role = #remat.role<input>, remat.name = "grad"},
                 %qkv: tensor<2x128x3x1x64xbf16> {remat.role = #remat.role<input>, remat.name = "qkv"},

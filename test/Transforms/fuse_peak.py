@@ -32,7 +32,7 @@ def plan(example, options):
     pipeline = f"--remat-pipeline={options}effort=0 fuse=false budget="
     yield "unlimited", run(["remat-opt", pipeline + "unlimited"], example).stdout
     refused = subprocess.run(["remat-opt", pipeline + "1"], input=example, capture_output=True, text=True)
-    smallest = re.search(r"at least (\d+) bytes", refused.stderr)[1]
+    smallest = re.search(r"smallest peak found is (\d+) bytes", refused.stderr)[1]
     yield smallest, run(["remat-opt", pipeline + smallest], example).stdout
 
 

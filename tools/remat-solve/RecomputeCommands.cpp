@@ -42,7 +42,7 @@ Json jsonOf(const SolveResult &R) {
       {"peak", C.Peak},
       {"lower_bound", C.LowerBound},
       {"space", C.ProvenOver == Space::AnyOrder ? "any-order" : "base-order"},
-      {"gap", C.Gap},
+      {"gap", R.Feasible ? Json(C.Gap) : Json(nullptr)},
       {"min_budget", C.MinBudget},
       {"min_budget_bound", C.MinBudgetBound},
       {"seconds", C.Seconds}};

@@ -41,6 +41,7 @@ public:
   llvm::StringRef getArch() const override { return Arch; }
   llvm::SmallVector<KernelChoice>
   getChoices(mlir::Operation *Op) const override;
+  double getElementwiseMicroseconds(double Flops, double Bytes) const override;
 
 protected:
   /// Time of one execution; zero for what needs no step.

@@ -33,6 +33,12 @@ public:
   virtual llvm::SmallVector<KernelChoice>
   getChoices(mlir::Operation *Op) const = 0;
 
+  /// Time of one kernel of elementwise operations that does so much arithmetic
+  /// and moves so many bytes. Grows with both; a kernel takes no longer than
+  /// several that do the same together.
+  virtual double getElementwiseMicroseconds(double Flops,
+                                            double Bytes) const = 0;
+
   /// The model for "host" or "cuda"; null for any other device. `Attention`
   /// is "auto", "cudnn" or "own".
   static std::unique_ptr<TargetModel> create(llvm::StringRef Device,

@@ -104,6 +104,23 @@ struct SolveResult {
 /// result whose reason is the message of `check`.
 SolveResult solve(const Problem &P, const SolveOptions &Options);
 
+/// What no plan can beat within a budget.
+struct PlanBound {
+  /// Time beyond that of every op once, with its fastest choice.
+  double Extra = 0;
+  /// No plan has a smaller budget; looked for only as far as the budget.
+  int64_t LeastBudget = 0;
+};
+
+/// Bounds for every plan of a problem that `check`s, in every order. With
+/// `Exact` they are as good as those of `search`, else those of one minimum
+/// cut each. At the runs of the ops that `Unseen` lists nothing is assumed of
+/// memory: the bounds hold too for programs in which such ops run inside the
+/// kernels of their neighbours, where their operands need no bytes, as long as
+/// what stands at the runs of all others is what the problem says or more.
+PlanBound boundOf(const Problem &P, int64_t Budget, bool Exact,
+                  const std::vector<OpId> &Unseen = {});
+
 /// The least bytes that any plan needs: at each op its inputs, outputs and
 /// leanest workspace stand together. Proven for every order.
 struct Floor {

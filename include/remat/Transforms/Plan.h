@@ -36,6 +36,25 @@ struct PlanningProblem {
 mlir::FailureOr<PlanningProblem> buildProblem(mlir::func::FuncOp Func,
                                               const TargetModel &Model);
 
+/// What bounds on the time and memory of programs are proven on: no program
+/// that the pipeline makes of a function, in whatever order, recomputing and
+/// fusing whatever, is faster or smaller than `solver::boundOf` says here.
+struct BoundProblem {
+  /// The times are what an operation adds in any case when it runs again.
+  solver::Problem Problem;
+  /// For `solver::boundOf`: operations that may run inside a neighbour's
+  /// kernel, or whose outputs may lie in one of several inputs' places.
+  std::vector<solver::OpId> Unseen;
+  /// No program that runs every operation takes less.
+  double LeastMicroseconds = 0;
+};
+
+/// Builds it for a function as `buildProblem` takes it; with `Fuses` for
+/// programs that `remat-fuse` ran on after the plan.
+mlir::FailureOr<BoundProblem> buildBoundProblem(mlir::func::FuncOp Func,
+                                                const TargetModel &Model,
+                                                bool Fuses);
+
 /// What applying a plan did.
 struct PlanSummary {
   int64_t RecomputedOps = 0;

@@ -11,6 +11,7 @@ Model::Model(const Problem &P) : P(P) {
   Turn = turnOf(P);
   Resident = P.residentBytes();
   BaseTime = P.baseTime();
+  Seen.assign(P.Ops.size(), true);
   Class.resize(numValues());
   Readers.resize(numValues());
   IsResult.assign(numValues(), false);

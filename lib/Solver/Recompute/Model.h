@@ -46,6 +46,9 @@ struct Model {
   /// Per value: which input of its op it reuses; `None` where none.
   std::vector<int32_t> ReusedInput;
 
+  /// Per op: does what a rule says of memory hold at its runs. See `boundOf`.
+  std::vector<bool> Seen;
+
   int32_t numOps() const { return int32_t(P.Ops.size()); }
   int32_t numValues() const { return int32_t(P.Values.size()); }
   bool resident(ValueId V) const { return P.Values[Class[V]].Producer == None; }

@@ -50,6 +50,16 @@ Floor remat::solver::floorOf(const Problem &P) {
   return F;
 }
 
+PlanBound remat::solver::boundOf(const Problem &P, int64_t Budget, bool Exact,
+                                 const std::vector<OpId> &Unseen) {
+  Model M(P);
+  for (OpId O : Unseen)
+    M.Seen[O] = false;
+  SolveOptions Unlimited;
+  Bounds B = momentBounds(M, Budget, Watch(Unlimited), Exact);
+  return {B.Extra, B.LeastBudget};
+}
+
 /// `Space::BaseOrder` is about such plans.
 static bool inStages(const Problem &P, const Plan &S) {
   OpId Stage = 0, Before = None;

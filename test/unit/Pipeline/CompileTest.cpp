@@ -120,11 +120,38 @@ TEST_F(CompileTest, OneByteLessIsRefused) {
   EXPECT_NE(Report.Refused->PeakOp.find("test.mlir:"), std::string::npos);
   ASSERT_FALSE(Report.Refused->Largest.empty());
   EXPECT_EQ(Report.Refused->Largest.front().Bytes, 32768);
-  EXPECT_NE(Errors.find("the smallest budget that would do is " +
+  EXPECT_NE(Errors.find("the smallest budget found is " +
                         std::to_string(Smallest) + " bytes"),
             std::string::npos)
       << Errors;
   EXPECT_TRUE(Program.empty());
+}
+
+/// Of the programs for some budgets, with fusion after the plan: each bound is
+/// below the times of all that fit its budget, and so is what is impossible.
+TEST_F(CompileTest, NoBoundIsAboveAProgramThatFits) {
+  ASSERT_TRUE(compile("unlimited")) << Errors;
+  const int64_t Smallest = Report.SmallestFeasibleBytes;
+  const int64_t Unplanned = Report.UnplannedPeakBytes;
+  std::vector<CompileReport> Reports;
+  for (int Part = 0; Part <= 8; ++Part)
+    for (llvm::StringRef Strategy : {"search", "sqrt", "mincut"}) {
+      Options.Strategy = Strategy.str();
+      int64_t Budget = Smallest + (Unplanned - Smallest) * Part / 8;
+      if (compile(std::to_string(Budget)))
+        Reports.push_back(Report);
+    }
+  ASSERT_GE(Reports.size(), 9u);
+  for (const CompileReport &Bounded : Reports) {
+    EXPECT_GE(Bounded.Gap, 0);
+    EXPECT_GE(Bounded.PredictedOverhead, 0);
+    for (const CompileReport &Fits : Reports) {
+      EXPECT_LT(Bounded.ImpossibleBytes, Fits.PredictedPeakBytes);
+      if (Fits.PredictedPeakBytes <= *Bounded.BudgetBytes) {
+        EXPECT_LE(Bounded.LowerBoundMs, Fits.PredictedMs);
+      }
+    }
+  }
 }
 
 TEST_F(CompileTest, PercentIsOfTheUnplannedPeak) {

@@ -406,3 +406,32 @@ TEST(Bounds, NoneAboveTheOptimumOfAnyProblem) {
     expectNoBoundAbove(P, floorOf(P).Bytes + R.below(Few ? 4 : 8));
   }
 }
+
+/// Without a look at some ops more plans fit: the bounds hold for these too.
+TEST(Bounds, NoneAboveTheOptimumWhereOpsAreUnseen) {
+  int Raised = 0;
+  for (int Case = 0; Case < numCases(); ++Case) {
+    SCOPED_TRACE("case " + std::to_string(Case));
+    Rng R(Case + 9001);
+    Problem P = randomProblem(R, 4 + R.below(5));
+    if (check(P))
+      continue;
+    std::vector<OpId> Unseen;
+    for (OpId O = 0; O < OpId(P.Ops.size()); ++O)
+      if (R.below(3) == 0)
+        Unseen.push_back(O);
+    int64_t Budget = floorOf(P).Bytes - 2 + R.below(10);
+    std::optional<double> Optimum = Oracle(P, Budget, false, Unseen).solve();
+    for (bool Exact : {false, true}) {
+      PlanBound B = boundOf(P, Budget, Exact, Unseen);
+      if (Optimum) {
+        EXPECT_LE(B.LeastBudget, Budget);
+        EXPECT_LE(P.baseTime() + B.Extra, *Optimum + 1e-6);
+      }
+      Raised += B.Extra > 0;
+    }
+    EXPECT_LE(boundOf(P, Budget, false, Unseen).Extra,
+              boundOf(P, Budget, false).Extra + 1e-6);
+  }
+  EXPECT_GT(Raised, 0);
+}

@@ -16,9 +16,15 @@ namespace remat::solver::test {
 /// every storage at every time: to go, and to be taken over.
 class Oracle {
 public:
-  /// With `Twice` repeated runs of an op with `Keep::Prefer` count twice.
-  Oracle(const Problem &P, int64_t Budget, bool Twice = false)
-      : P(P), Budget(Budget), Twice(Twice), Turn(turnOf(P)) {}
+  /// With `Twice` repeated runs of an op with `Keep::Prefer` count twice. At
+  /// the runs of `Unseen` ops memory is not looked at.
+  Oracle(const Problem &P, int64_t Budget, bool Twice = false,
+         const std::vector<OpId> &Unseen = {})
+      : P(P), Budget(Budget), Twice(Twice), Turn(turnOf(P)),
+        Seen(P.Ops.size(), true) {
+    for (OpId O : Unseen)
+      Seen[O] = false;
+  }
 
   /// The least time of any plan within the budget.
   std::optional<double> solve() {
@@ -68,6 +74,7 @@ private:
   int64_t Budget;
   bool Twice;
   OpId Turn;
+  std::vector<bool> Seen;
   std::map<State, double> Best;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> Queue;
 
@@ -171,7 +178,7 @@ private:
   void leave(State &S, const State &From, double Cost, OpId O, int64_t Bytes) {
     std::optional<double> Time;
     for (int32_t C = 0; C < int32_t(P.numChoices(O)); ++C)
-      if (Bytes + P.workspaceOf(O, C) <= Budget &&
+      if ((!Seen[O] || Bytes + P.workspaceOf(O, C) <= Budget) &&
           (!Time || P.timeOf(O, C) < *Time))
         Time = P.timeOf(O, C);
     if (!Time)

@@ -60,7 +60,9 @@ public:
       for (OpId O = At - Stride; O <= At + Stride; ++O)
         look(O);
     std::sort(Found.begin(), Found.end());
-    std::vector<OpId> Chosen = {M.Turn};
+    std::vector<OpId> Chosen;
+    if (M.Seen[M.Turn])
+      Chosen.push_back(M.Turn);
     std::vector<bool> PartTaken(NumParts, false);
     for (size_t I = 0; I < Found.size(); ++I) {
       OpId At = Found[I].second;
@@ -83,7 +85,7 @@ private:
   std::vector<std::pair<int64_t, OpId>> Found;
 
   void look(OpId At) {
-    if (At < 0 || At >= M.numOps() || Looked[At])
+    if (At < 0 || At >= M.numOps() || Looked[At] || !M.Seen[At])
       return;
     Looked[At] = true;
     if (!M.AnyNever && Bytes[At] <= Budget)
@@ -192,7 +194,7 @@ std::vector<OpId> equalsOf(const Model &M, OpId At,
   int64_t Bytes = M.leastBytesAt(At);
   std::vector<OpId> Out;
   for (OpId O = 0; O < M.numOps(); ++O)
-    if (Side[O] == MomentCut::Apart) {
+    if (Side[O] == MomentCut::Apart && M.Seen[O]) {
       int64_t Other = M.leastBytesAt(O);
       if (std::abs(Other - Bytes) <= Bytes / 50)
         Out.push_back(O);
@@ -238,7 +240,7 @@ void groupsBound(const Model &M, const std::vector<int64_t> &Bytes,
   constexpr int MostOfEach = 4;
   std::vector<std::pair<int64_t, OpId>> Peaks;
   for (OpId O = 0; O < M.numOps(); ++O)
-    if (Bytes[O] > Budget)
+    if (Bytes[O] > Budget && M.Seen[O])
       Peaks.push_back({-Bytes[O], O});
   std::sort(Peaks.begin(), Peaks.end());
   std::vector<bool> Seen(M.numOps(), false);
@@ -269,12 +271,13 @@ void groupsBound(const Model &M, const std::vector<int64_t> &Bytes,
 Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
                                    const Watch &D, bool Exact) {
   Bounds R;
+  R.LeastBudget = M.Resident;
   for (OpId O = 0; O < M.numOps(); ++O)
-    R.LeastBudget = std::max(R.LeastBudget, M.leastBytesAt(O));
+    if (M.Seen[O])
+      R.LeastBudget = std::max(R.LeastBudget, M.leastBytesAt(O));
   for (OpId O = 0; O < M.numOps(); ++O)
     R.LeastBudget = std::max(
         R.LeastBudget, bytesToMeet(M, Together::inputsOf(M, O), R.LeastBudget));
-  R.LeastBudget = std::max(R.LeastBudget, M.Resident);
   if (M.Turn == None)
     return R;
   std::vector<int64_t> Bytes = bytesOf(M, emitKept(M, baseOrder(M)));

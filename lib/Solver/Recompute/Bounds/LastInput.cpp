@@ -11,8 +11,21 @@ static void sortUnique(std::vector<int32_t> &X) {
   X.erase(std::unique(X.begin(), X.end()), X.end());
 }
 
+/// Nothing is said of classes that an op makes at whose run memory is not seen.
+static void keepIfSeen(const Model &M, Together &T) {
+  bool Seen = std::all_of(T.Classes.begin(), T.Classes.end(), [&](ValueId C) {
+    return bool(M.Seen[M.P.Values[C].Producer]);
+  });
+  if (!Seen)
+    T.Classes.clear();
+}
+
 Together Together::inputsOf(const Model &M, OpId First) {
-  return {First, M.classesRead(First)};
+  Together T{First, {}};
+  if (M.Seen[First])
+    T.Classes = M.classesRead(First);
+  keepIfSeen(M, T);
+  return T;
 }
 
 bool Together::usable() const {
@@ -57,8 +70,7 @@ Moment Together::lastMade(const Model &M, OpId Last) const {
 }
 
 Together Together::before(const Model &M, OpId Last) const {
-  Together T = inputsOf(M, Last);
-  T.First = First;
+  Together T{First, M.classesRead(Last)};
   for (ValueId C : Classes)
     if (M.P.Values[C].Producer != Last)
       T.Classes.push_back(C);
@@ -71,6 +83,7 @@ Together Together::before(const Model &M, OpId Last) const {
     Most = std::max(Most, M.P.Values[C].Bytes);
   std::erase_if(T.Classes,
                 [&](ValueId C) { return M.P.Values[C].Bytes < Most / Small; });
+  keepIfSeen(M, T);
   return T;
 }
 

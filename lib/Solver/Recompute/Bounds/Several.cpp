@@ -207,7 +207,7 @@ std::vector<OpId> fullest(const Model &M, const std::vector<double> &Bytes,
   constexpr size_t NumParts = 96, MostOfPart = 8;
   std::vector<std::pair<double, OpId>> Order;
   for (OpId O = 0; O < M.numOps(); ++O)
-    if (Bytes[O] > Least)
+    if (Bytes[O] > Least && M.Seen[O])
       Order.push_back({-Bytes[O], O});
   std::sort(Order.begin(), Order.end());
   std::vector<size_t> Taken(NumParts, 0);
