@@ -34,6 +34,7 @@ private:
   SmallVector<Value> getReusable(OpResult Result);
   solver::ValueId chooseReuse(OpResult Result, solver::OpId Id);
   void findLastReaders();
+  void dropImpossiblePolicies();
   std::string getUniqueName(std::string Name);
 
   func::FuncOp Func;
@@ -268,6 +269,17 @@ LogicalResult ProblemBuilder::addOperation(Operation *Op, unsigned Position) {
   return success();
 }
 
+/// "never" speaks of what is kept for the backward. A result of the graph is
+/// there at the end in any case, and what cannot be computed again is kept.
+void ProblemBuilder::dropImpossiblePolicies() {
+  solver::Problem &P = Made.Problem;
+  for (auto [Id, Value] : llvm::enumerate(P.Values))
+    if (Value.Policy == solver::Keep::Never &&
+        (P.runsOnce(Value.Producer) ||
+         llvm::is_contained(P.Results, static_cast<solver::ValueId>(Id))))
+      Value.Policy = solver::Keep::Free;
+}
+
 FailureOr<PlanningProblem> ProblemBuilder::run() {
   findLastReaders();
   if (failed(addArguments()))
@@ -282,6 +294,7 @@ FailureOr<PlanningProblem> ProblemBuilder::run() {
     if (!Resident && !llvm::is_contained(Made.Problem.Results, Id))
       Made.Problem.Results.push_back(Id);
   }
+  dropImpossiblePolicies();
   if (std::optional<std::string> Bad = solver::check(Made.Problem))
     return emitError(Func.getLoc(), "cannot be planned: ") << *Bad;
   return std::move(Made);

@@ -70,3 +70,19 @@ func.func @view(%x: tensor<8x8xf32> {remat.role = #remat.role<input>, remat.name
   %6 = remat.mul %5, %0 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
   return %6 : tensor<64xf32>
 }
+
+// -----
+
+// "never" asks nothing of a result of the graph, nor of what overwrites an
+// argument that others read and so cannot be computed again.
+// CHECK-LABEL: @never_without_effect
+// CHECK: %[[OUT:.*]] = remat.exp
+// CHECK: return %[[OUT]]
+// PROBLEM-NOT: "keep":"never"
+func.func @never_without_effect(%s: tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s", remat.donated = 1 : i64})
+    -> (tensor<64xf32> {remat.role = #remat.role<output>, remat.name = "y"},
+        tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s"}) {
+  %0 = remat.exp %s {remat.keep = "never"} : tensor<64xf32>
+  %new = remat.tanh %s {remat.keep = "never"} : tensor<64xf32>
+  return %0, %new : tensor<64xf32>, tensor<64xf32>
+}

@@ -66,7 +66,7 @@ def Remat_Dialect : Dialect {
     | `remat.offsets` | assign-memory | byte offset of each result in the arena |
     | `remat.workspace` | assign-memory | byte offset and bytes of the workspace |
     | `remat.choice` | plan | name of the kernel that runs the operation, where there are several |
-    | `remat.keep` | user | `"must"`, `"never"` or `"prefer"`: whether results are kept for the backward |
+    | `remat.keep` | user | `"must"`, `"never"` or `"prefer"`: whether results are kept for the backward; `"never"` says nothing of a result of the graph, nor of what cannot be computed again |
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
   let useDefaultAttributePrinterParser = 1;
