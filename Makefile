@@ -1,11 +1,12 @@
 # make build   install what is missing, then build the tools into build/bin
 # make demo    build remat-run, then train a small GPT on the host in half its memory
 # make test    build, then run every test (what .ci/run calls)
+# make fuzz    more random tests than make test has: make fuzz N=10000 SEED=7
 # make asan    every native test under address and undefined-behaviour sanitizers
 # make static  tools that need libc only, in build-static/bin, to carry to a GPU machine
 # make format  clang-format on every source; make tidy: clang-tidy
 
-.PHONY: configure build demo test asan static format tidy docs clean
+.PHONY: configure build demo test fuzz asan static format tidy docs clean
 .DEFAULT_GOAL := build
 
 export CCACHE_BASEDIR := $(CURDIR)
@@ -25,6 +26,10 @@ demo: configure
 test:
 	@scripts/setup.sh test
 	@bash scripts/test.sh
+
+fuzz: build
+	@scripts/setup.sh test
+	@N=$(N) SEED=$(SEED) scripts/fuzz.sh
 
 asan:
 	@scripts/setup.sh test

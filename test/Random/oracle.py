@@ -1,0 +1,282 @@
+"""What a run must give: the graph in PyTorch in float64, and how far rounding may lead away.
+
+Tolerances are measured, not guessed. The graph is evaluated again with every value, and every
+gradient, moved at random by the rounding of its element type; the distance that this makes, times
+a small factor, is what a right result may differ by.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, List, Optional
+
+import torch
+from generic_ir import Function
+from oracle_ops import OPERATIONS, adamw_update, sgd_update
+from tensors import Tensors
+
+# Above the rounding of one operation; f32 functions are right to some units in the last place.
+ROUNDING = {"f32": 2.0**-21, "bf16": 2.0**-8, "f16": 2.0**-10}
+LEAST_F16 = 2.0**-24  # half of f16's spacing around zero
+FACTOR, SAMPLES, MORE_SAMPLES = 10.0, 3, 24
+LEAST = 1e-35  # what f32 holds only in part, or not at all
+LARGEST_F16 = 30_000.0  # f16 ends at 65504: beyond this an infinity is no fault
+
+
+class Noise:
+    """Moves values and gradients by their rounding; `amount` 0 leaves them."""
+
+    def __init__(self, amount: float, seed: int, autocast: Optional[str]) -> None:
+        self.amount, self.autocast = amount, autocast
+        self.generator = torch.Generator().manual_seed(seed)
+        self.largest_f16 = 0.0
+
+    def move(self, x: torch.Tensor, element: str) -> torch.Tensor:
+        element = self.autocast or element
+        if element == "f16" and x.numel():
+            finite = x.detach().abs().nan_to_num(posinf=0.0)
+            self.largest_f16 = max(self.largest_f16, float(finite.max()))
+        if not self.amount:
+            return x
+        random = 2.0 * torch.rand(x.shape, generator=self.generator, dtype=torch.float64) - 1.0
+        moved = x * (1.0 + self.amount * ROUNDING[element] * random)
+        if element == "f16":
+            random = 2.0 * torch.rand(x.shape, generator=self.generator, dtype=torch.float64) - 1.0
+            moved = moved + self.amount * LEAST_F16 * random
+        return moved
+
+
+class Move(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, noise, element):
+        ctx.noise, ctx.element = noise, element
+        return noise.move(x, element).clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return ctx.noise.move(grad, ctx.element), None, None
+
+
+def run_block(block, arguments: List[torch.Tensor], noise: Noise) -> List[torch.Tensor]:
+    values = dict(zip(block.arguments, arguments, strict=True))
+    for o in block.operations:
+        operands = [values[name] for name in o.operands]
+        if o.name in ("func.return", "remat.yield"):
+            return operands
+        if o.name == "remat.kernel":
+            results = run_block(o.regions[0], operands, noise)
+        else:
+            results = OPERATIONS[o.name](o, *operands)
+        results = list(results) if isinstance(results, (list, tuple)) else [results]
+        for name, value, type in zip(o.results, results, o.result_types, strict=True):
+            assert tuple(value.shape) == type.shape, f"{o.name}: {tuple(value.shape)}, not {type}"
+            values[name] = Move.apply(value, noise, type.element) if type.is_float else value
+    raise ValueError("the block has no terminator")
+
+
+@dataclass
+class Expected:
+    """What a run writes: by name, in float64 or as integers."""
+
+    outputs: Tensors
+    gradients: Tensors
+    parameters: Tensors
+    largest_f16: float = 0.0
+
+    def all(self) -> Tensors:
+        groups = ("outputs", "gradients", "parameters")
+        return {f"{g}/{k}": v for g in groups for k, v in getattr(self, g).items()}
+
+
+class Training:
+    """The steps of a run: arguments, micro-batches, gradients, updates."""
+
+    def __init__(self, graph: Function, tensors: Tensors, numeric: dict, noise: Noise) -> None:
+        self.graph, self.numeric, self.noise = graph, numeric, noise
+        self.update_noise = Noise(noise.amount, 1000, None)  # parameters keep their types
+        self.names = [a["remat.name"] for a in graph.argument_attributes]
+        self.roles = [a["remat.role"] for a in graph.argument_attributes]
+        self.values: Dict[str, torch.Tensor] = {}
+        for name, role, attributes in zip(self.names, self.roles, graph.argument_attributes):
+            if role in ("seed", "step"):
+                self.values[name] = torch.tensor(0)
+            elif role == "learning_rate":
+                self.values[name] = torch.tensor(float(attributes["remat.init"][1]))
+            else:
+                x = tensors[name]
+                self.values[name] = x.double() if x.is_floating_point() else x
+        self.states: Dict[str, List[torch.Tensor]] = {}
+        self.count = int(numeric.get("accumulate", 1))
+        self.stride = self.find_id_stride()
+
+    def find_id_stride(self) -> int:
+        """Micro-batch i draws with id + i * stride: no two of them share an id."""
+        ids = [o.attributes["id"] for o in self.graph.block.operations if "id" in o.attributes]
+        return max(ids) - min(ids) + 1 if ids else 0
+
+    def micro_batch(self, index: int):
+        """Results and gradients of one slice of the inputs."""
+        arguments = []
+        for name, role in zip(self.names, self.roles):
+            x = self.values[name]
+            if role == "input" and self.count > 1:
+                x = x[index]
+            if role == "parameter":
+                x = x.detach().requires_grad_()
+            arguments.append(x)
+        for o in self.graph.block.operations:
+            if "id" in o.attributes:
+                o.attributes["id"] += index * self.stride
+        results = run_block(self.graph.block, arguments, self.noise)
+        for o in self.graph.block.operations:
+            if "id" in o.attributes:
+                o.attributes["id"] -= index * self.stride
+        losses = self.graph.result_indices("loss")
+        parameters = [a for a, role in zip(arguments, self.roles) if role == "parameter"]
+        gradients = []
+        if losses and parameters:
+            grads = torch.autograd.grad(results[losses[0]], parameters, allow_unused=True)
+            gradients = [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, grads)]
+        return [r.detach() for r in results], [g.detach() for g in gradients]
+
+    def step(self, number: int) -> Expected:
+        for name, role, attributes in zip(self.names, self.roles, self.graph.argument_attributes):
+            if role == "step" and "remat.donated" not in attributes:
+                self.values[name] = torch.tensor(number)
+        batches = [self.micro_batch(i) for i in range(self.count)]
+        results, outputs = [], {}
+        for i, attributes in enumerate(self.graph.result_attributes):
+            parts = [b[0][i] for b in batches]
+            role = attributes["remat.role"]
+            if self.count == 1:
+                whole = parts[0]
+            else:
+                whole = sum(parts) / self.count if role == "loss" else torch.stack(parts)
+            results.append(whole)
+            if role in ("loss", "output"):
+                outputs[attributes["remat.name"]] = whole
+        parameters = [n for n, role in zip(self.names, self.roles) if role == "parameter"]
+        sums = [sum(b[1][i] for b in batches) / self.count for i in range(len(batches[0][1]))]
+        gradients = dict(zip(parameters, sums))
+        new = dict(self.values)
+        if gradients and self.numeric.get("optimizer", "none") != "none":
+            new.update(self.update(gradients, number))
+        for name, attributes in zip(self.names, self.graph.argument_attributes):
+            if "remat.donated" in attributes:
+                new[name] = results[attributes["remat.donated"]]
+        self.values = new
+        kept = {n: self.values[n] for n in parameters}
+        named = {f"grad.{n}": g for n, g in gradients.items()}
+        if self.numeric.get("optimizer", "none") != "none":
+            named = {}
+        return Expected(outputs, named, kept, self.noise.largest_f16)
+
+    def update(self, gradients: Tensors, number: int) -> Tensors:
+        """The optimizer's new parameters; its states stay here."""
+        option = lambda name: float(self.numeric.get(name, 0.0))
+        scale, clip = 1.0, option("clip-norm")
+        if clip > 0.0:
+            norm = torch.sqrt(sum((g * g).sum() for g in gradients.values()))
+            scale = min(1.0, clip / (float(norm) + 1e-6))
+        new = {}
+        types = dict(zip(self.names, self.graph.argument_types))
+        for name, gradient in gradients.items():
+            p, g = self.values[name], gradient * scale
+            rate, decay = option("learning-rate"), option("weight-decay")
+            if self.numeric["optimizer"] == "sgd":
+                momentum = option("momentum")
+                buffer = self.states.get(name, [torch.zeros_like(p)])[0] if momentum else None
+                updated = sgd_update(p, g, buffer, rate, momentum, decay)
+            else:
+                m, v = self.states.get(name, [torch.zeros_like(p), torch.zeros_like(p)])
+                betas = (option("beta1"), option("beta2"), option("epsilon"))
+                updated = adamw_update(p, g, m, v, rate, number, *betas, decay)
+            new[name] = self.update_noise.move(updated[0], types[name].element)
+            self.states[name] = updated[1:]
+        return new
+
+
+def run(graph: Function, tensors: Tensors, numeric: dict, steps: int, amount=0.0, seed=0) -> Expected:
+    training = Training(graph, tensors, numeric, Noise(amount, seed, numeric.get("autocast")))
+    expected = Expected({}, {}, {})
+    for number in range(steps):
+        expected = training.step(number)
+    return expected
+
+
+@dataclass
+class Verdict:
+    """Why a run is wrong, "" if it is right; whether its tolerances say nothing."""
+
+    fault: str = ""
+    vacuous: bool = False
+    overflows: bool = False  # f16 cannot hold what the graph makes
+
+
+def judge(
+    graph: Function,
+    tensors: Tensors,
+    numeric: dict,
+    steps: int,
+    actual: Tensors,
+    host: Optional[Tensors] = None,
+) -> Verdict:
+    """Compares what a run wrote, named as in `Expected.all`, with PyTorch's, and, twice as far
+    apart, with the host's."""
+    exact = run(graph, tensors, numeric, steps)
+    wanted = exact.all()
+    for key in actual:
+        if key not in wanted:
+            return Verdict(f"{key} is not expected")
+    if exact.largest_f16 > LARGEST_F16:
+        return Verdict(overflows=True)
+    spread: Dict[str, torch.Tensor] = {}
+    faults, seed = [], 0
+    for samples in (SAMPLES, MORE_SAMPLES):
+        for _ in range(samples):
+            seed += 1
+            moved = run(graph, tensors, numeric, steps, 1.0, seed).all()
+            for key, value in moved.items():
+                distance = distance_of(value, wanted[key])
+                spread[key] = torch.maximum(spread.get(key, distance), distance)
+        faults = [compare(k, actual[k], wanted[k], spread[k]) for k in actual]
+        if host is not None:
+            faults += [compare(f"host {k}", actual[k], host[k], 2.0 * spread[k]) for k in actual]
+        faults = [fault for fault in faults if fault]
+        if not faults:
+            break
+    vacuous = [k for k in actual if says_nothing(wanted[k], spread[k])]
+    return Verdict("; ".join(faults[:3]), vacuous=len(vacuous) * 2 > len(actual))
+
+
+def distance_of(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The largest distance of two elements that are finite."""
+    difference = (a.double() - b.double()).abs()
+    difference = difference[difference.isfinite()]
+    return difference.max() if difference.numel() else torch.zeros((), dtype=torch.float64)
+
+
+def size_of(x: torch.Tensor) -> float:
+    finite = x.double()[x.double().isfinite()]
+    return float(finite.abs().max()) if finite.numel() else 0.0
+
+
+def says_nothing(wanted: torch.Tensor, spread: torch.Tensor) -> bool:
+    return FACTOR * float(spread) > 0.5 * size_of(wanted) > 0.0
+
+
+def compare(key: str, actual, wanted, spread) -> str:
+    if actual.shape != wanted.shape:
+        return f"{key}: shape {tuple(actual.shape)}, expected {tuple(wanted.shape)}"
+    a, w = actual.double(), wanted.double()
+    finite = w.isfinite()
+    if not torch.equal(a[~finite].nan_to_num(7.0), w[~finite].nan_to_num(7.0)):
+        return f"{key}: other infinities"
+    element = {torch.bfloat16: "bf16", torch.float16: "f16"}.get(actual.dtype, "f32")
+    rounding = ROUNDING[element] if actual.is_floating_point() else 0.0
+    tolerance = FACTOR * float(spread) + 4.0 * rounding * size_of(wanted)
+    tolerance += LEAST if actual.is_floating_point() else 0.0
+    worst = float((a - w)[finite].abs().max()) if finite.any() else 0.0
+    if not worst <= tolerance:
+        return f"{key}: off by {worst:.3g}, tolerance {tolerance:.3g}, largest {size_of(wanted):.3g}"
+    return ""

@@ -1,0 +1,344 @@
+"""Every operation of the dialect in PyTorch, in float64: what graphs are compared with.
+
+A function gets the operation and its operands' values; gradients are PyTorch's own.
+"""
+
+from __future__ import annotations
+
+import math
+
+import philox
+import torch
+from tensors import TORCH
+
+OPERATIONS = {}
+SQRT_2_PI = math.sqrt(2.0 / math.pi)
+
+
+def op(*names):
+    def register(function):
+        for name in names:
+            OPERATIONS["remat." + name] = function
+        return function
+
+    return register
+
+
+# Elementwise -----------------------------------------------------------------------------------
+
+SIMPLE = {
+    "neg": torch.neg,
+    "abs": torch.abs,
+    "exp": torch.exp,
+    "log": torch.log,
+    "sqrt": torch.sqrt,
+    "rsqrt": torch.rsqrt,
+    "reciprocal": torch.reciprocal,
+    "sin": torch.sin,
+    "cos": torch.cos,
+    "tanh": torch.tanh,
+    "erf": torch.erf,
+    "sigmoid": torch.sigmoid,
+    "silu": torch.nn.functional.silu,
+    "relu": torch.relu,
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "max": torch.maximum,
+    "min": torch.minimum,
+    "pow": torch.pow,
+}
+for _name, _function in SIMPLE.items():
+    op(_name)(lambda o, *operands, f=_function: f(*operands))
+
+
+@op("div")
+def div(o, x, y):
+    if x.is_floating_point():
+        return x / y
+    quotient = torch.div(x, torch.where(y == 0, 1, y), rounding_mode="trunc")
+    return torch.where(y == 0, torch.zeros_like(quotient), quotient)
+
+
+@op("compare")
+def compare(o, x, y):
+    return getattr(torch, o.attributes["predicate"])(x, y)
+
+
+@op("select")
+def select(o, condition, x, y):
+    return torch.where(condition, x, y)
+
+
+@op("cast")
+def cast(o, x):
+    element = o.result_types[0].element
+    if element == "i1":
+        return x != 0
+    if not o.result_types[0].is_float:
+        return x.to(TORCH[element])  # a float is cut toward zero
+    return x if x.is_floating_point() else x.double()
+
+
+def gelu_kind(o) -> str:
+    return "tanh" if o.attributes.get("kind", "erf") == "tanh" else "none"
+
+
+@op("gelu")
+def gelu(o, x):
+    return torch.nn.functional.gelu(x, approximate=gelu_kind(o))
+
+
+@op("gelu_backward")
+def gelu_backward(o, x, grad):
+    return torch.ops.aten.gelu_backward(grad, x, approximate=gelu_kind(o))
+
+
+@op("relu_backward")
+def relu_backward(o, output, grad):
+    return torch.where(output > 0, grad, torch.zeros_like(grad))
+
+
+@op("constant")
+def constant(o):
+    return torch.as_tensor(o.attributes["value"])
+
+
+@op("random")
+def random(o, seed, step):
+    draw = philox.uniform if o.attributes["distribution"] == "uniform" else philox.normal
+    return torch.as_tensor(draw(o.result_types[0].shape, seed, o.attributes["id"], step))
+
+
+def dropout_factors(o, shape, p, seed, step):
+    return torch.as_tensor(philox.dropout_factors(shape, p, seed, o.attributes["id"], step))
+
+
+@op("dropout")
+def dropout(o, x, seed, step):
+    return x * dropout_factors(o, tuple(x.shape), o.attributes["p"], seed, step)
+
+
+# Shapes and reductions -------------------------------------------------------------------------
+
+
+@op("reshape")
+def reshape(o, x):
+    return x.reshape(o.result_types[0].shape)
+
+
+@op("transpose")
+def transpose(o, x):
+    return x.permute(o.attributes["permutation"])
+
+
+@op("slice")
+def slice_(o, x):
+    for dim, (begin, size) in enumerate(zip(o.attributes["offsets"], o.attributes["sizes"])):
+        x = x.narrow(dim, begin, size)
+    return x
+
+
+@op("pad")
+def pad(o, x):
+    sizes = []
+    for low, high in zip(reversed(o.attributes["low"]), reversed(o.attributes["high"])):
+        sizes += [low, high]
+    return torch.nn.functional.pad(x, sizes) if sizes else x
+
+
+@op("concat")
+def concat(o, *operands):
+    return torch.cat(operands, o.attributes["dim"])
+
+
+@op("broadcast")
+def broadcast(o, x):
+    return x.broadcast_to(o.result_types[0].shape)
+
+
+@op("reduce")
+def reduce(o, x):
+    dims, keep = o.attributes["dims"], bool(o.attributes.get("keep_dims"))
+    if not dims:
+        return x
+    if o.attributes["kind"] == "max":
+        return torch.amax(x, dims, keep)
+    if o.attributes["kind"] == "mean":
+        return torch.mean(x, dims, keep)
+    return torch.sum(x, dims, keep, dtype=x.dtype)
+
+
+# Layers ----------------------------------------------------------------------------------------
+
+
+@op("matmul")
+def matmul(o, lhs, rhs, bias=None):
+    lhs = lhs.mT if o.attributes.get("transpose_lhs") else lhs
+    rhs = rhs.mT if o.attributes.get("transpose_rhs") else rhs
+    product = lhs @ rhs
+    return product if bias is None else product + bias
+
+
+@op("softmax")
+def softmax(o, x):
+    return torch.softmax(x, -1)
+
+
+@op("softmax_backward")
+def softmax_backward(o, output, grad):
+    return output * (grad - (output * grad).sum(-1, keepdim=True))
+
+
+@op("layer_norm")
+def layer_norm(o, x, scale, bias):
+    mean = x.mean(-1)
+    rstd = torch.rsqrt(x.var(-1, correction=0) + o.attributes["epsilon"])
+    return (x - mean[..., None]) * rstd[..., None] * scale + bias, mean, rstd
+
+
+@op("layer_norm_backward")
+def layer_norm_backward(o, grad, x, scale, mean, rstd):
+    normal = (x - mean[..., None]) * rstd[..., None]
+    scaled = grad * scale
+    mean_of = lambda v: v.mean(-1, keepdim=True)
+    x_grad = rstd[..., None] * (scaled - mean_of(scaled) - normal * mean_of(scaled * normal))
+    rows = (-1, x.shape[-1])
+    return x_grad, (grad * normal).reshape(rows).sum(0), grad.reshape(rows).sum(0)
+
+
+def segments(o, operands):
+    groups, position = [], 0
+    for size in o.attributes["operandSegmentSizes"]:
+        groups.append(list(operands[position : position + size]))
+        position += size
+    return groups
+
+
+class Attention:
+    """Scores and probabilities [B, H, T, S] of one operation."""
+
+    def __init__(self, o, qkv, mask, seed, step):
+        self.packed = len(qkv) == 1
+        if self.packed:
+            qkv = qkv[0].unbind(2)
+        self.q, self.k, self.v = (x.transpose(1, 2) for x in qkv)
+        self.scale = o.attributes.get("scale")
+        self.scale = 1.0 / math.sqrt(self.q.shape[-1]) if self.scale is None else self.scale
+        scores = self.scale * self.q @ self.k.mT
+        hidden = torch.zeros(scores.shape[-2:], dtype=torch.bool)
+        if o.attributes.get("causal"):
+            hidden = ~torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        if mask and mask[0].dtype == torch.bool:
+            hidden = hidden | ~mask[0]
+        elif mask:
+            scores = scores + mask[0]
+        hidden = hidden.broadcast_to(scores.shape)
+        self.scores = scores.masked_fill(hidden, -math.inf)
+        nothing = hidden.all(-1)
+        # A row without keys must not reach logsumexp: its gradient would be NaN.
+        safe = torch.where(nothing[..., None], torch.zeros_like(scores), self.scores)
+        lse = torch.logsumexp(safe, -1)
+        self.lse = torch.where(nothing, torch.full_like(lse, -math.inf), lse)
+        probabilities = torch.exp(safe - lse[..., None])
+        self.probabilities = torch.where(nothing[..., None], 0.0, probabilities)
+        p = o.attributes.get("dropout_p", 0.0)
+        self.kept = torch.ones(scores.shape, dtype=torch.float64)
+        if p > 0.0:
+            self.kept = dropout_factors(o, tuple(scores.shape), p, seed[0], step[0])
+
+
+@op("attention")
+def attention(o, *operands):
+    qkv, mask, seed, step = segments(o, operands)
+    a = Attention(o, qkv, mask, seed, step)
+    return ((a.probabilities * a.kept) @ a.v).transpose(1, 2), a.lse
+
+
+@op("attention_backward")
+def attention_backward(o, *operands):
+    (grad,), qkv, (output,), _, mask, seed, step = segments(o, operands)
+    a = Attention(o, qkv, mask, seed, step)
+    grad, output = grad.transpose(1, 2), output.transpose(1, 2)
+    v_grad = (a.probabilities * a.kept).mT @ grad
+    p_grad = (grad @ a.v.mT) * a.kept
+    row = (grad * output).sum(-1, keepdim=True)
+    s_grad = a.probabilities * (p_grad - row) * a.scale
+    grads = [g.transpose(1, 2) for g in (s_grad @ a.k, s_grad.mT @ a.q, v_grad)]
+    return [torch.stack(grads, 2)] if a.packed else grads
+
+
+@op("embedding")
+def embedding(o, ids, table):
+    return table[ids.long()]
+
+
+@op("embedding_backward")
+def embedding_backward(o, ids, grad):
+    table = torch.zeros(o.result_types[0].shape, dtype=torch.float64)
+    return table.index_add(0, ids.reshape(-1).long(), grad.reshape(-1, grad.shape[-1]))
+
+
+# Losses and optimizers -------------------------------------------------------------------------
+
+
+def rows_of(o, logits, targets):
+    rows, targets = logits.reshape(-1, logits.shape[-1]), targets.reshape(-1).long()
+    counted = targets != o.attributes.get("ignore_index", -100)
+    return rows, torch.where(counted, targets, 0), counted
+
+
+@op("cross_entropy")
+def cross_entropy(o, logits, targets):
+    rows, targets, counted = rows_of(o, logits, targets)
+    lse = torch.logsumexp(rows, -1)
+    losses = (lse - rows.gather(1, targets[:, None])[:, 0]) * counted
+    return losses.sum() / max(int(counted.sum()), 1), lse.reshape(logits.shape[:-1])
+
+
+@op("cross_entropy_backward")
+def cross_entropy_backward(o, grad, logits, targets, lse):
+    rows, targets, counted = rows_of(o, logits, targets)
+    result = torch.exp(rows - lse.reshape(-1, 1))
+    result = result - torch.nn.functional.one_hot(targets, rows.shape[-1])
+    return (result * counted[:, None] * grad / max(int(counted.sum()), 1)).reshape(logits.shape)
+
+
+@op("mse")
+def mse(o, x, y):
+    return ((x - y) ** 2).mean()
+
+
+@op("global_norm")
+def global_norm(o, *operands):
+    return torch.sqrt(sum((x * x).sum() for x in operands))
+
+
+def sgd_update(p, grad, buffer, rate, momentum, decay):
+    g = grad + decay * p
+    if buffer is None:
+        return [p - rate * g]
+    b = momentum * buffer + g
+    return [p - rate * b, b]
+
+
+def adamw_update(p, grad, m, v, rate, step, beta1, beta2, epsilon, decay):
+    t = float(step) + 1.0
+    m = beta1 * m + (1.0 - beta1) * grad
+    v = beta2 * v + (1.0 - beta2) * grad * grad
+    corrected = torch.sqrt(v / (1.0 - beta2**t)) + epsilon
+    return [p - rate * decay * p - rate * (m / (1.0 - beta1**t)) / corrected, m, v]
+
+
+@op("sgd")
+def sgd(o, *operands):
+    (p,), (grad,), buffer, (rate,), scale = segments(o, operands)
+    grad = grad * scale[0] if scale else grad
+    momentum, decay = (o.attributes.get(k, 0.0) for k in ("momentum", "weight_decay"))
+    return sgd_update(p, grad, buffer[0] if buffer else None, rate, momentum, decay)
+
+
+@op("adamw")
+def adamw(o, p, grad, m, v, rate, step, scale=1.0):
+    options = [o.attributes[k] for k in ("beta1", "beta2", "epsilon", "weight_decay")]
+    return adamw_update(p, grad * scale, m, v, rate, step, *options)
