@@ -39,5 +39,8 @@ if(REMAT_STATIC)
     IMPORTED_LOCATION_RELWITHDEBINFO ${LLVM_LIBRARY_DIR}/libMLIRSupport.a
     IMPORTED_LOCATION ${LLVM_LIBRARY_DIR}/libMLIRSupport.a
     INTERFACE_LINK_LIBRARIES "${known}")
-  add_link_options(-static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections -s)
+  add_link_options(-static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections)
+  if(NOT REMAT_FUZZ) # a fuzzer's traces name functions and lines
+    add_link_options(-s)
+  endif()
 endif()

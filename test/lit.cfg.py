@@ -8,7 +8,7 @@ import lit.formats
 config.name = "remat"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["unit", "Python", "Inputs", "malformed"]
+config.excludes = ["unit", "Python", "Inputs", "malformed", "corpus", "regressions"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.remat_test_dir
 

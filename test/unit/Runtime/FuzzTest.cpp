@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ProgramMutator.h"
 #include "TestProgram.h"
 #include <cstdlib>
 #include <random>
@@ -212,74 +213,13 @@ TEST_F(Fuzz, MutatedBytes) {
 
 /// Mutations that keep the container well formed reach the deeper checks.
 TEST_F(Fuzz, MutatedFields) {
-  const int64_t Odd[] = {0,  1,   2,         3,         -1,        8,
-                         64, 256, INT32_MAX, INT64_MAX, INT64_MIN, 1l << 32};
-  const char *Names[] = {"neg",     "add",       "matmul",     "reduce",
-                         "softmax", "kernel",    "slice",      "transpose",
-                         "adamw",   "attention", "layer_norm", "",
-                         "concat",  "pad",       "embedding"};
+  fuzz::Random Random(getSeed());
   unsigned Refused = 0;
   constexpr unsigned Rounds = 6000;
   for (unsigned Round = 0; Round < Rounds; ++Round) {
     ProgramMaker P = Round % 2 ? makeMoreOps() : makeManyOps();
-    auto &Program = P.Program;
-    for (unsigned I = 0, N = 1 + draw(2); I < N; ++I) {
-      program::StepT &S = *Program.steps[draw(Program.steps.size())];
-      program::TensorT &T = *Program.tensors[draw(Program.tensors.size())];
-      int64_t Number = draw(3) ? Odd[draw(std::size(Odd))] : draw(4096);
-      switch (draw(11)) {
-      case 0:
-        T.offset = draw(2) ? uint64_t(Number) * 256 : uint64_t(Number);
-        break;
-      case 1:
-        if (!T.shape.empty())
-          T.shape[draw(T.shape.size())] = Number;
-        break;
-      case 2:
-        T.dtype = static_cast<program::DType>(draw(6));
-        break;
-      case 3:
-        if (!S.operands.empty())
-          S.operands[draw(S.operands.size())] =
-              draw(Program.tensors.size() + 1);
-        break;
-      case 4:
-        S.results[draw(S.results.size())] = draw(Program.tensors.size());
-        break;
-      case 5:
-        S.op = Names[draw(std::size(Names))];
-        break;
-      case 6:
-        if (!S.attributes.empty()) {
-          auto &A = *S.attributes[draw(S.attributes.size())];
-          if (!A.ints.empty())
-            A.ints[draw(A.ints.size())] = Number;
-          else if (!A.floats.empty())
-            A.floats[0] = double(Number);
-          else
-            A.text = Names[draw(std::size(Names))];
-        }
-        break;
-      case 7:
-        S.workspace_bytes = Number, S.workspace_offset = 256 * draw(8);
-        break;
-      case 8:
-        if (!S.body.empty()) {
-          auto &B = *S.body[draw(S.body.size())];
-          if (draw(2) && !B.operands.empty())
-            B.operands[draw(B.operands.size())] = draw(8);
-          else
-            B.shape = T.shape;
-        }
-        break;
-      case 9:
-        std::swap(Program.steps[draw(Program.steps.size())],
-                  Program.steps[draw(Program.steps.size())]);
-        break;
-      default:
-        Program.arguments[draw(5)]->donated_result = int32_t(draw(4)) - 1;
-      }
-    }
+    for (uint64_t N = 1 + Random.draw(2); N > 0; --N)
+      fuzz::mutateField(P.Program, Random);
     Refused += !tryProgram(P.finish(), *D);
   }
   EXPECT_GT(Refused, Rounds / 2);

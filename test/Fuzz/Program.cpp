@@ -1,0 +1,61 @@
+//===- Program.cpp - program bytes ----------------------------------------===//
+
+#include "remat/Target/Program.h"
+#include "Shared.h"
+#include "remat/runtime/Session.h"
+
+using namespace remat;
+using namespace remat::fuzz;
+using namespace remat::runtime;
+
+static Device &getHost() {
+  static std::unique_ptr<Device> Host = [] {
+    DeviceOptions Options;
+    Options.Threads = 1;
+    auto Made = createDevice("host", Options);
+    if (!Made)
+      fail("no host device: " + Made.getError().getMessage());
+    return std::move(*Made);
+  }();
+  return *Host;
+}
+
+Outcome remat::fuzz::runOnHost(Bytes Data, uint64_t MaxBytes) {
+  auto Loaded = Program::load(Data);
+  if (!Loaded)
+    return Outcome::Refused;
+  if ((*Loaded)->ArenaBytes > MaxBytes)
+    return Outcome::Read;
+  SessionOptions Options;
+  Options.Poison = true;
+  auto Made = Session::create(*Loaded, getHost(), Options);
+  if (!Made)
+    return Outcome::Read;
+  Session &S = **Made;
+  // A loaded program has nothing that its arguments cannot be given.
+  if (Status Done = S.initialise(1); !Done)
+    fail("initialise: " + Done.getError().getMessage());
+  for (uint64_t Step = 0; Step < 2; ++Step) {
+    if (Status Done = S.fillInputs(1, Step); !Done)
+      fail("fillInputs: " + Done.getError().getMessage());
+    (void)S.runStep();
+  }
+  (void)S.computeParametersDigest();
+  (void)(*Loaded)->getPeakProfile();
+  return Outcome::Done;
+}
+
+Outcome remat::fuzz::runProgram(Bytes Data) {
+  // A file's bytes are aligned as memory for any type is; a library's user may
+  // have them anywhere.
+  std::string Error;
+  (void)printProgram({Data.data(), Data.size()}, llvm::nulls(), Error);
+  (void)printProgramSource({Data.data(), Data.size()}, llvm::nulls(), Error);
+  std::vector<uint8_t> Shifted(Data.size() + 1);
+  std::copy(Data.begin(), Data.end(), Shifted.begin() + 1);
+  auto Moved = Program::load(Bytes(Shifted).subspan(1));
+  Outcome How = runOnHost(Data, 1 << 18);
+  if (bool(Moved) != (How != Outcome::Refused))
+    fail("whether a program loads depends on its address");
+  return How;
+}
