@@ -40,7 +40,7 @@ GAP, SECONDS = 0.01, 10.0
 
 def solve(args, *command):
     done = subprocess.run([args.solve, *map(str, command)], capture_output=True, text=True)
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 2):  # 2: the budget is refused
         sys.exit(f"remat-solve {' '.join(map(str, command))}: {done.stderr or done.returncode}")
     return json.loads(done.stdout)
 

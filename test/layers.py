@@ -5,7 +5,8 @@ usage: layers.py SOURCE_DIRECTORY
 
 IR <- Analysis <- Transforms <- Pipeline <- CAPI <- tools; Transforms uses
 Solver; Target uses IR and Analysis. Solver and the runtime include nothing of
-MLIR or LLVM. Compiler and runtime share the program format only.
+MLIR or LLVM. Compiler and runtime share the program format, and Support, which
+is the standard library and POSIX only.
 """
 
 import pathlib
@@ -14,22 +15,25 @@ import sys
 
 # A layer's own headers are always allowed. "mlir" stands for LLVM too.
 ALLOWED = {
-    "IR": {"mlir"},
+    "Support": set(),
+    "IR": {"Support", "mlir"},
     "Solver": set(),
     "Analysis": {"IR", "mlir"},
     "Target": {"IR", "Analysis", "program", "mlir"},
     "Transforms": {"IR", "Analysis", "Solver", "mlir"},
-    "Pipeline": {"IR", "Analysis", "Solver", "Transforms", "Target", "options", "mlir"},
-    "options": {"mlir"},
+    "Pipeline": {"IR", "Analysis", "Solver", "Transforms", "Target", "options", "Support", "mlir"},
+    "options": {"Support", "mlir"},
     "c": set(),
     "CAPI": {"IR", "Analysis", "Pipeline", "Target", "options", "runtime", "c", "mlir"},
     "program": set(),
-    "runtime": {"program"},
-    "remat-opt": {"IR", "Analysis", "Transforms", "Pipeline", "options", "mlir"},
+    "runtime": {"program", "Support"},
+    "remat-opt": {"IR", "Analysis", "Transforms", "Pipeline", "options", "Support", "common-llvm", "mlir"},
     "plugin": {"IR", "Analysis", "Transforms", "Pipeline", "options", "mlir"},
-    "remat-translate": {"IR", "Analysis", "Target", "Pipeline", "options", "program", "mlir"},
-    "remat-solve": {"Solver"},
-    "remat-run": {"IR", "Pipeline", "options", "runtime", "mlir"},
+    "remat-translate": {"IR", "Analysis", "Target", "Pipeline", "options", "program", "Support", "common-llvm", "mlir"},
+    "remat-solve": {"Solver", "Support", "common"},
+    "common": {"Support"},
+    "common-llvm": {"Support", "mlir"},
+    "remat-run": {"IR", "Pipeline", "options", "runtime", "Support", "common", "common-llvm", "mlir"},
 }
 
 # Which layer a header is, by the beginning of its path as it is included.
@@ -40,6 +44,8 @@ HEADERS = [
     (r"remat/program/", "program"),
     (r"remat/runtime/", "runtime"),
     (r"remat-c/", "c"),
+    (r"common/", "common"),
+    (r"common-llvm/", "common-llvm"),
     (r"remat/(\w+)/", None),  # the folder is the layer
 ]
 

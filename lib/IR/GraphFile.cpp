@@ -5,7 +5,7 @@
 #include "mlir/Parser/Parser.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/IR/TypeUtils.h"
-#include "llvm/Support/FileSystem.h"
+#include "remat/Support/File.h"
 #include "llvm/Support/VirtualFileSystem.h"
 
 using namespace mlir;
@@ -40,34 +40,16 @@ static InFlightDiagnostic emitFileError(StringRef Path, MLIRContext &Context) {
 std::unique_ptr<llvm::MemoryBuffer>
 remat::readGraphFile(StringRef Path, MLIRContext &Context,
                      const GraphFileOptions &Options) {
-  if (Path != "-") {
-    llvm::sys::fs::file_status Status;
-    if (std::error_code Error = llvm::sys::fs::status(Path, Status)) {
-      emitFileError(Path, Context) << "cannot open: " << Error.message();
-      return nullptr;
-    }
-    using llvm::sys::fs::file_type;
-    if (Status.type() != file_type::regular_file &&
-        Status.type() != file_type::fifo_file) {
-      emitFileError(Path, Context) << "is neither a file nor a pipe";
-      return nullptr;
-    }
-    // Pipes tell their size at the end only.
-    if (Status.type() == file_type::regular_file &&
-        Status.getSize() > static_cast<uint64_t>(Options.MaxBytes)) {
-      emitFileError(Path, Context)
-          << "has " << Status.getSize() << " bytes, more than the "
-          << Options.MaxBytes << " of the largest graph file";
-      return nullptr;
-    }
-  }
-  auto Buffer = llvm::MemoryBuffer::getFileOrSTDIN(Path);
-  if (!Buffer) {
-    emitFileError(Path, Context)
-        << "cannot read: " << Buffer.getError().message();
+  // No more than the limit is read, also of a pipe, which has no size.
+  std::string Bytes;
+  if (FileFailure Failed = readWholeFile(Path.str(), Options.MaxBytes, Bytes)) {
+    emitFileError(Path, Context) << *Failed;
     return nullptr;
   }
-  return std::move(*Buffer);
+  std::unique_ptr<llvm::MemoryBuffer> Buffer =
+      llvm::MemoryBuffer::getMemBufferCopy(Bytes,
+                                           Path == "-" ? "<stdin>" : Path);
+  return Buffer;
 }
 
 //===----------------------------------------------------------------------===//

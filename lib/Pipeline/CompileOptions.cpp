@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/CompileOptions.h"
+#include "remat/Support/Numbers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -19,27 +20,16 @@ using namespace remat;
 // Budget
 //===----------------------------------------------------------------------===//
 
-/// A finite decimal number. LLVM converts a number of tens of thousands of
-/// digits beyond the end of its buffer.
-static std::optional<double> parseReal(StringRef Text) {
-  constexpr size_t MaxDigits = 512;
-  double Value;
-  if (Text.empty() || Text.size() > MaxDigits || Text.getAsDouble(Value) ||
-      !std::isfinite(Value))
-    return std::nullopt;
-  return Value;
-}
-
 std::optional<Budget> Budget::parse(StringRef Text) {
   struct Budget Result;
   if (Text == "unlimited")
     return Result;
   StringRef Number = Text;
   if (Number.consume_back("%")) {
-    std::optional<double> Percent = parseReal(Number);
-    if (!Percent || !isDigit(Number.front()) || *Percent <= 0)
-      return std::nullopt;
     Result.Kind = Kind::PercentOfUnplanned;
+    std::optional<double> Percent = parseReal(Number, 0);
+    if (!Percent || *Percent == 0)
+      return std::nullopt;
     Result.Percent = *Percent;
     return Result;
   }
@@ -64,18 +54,16 @@ std::optional<Budget> Budget::parse(StringRef Text) {
       Scale = U.Bytes;
       break;
     }
-  if (Number.empty() || !isDigit(Number.front()))
-    return std::nullopt;
-  int64_t Whole;
-  if (!Number.getAsInteger(10, Whole)) {
-    if (Whole > std::numeric_limits<int64_t>::max() / Scale)
+  if (std::optional<int64_t> Whole =
+          parseInteger<int64_t>(Number, 0, INT64_MAX)) {
+    if (*Whole > INT64_MAX / Scale)
       return std::nullopt;
-    Result.Bytes = Whole * Scale;
+    Result.Bytes = *Whole * Scale;
     return Result;
   }
   // "1.5GiB": a fraction needs a unit, and is rounded down to whole bytes.
-  std::optional<double> Fraction = parseReal(Number);
-  if (Scale == 1 || !Fraction || !(*Fraction * double(Scale) < 9.2e18))
+  std::optional<double> Fraction = parseReal(Number, 0, 9.2e18 / double(Scale));
+  if (Scale == 1 || !Fraction)
     return std::nullopt;
   Result.Bytes = int64_t(std::floor(*Fraction * double(Scale)));
   return Result;
@@ -138,19 +126,19 @@ Failure setChoice(std::string &Target, StringRef Text,
 
 template <typename T>
 Failure setInteger(T &Target, StringRef Text, T Min, T Max) {
-  T Value;
-  if (Text.getAsInteger(10, Value) || Value < Min || Value > Max)
+  std::optional<T> Value = parseInteger<T>(Text, Min, Max);
+  if (!Value)
     return expected(formatv("an integer from {0} to {1}", Min, Max).str(),
                     Text);
-  Target = Value;
+  Target = *Value;
   return std::nullopt;
 }
 
 /// A finite number of [0, Below), without 0 if `Positive`.
 Failure setReal(double &Target, StringRef Text, bool Positive = false,
                 double Below = std::numeric_limits<double>::infinity()) {
-  std::optional<double> Value = parseReal(Text);
-  if (!Value || *Value < 0 || *Value >= Below || (Positive && *Value == 0)) {
+  std::optional<double> Value = parseReal(Text, 0, Below);
+  if (!Value || (Positive && *Value == 0)) {
     std::string Range = Positive ? "a positive number" : "a number from 0";
     if (std::isfinite(Below))
       Range += formatv(" below {0}", Below).str();

@@ -1,5 +1,6 @@
 //===- Refusal.cpp - why a budget is refused, and what would do -----------===//
 
+#include "remat/IR/Refusal.h"
 #include "BudgetLoop.h"
 #include "remat/Analysis/MemoryProfile.h"
 #include "remat/IR/TypeUtils.h"
@@ -59,6 +60,7 @@ void remat::emitRefusal(func::FuncOp Planned, const TargetModel &Model,
   Refused.PeakOp = (Op->getName().getStringRef() + " at " + Where).str();
 
   InFlightDiagnostic Diag = emitError(Planned.getLoc());
+  markRefusal(Diag);
   Diag << "budget of " << Refused.BudgetBytes
        << " bytes is refused: the smallest peak found is "
        << Refused.SmallestFeasibleBytes << " bytes, "

@@ -1,6 +1,7 @@
 //===- Plan.cpp - the passes around the planner ---------------------------===//
 
 #include "remat/Transforms/Plan.h"
+#include "remat/IR/Refusal.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/Solver/JSON.h"
 #include "remat/Solver/Recompute.h"
@@ -42,6 +43,10 @@ struct PlanPass : remat::impl::PlanBase<PlanPass> {
       return emitError(Func.getLoc(), "unknown strategy '")
              << Strategy.getValue()
              << "': use none, sqrt, greedy, mincut, optimal or search";
+    if (Budget < 0 || Effort < 0 || Effort > 20)
+      return emitError(Func.getLoc(), "budget=")
+             << Budget.getValue() << " effort=" << Effort.getValue()
+             << ": a budget is not negative, an effort is 0 to 20";
     FailureOr<PlanningProblem> Problem =
         getProblem(Func, Device, Arch, Attention);
     if (failed(Problem))
@@ -51,8 +56,11 @@ struct PlanPass : remat::impl::PlanBase<PlanPass> {
     Options.Effort = static_cast<int32_t>(Effort);
     Options.Seed = Seed;
     solver::SolveResult Solved = solver::solve(Problem->Problem, Options);
-    if (!Solved.Feasible)
-      return emitError(Func.getLoc()) << Solved.Reason.Message;
+    if (!Solved.Feasible) {
+      InFlightDiagnostic Refused = emitError(Func.getLoc());
+      markRefusal(Refused);
+      return Refused << Solved.Reason.Message;
+    }
     return applyPlan(Func, *Problem, Solved.Best, /*EmitRemarks=*/true);
   }
 

@@ -3,8 +3,9 @@
 #include "host/Context.h"
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
+#include <new>
 #include <string>
-#include <system_error>
 
 using namespace remat::runtime;
 
@@ -12,11 +13,13 @@ Context::Context(unsigned Threads) {
   NumWorkers = Threads ? Threads : std::thread::hardware_concurrency();
   NumWorkers = std::clamp(NumWorkers, 1u, 256u);
   Scratch.resize(NumWorkers);
+  Workers.reserve(NumWorkers);
   try {
     for (unsigned Worker = 1; Worker < NumWorkers; ++Worker)
       Workers.emplace_back([this, Worker] { work(Worker); });
-  } catch (const std::system_error &) {
-    // The system gives no more threads: the ones that started do the work.
+  } catch (const std::exception &) {
+    // There are no more threads or no memory for one: those that started do the
+    // work.
     NumWorkers = static_cast<unsigned>(Workers.size()) + 1;
   }
 }
@@ -34,8 +37,12 @@ Context::~Context() {
 }
 
 void Context::runTasks(unsigned Worker) {
-  for (int64_t Index; (Index = Next.fetch_add(1)) < Count;)
-    (*Current)(Index, Worker);
+  try {
+    for (int64_t Index; !OutOfMemory && (Index = Next.fetch_add(1)) < Count;)
+      (*Current)(Index, Worker);
+  } catch (const std::bad_alloc &) {
+    OutOfMemory = true;
+  }
 }
 
 void Context::work(unsigned Worker) {
@@ -72,6 +79,8 @@ void Context::parallelFor(int64_t NumTasks, const Task &F) {
   runTasks(0);
   std::unique_lock<std::mutex> Lock(Mutex);
   End.wait(Lock, [&] { return Busy == 0; });
+  if (OutOfMemory.exchange(false))
+    throw std::bad_alloc();
 }
 
 Status Context::reserveScratch(uint64_t Bytes) {
@@ -80,12 +89,14 @@ Status Context::reserveScratch(uint64_t Bytes) {
     if (B.Bytes >= Bytes)
       continue;
     std::free(B.Data);
+    countScratch(-int64_t(B.Bytes));
     B = Buffer();
     B.Data = static_cast<char *>(std::aligned_alloc(64, Bytes));
     if (!B.Data)
       return Error(ErrorCode::OutOfMemory,
                    "no " + std::to_string(Bytes) + " bytes of host scratch");
     B.Bytes = Bytes;
+    countScratch(int64_t(Bytes));
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #define REMAT_RUNTIME_HOST_CONTEXT_H
 
 #include "remat/runtime/Result.h"
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -28,7 +29,9 @@ public:
 
   using Task = std::function<void(int64_t Index, unsigned Worker)>;
 
-  /// Calls `F` for 0 .. Count - 1 and waits for all. Not to be nested.
+  /// Calls `F` for 0 .. Count - 1 and waits for all. Not to be nested. When a
+  /// task throws std::bad_alloc the rest is left out and it is thrown again
+  /// here.
   void parallelFor(int64_t Count, const Task &F);
 
   /// Calls `F(First, Last)` for runs of at most `Grain` elements of [0, Count).
@@ -48,7 +51,16 @@ public:
   }
   unsigned getNumWorkers() const { return NumWorkers; }
 
+  /// The most bytes of scratch so far: what the workers have, and the arrays of
+  /// the kernel that ran.
+  uint64_t getPeakScratchBytes() const { return PeakBytes; }
+
 private:
+  template <typename T> friend class ScratchArray;
+  void countScratch(int64_t Bytes) {
+    CurrentBytes += uint64_t(Bytes);
+    PeakBytes = std::max(PeakBytes, CurrentBytes);
+  }
   void work(unsigned Worker);
   void runTasks(unsigned Worker);
 
@@ -68,6 +80,29 @@ private:
   const Task *Current = nullptr;
   int64_t Count = 0;
   std::atomic<int64_t> Next{0};
+  std::atomic<bool> OutOfMemory{false};
+  uint64_t CurrentBytes = 0, PeakBytes = 0; ///< of scratch
+};
+
+/// An array that a kernel needs for one call beside the arena, counted as
+/// scratch. Made and destroyed outside of tasks.
+template <typename T> class ScratchArray {
+public:
+  ScratchArray(Context &C, int64_t Size) : C(C), Elements(Size) {
+    C.countScratch(Size * int64_t(sizeof(T)));
+  }
+  ~ScratchArray() { C.countScratch(-int64_t(Elements.size() * sizeof(T))); }
+  ScratchArray(const ScratchArray &) = delete;
+  ScratchArray &operator=(const ScratchArray &) = delete;
+
+  T *data() { return Elements.data(); }
+  T &operator[](int64_t I) { return Elements[I]; }
+  auto begin() { return Elements.begin(); }
+  auto end() { return Elements.end(); }
+
+private:
+  Context &C;
+  std::vector<T> Elements;
 };
 
 } // namespace remat::runtime

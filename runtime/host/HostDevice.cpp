@@ -32,6 +32,9 @@ public:
 
   Status run(void *Arena, const RunOptions &Options) override;
   std::vector<double> getStepMilliseconds() const override { return StepMs; }
+  std::optional<uint64_t> getHostScratchBytes() const override {
+    return TheContext.getPeakScratchBytes();
+  }
   void setProfiling(bool On) override { Profiling = On; }
 
 private:
@@ -49,9 +52,7 @@ private:
 class HostDevice : public Device {
 public:
   explicit HostDevice(const DeviceOptions &Options)
-      : TheContext(Options.Threads) {
-    useOneBlasThread();
-  }
+      : TheContext(Options.Threads) {}
 
   std::string_view getName() const override { return "host"; }
   std::string_view getArch() const override { return ""; }
@@ -128,7 +129,8 @@ static Status runGuarded(const BoundStep &Bound, Context &C) {
   try {
     return Bound.Record->Run(Bound.Call, C);
   } catch (const std::bad_alloc &) {
-    return Error(ErrorCode::OutOfMemory, "no host memory beside the arena");
+    return Error(ErrorCode::OutOfMemory, "no host memory beside the arena for "
+                                         "scratch or the BLAS's buffer");
   }
 }
 
@@ -213,6 +215,7 @@ Result<MemoryInfo> HostDevice::getMemoryInfo() {
 
 namespace remat::runtime {
 Result<std::unique_ptr<Device>> createHostDevice(const DeviceOptions &Options) {
+  REMAT_TRY(loadBlas());
   return std::unique_ptr<Device>(std::make_unique<HostDevice>(Options));
 }
 } // namespace remat::runtime

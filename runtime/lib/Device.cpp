@@ -1,6 +1,7 @@
 //===- Device.cpp - which devices there are -------------------------------===//
 
 #include "remat/runtime/Device.h"
+#include "lib/Guard.h"
 
 using namespace remat::runtime;
 
@@ -35,7 +36,7 @@ remat::runtime::createDevice(std::string_view Name,
   std::string Known;
   for (const Entry &E : getRegistry()) {
     if (E.Name == Name)
-      return E.Factory(Options);
+      return guard([&] { return E.Factory(Options); });
     Known += (Known.empty() ? "" : ", ") + E.Name;
   }
   return Error(ErrorCode::Unavailable, "no device named '" + std::string(Name) +

@@ -1,22 +1,16 @@
-//===- File.h - whole files ---------------------------------------*- C++
-//-*-===//
+//===- File.h - failures of files as errors ---------------------*- C++ -*-===//
 
 #ifndef REMAT_RUNTIME_LIB_FILE_H
 #define REMAT_RUNTIME_LIB_FILE_H
 
+#include "remat/Support/File.h"
 #include "remat/runtime/Result.h"
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace remat::runtime {
 
-/// The bytes of a regular file.
-Result<std::vector<uint8_t>> readFile(const std::string &Path);
-
-/// Writes beside `Path` and renames.
-Status writeFile(const std::string &Path, std::span<const uint8_t> Bytes);
+inline Status toStatus(FileFailure Failed) {
+  return Failed ? Status(Error(ErrorCode::IO, std::move(*Failed))) : Status();
+}
 
 } // namespace remat::runtime
 

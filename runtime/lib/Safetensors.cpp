@@ -1,20 +1,14 @@
 //===- Safetensors.cpp - weight files -------------------------------------===//
 
 #include "remat/runtime/Safetensors.h"
+#include "host/Op.h"
 #include "lib/File.h"
-#include <algorithm>
-#include <cstring>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
-#include <tuple>
+#include "lib/SafetensorsHeader.h"
+#include <new>
 
 using namespace remat::runtime;
 
-static constexpr std::string_view TypeNames[] = {"F32", "BF16", "F16",
-                                                 "I32", "I64",  "BOOL"};
-static constexpr size_t SizeBytes = sizeof(uint64_t);
-static constexpr std::string_view MetadataName = "__metadata__";
+static constexpr uint64_t SizeBytes = sizeof(uint64_t);
 
 const StoredTensor *TensorFile::find(std::string_view Name) const {
   for (auto &[Known, T] : Tensors)
@@ -23,262 +17,66 @@ const StoredTensor *TensorFile::find(std::string_view Name) const {
   return nullptr;
 }
 
-/// Bytes of a tensor, or nothing if 64 bits do not hold them.
-static std::optional<uint64_t> getBytes(DType Type,
-                                        const std::vector<int64_t> &Shape) {
-  auto Bytes = static_cast<int64_t>(getByteWidth(Type));
-  for (int64_t Dim : Shape)
-    if (Dim < 0 || __builtin_mul_overflow(Bytes, Dim, &Bytes))
-      return std::nullopt;
-  return static_cast<uint64_t>(Bytes);
+static SafetensorsHeader getHeader(const TensorFile &File) {
+  SafetensorsHeader Header;
+  Header.Metadata = File.Metadata;
+  for (auto &[Name, T] : File.Tensors)
+    Header.Tensors.push_back({Name, T.Type, T.Shape, 0, T.Data.size()});
+  return Header;
 }
 
 //===----------------------------------------------------------------------===//
-// Header
+// Whole files in memory
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-struct Entry {
-  std::string Name;
-  std::optional<DType> Type;
-  std::optional<std::vector<uint64_t>> Shape, Offsets;
-};
-
-/// Reads the header's JSON as a stream of events: it never builds a document,
-/// so that deep nesting costs nothing and repeated keys are seen.
-class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
-public:
-  std::vector<Entry> Entries;
-  std::map<std::string, std::string> Metadata;
-  std::string Problem;
-
-  bool start_object(std::size_t) override {
-    if (Depth == 2 || (Depth == 1 && Key.empty() && !HasKey))
-      return fail("nests deeper than a tensor's description");
-    if (InArray)
-      return fail("has an object within an array");
-    if (Depth++ == 0)
-      return true;
-    InMetadata = Key == MetadataName;
-    if (InMetadata)
-      return true;
-    if (!Names.insert(Key).second)
-      return fail("names '" + Key + "' twice");
-    Entries.emplace_back();
-    Entries.back().Name = Key;
-    return true;
-  }
-  bool end_object() override {
-    if (Depth-- == 2 && !InMetadata) {
-      const Entry &E = Entries.back();
-      if (!E.Type || !E.Shape || !E.Offsets)
-        return fail("'" + E.Name + "' lacks dtype, shape or data_offsets");
-    }
-    InMetadata = false;
-    return true;
-  }
-  bool key(std::string &Name) override {
-    if (Depth == 2 && InMetadata && Metadata.count(Name))
-      return fail("has the metadata '" + Name + "' twice");
-    Key = Name;
-    HasKey = true;
-    return true;
-  }
-  bool start_array(std::size_t) override {
-    if (Depth != 2 || InMetadata || InArray)
-      return fail("has an array where none belongs");
-    Entry &E = Entries.back();
-    auto &List = Key == "shape" ? E.Shape : E.Offsets;
-    if ((Key != "shape" && Key != "data_offsets") || List)
-      return fail("has the unknown or repeated array '" + Key + "'");
-    List.emplace();
-    Numbers = &*List;
-    InArray = true;
-    return true;
-  }
-  bool end_array() override {
-    InArray = false;
-    return true;
-  }
-  bool number_unsigned(number_unsigned_t Number) override {
-    if (!InArray)
-      return fail("has a number where none belongs");
-    if (Numbers->size() == MaxRank)
-      return fail("has an array of more than " + std::to_string(MaxRank) +
-                  " numbers");
-    Numbers->push_back(Number);
-    return true;
-  }
-  bool string(string_t &Text) override {
-    if (Depth == 2 && InMetadata) {
-      Metadata[Key] = Text;
-      return true;
-    }
-    if (Depth != 2 || InArray || Key != "dtype" || Entries.back().Type)
-      return fail("has text where none belongs");
-    for (unsigned I = 0; I < std::size(TypeNames); ++I)
-      if (TypeNames[I] == Text)
-        Entries.back().Type = static_cast<DType>(I);
-    return Entries.back().Type ||
-           fail("'" + Entries.back().Name + "' has the unknown dtype '" + Text +
-                "'");
-  }
-
-  bool null() override { return fail("has a null"); }
-  bool boolean(bool) override { return fail("has a boolean"); }
-  bool number_integer(number_integer_t) override {
-    return fail("has a negative number");
-  }
-  bool number_float(number_float_t, const string_t &) override {
-    return fail("has a fraction");
-  }
-  bool binary(binary_t &) override { return fail("has binary data"); }
-  bool parse_error(std::size_t Position, const std::string &,
-                   const nlohmann::detail::exception &) override {
-    return fail("is no JSON at byte " + std::to_string(Position));
-  }
-
-private:
-  bool fail(const std::string &Why) {
-    Problem = Why;
-    return false;
-  }
-
-  unsigned Depth = 0; ///< of objects
-  bool InMetadata = false, InArray = false, HasKey = false;
-  std::string Key;
-  std::set<std::string> Names;
-  std::vector<uint64_t> *Numbers = nullptr;
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Parsing
-//===----------------------------------------------------------------------===//
-
-static Error fail(const std::string &Why) {
-  return Error(ErrorCode::InvalidFile, Why);
-}
-
-/// The tensor of an entry; its bytes must begin at `Next`, which is moved on.
-static Result<StoredTensor>
-readEntry(const Entry &E, std::span<const uint8_t> Data, uint64_t &Next) {
-  StoredTensor T;
-  T.Type = *E.Type;
-  for (uint64_t Dim : *E.Shape) {
-    if (Dim > INT64_MAX)
-      return fail("has a dimension of " + std::to_string(Dim));
-    T.Shape.push_back(static_cast<int64_t>(Dim));
-  }
-  std::optional<uint64_t> Bytes = getBytes(T.Type, T.Shape);
-  if (!Bytes)
-    return fail("has more bytes than 64 bits count");
-  if (E.Offsets->size() != 2)
-    return fail("has " + std::to_string(E.Offsets->size()) +
-                " data_offsets; two are needed");
-  uint64_t Begin = (*E.Offsets)[0], End = (*E.Offsets)[1];
-  if (Begin > End || End > Data.size() || End - Begin != *Bytes)
-    return fail("takes bytes " + std::to_string(Begin) + " to " +
-                std::to_string(End) + " of " + std::to_string(Data.size()) +
-                "; its shape and type need " + std::to_string(*Bytes));
-  if (Begin != Next)
-    return fail("begins at byte " + std::to_string(Begin) +
-                ", the one before ends at " + std::to_string(Next));
-  Next = End;
-  T.Data.assign(Data.begin() + Begin, Data.begin() + End);
-  return T;
-}
 
 Result<TensorFile>
 remat::runtime::parseSafetensors(std::span<const uint8_t> Bytes) {
-  uint64_t HeaderSize = 0;
-  if (Bytes.size() < SizeBytes)
-    return fail("a safetensors file of " + std::to_string(Bytes.size()) +
-                " bytes has no header size");
-  std::memcpy(&HeaderSize, Bytes.data(), SizeBytes);
-  std::span<const uint8_t> Rest = Bytes.subspan(SizeBytes);
-  if (HeaderSize > Rest.size() || HeaderSize > MaxSafetensorsHeader)
-    return fail("a header of " + std::to_string(HeaderSize) +
-                " bytes is longer than the file or than " +
-                std::to_string(MaxSafetensorsHeader));
-  std::span<const uint8_t> Header = Rest.first(HeaderSize);
-  std::span<const uint8_t> Data = Rest.subspan(HeaderSize);
-
-  HeaderReader Reader;
-  if (!nlohmann::json::sax_parse(Header.begin(), Header.end(), &Reader))
-    return fail("the header " + (Reader.Problem.empty() ? "is no JSON object"
-                                                        : Reader.Problem));
-  std::sort(Reader.Entries.begin(), Reader.Entries.end(),
-            [](const Entry &A, const Entry &B) {
-              return std::tie(*A.Offsets, A.Name) <
-                     std::tie(*B.Offsets, B.Name);
-            });
+  Result<uint64_t> Size = readSafetensorsHeaderSize(Bytes, Bytes.size());
+  if (!Size)
+    return Size.getError();
+  std::span<const uint8_t> Data = Bytes.subspan(SizeBytes + *Size);
+  Result<SafetensorsHeader> Header =
+      parseSafetensorsHeader(Bytes.subspan(SizeBytes, *Size), Data.size());
+  if (!Header)
+    return Header.getError();
   TensorFile File;
-  File.Metadata = std::move(Reader.Metadata);
-  uint64_t Next = 0;
-  for (const Entry &E : Reader.Entries) {
-    Result<StoredTensor> T = readEntry(E, Data, Next);
-    if (!T)
-      return T.getError().within("tensor '" + E.Name + "'");
-    File.Tensors.emplace_back(E.Name, std::move(*T));
+  File.Metadata = std::move(Header->Metadata);
+  for (TensorEntry &E : Header->Tensors) {
+    auto Begin = Data.begin() + static_cast<ptrdiff_t>(E.Offset);
+    File.Tensors.emplace_back(
+        std::move(E.Name),
+        StoredTensor{E.Type,
+                     std::move(E.Shape),
+                     {Begin, Begin + static_cast<ptrdiff_t>(E.Bytes)}});
   }
-  if (Next != Data.size())
-    return fail("the tensors end at byte " + std::to_string(Next) + " of " +
-                std::to_string(Data.size()));
   return File;
 }
 
 Result<TensorFile> remat::runtime::readSafetensors(const std::string &Path) {
-  Result<std::vector<uint8_t>> Bytes = readFile(Path);
-  if (!Bytes)
-    return Bytes.getError();
-  Result<TensorFile> File = parseSafetensors(*Bytes);
-  if (!File)
-    return File.getError().within(Path);
+  Result<TensorReader> Reader = TensorReader::open(Path);
+  if (!Reader)
+    return Reader.getError();
+  TensorFile File;
+  File.Metadata = Reader->getHeader().Metadata;
+  try {
+    for (const TensorEntry &E : Reader->getHeader().Tensors) {
+      StoredTensor T{E.Type, E.Shape, std::vector<uint8_t>(E.Bytes)};
+      REMAT_TRY(Reader->read(E, 0, T.Data.data(), E.Bytes));
+      File.Tensors.emplace_back(E.Name, std::move(T));
+    }
+  } catch (const std::bad_alloc &) {
+    return Error(ErrorCode::OutOfMemory,
+                 "no host memory for the tensors of '" + Path + "'");
+  }
   return File;
 }
 
-//===----------------------------------------------------------------------===//
-// Writing
-//===----------------------------------------------------------------------===//
-
 Result<std::vector<uint8_t>>
 remat::runtime::formatSafetensors(const TensorFile &File) {
-  auto Refuse = [](const std::string &Why) {
-    return Error(ErrorCode::InvalidArgument, Why);
-  };
-  nlohmann::ordered_json Header = nlohmann::ordered_json::object();
-  if (!File.Metadata.empty())
-    Header[std::string(MetadataName)] = File.Metadata;
-  uint64_t Next = 0;
-  for (auto &[Name, T] : File.Tensors) {
-    if (getBytes(T.Type, T.Shape) != T.Data.size())
-      return Refuse("tensor '" + Name + "' has " +
-                    std::to_string(T.Data.size()) +
-                    " bytes, which are not those of its shape and type");
-    if (Header.contains(Name) || Name == MetadataName)
-      return Refuse("tensor '" + Name +
-                    "' is there twice or has a reserved name");
-    Header[Name] = {{"dtype", TypeNames[static_cast<unsigned>(T.Type)]},
-                    {"shape", T.Shape},
-                    {"data_offsets", {Next, Next + T.Data.size()}}};
-    Next += T.Data.size();
-  }
-  std::string Text;
-  try {
-    Text = Header.dump();
-  } catch (const nlohmann::json::exception &) {
-    return Refuse("a name or text of the file is not UTF-8");
-  }
-  // The tensors begin at a multiple of eight bytes.
-  Text.append((8 - Text.size() % 8) % 8, ' ');
-  uint64_t HeaderSize = Text.size();
-  std::vector<uint8_t> Bytes(SizeBytes);
-  std::memcpy(Bytes.data(), &HeaderSize, SizeBytes);
-  Bytes.reserve(SizeBytes + HeaderSize + Next);
-  Bytes.insert(Bytes.end(), Text.begin(), Text.end());
+  Result<std::string> Header = formatSafetensorsHeader(getHeader(File));
+  if (!Header)
+    return Header.getError();
+  std::vector<uint8_t> Bytes(Header->begin(), Header->end());
   for (auto &[Name, T] : File.Tensors)
     Bytes.insert(Bytes.end(), T.Data.begin(), T.Data.end());
   return Bytes;
@@ -286,6 +84,77 @@ remat::runtime::formatSafetensors(const TensorFile &File) {
 
 Status remat::runtime::writeSafetensors(const std::string &Path,
                                         const TensorFile &File) {
-  Result<std::vector<uint8_t>> Bytes = formatSafetensors(File);
-  return Bytes ? writeFile(Path, *Bytes) : Status(Bytes.getError());
+  Result<TensorWriter> Writer = TensorWriter::create(Path, getHeader(File));
+  if (!Writer)
+    return Writer.getError();
+  for (auto &[Name, T] : File.Tensors)
+    REMAT_TRY(Writer->write(T.Data.data(), T.Data.size()));
+  return Writer->finish();
+}
+
+//===----------------------------------------------------------------------===//
+// Piece by piece
+//===----------------------------------------------------------------------===//
+
+const TensorEntry *SafetensorsHeader::find(std::string_view Name) const {
+  for (const TensorEntry &T : Tensors)
+    if (T.Name == Name)
+      return &T;
+  return nullptr;
+}
+
+Result<TensorReader> TensorReader::open(const std::string &Path) {
+  TensorReader Reader;
+  Reader.File = std::make_unique<InputFile>();
+  REMAT_TRY(toStatus(Reader.File->open(Path)));
+  uint64_t FileBytes = Reader.File->getSize();
+  std::vector<uint8_t> Start(std::min(FileBytes, SizeBytes));
+  REMAT_TRY(toStatus(Reader.File->read(0, Start.data(), Start.size())));
+  Result<uint64_t> Size = readSafetensorsHeaderSize(Start, FileBytes);
+  if (!Size)
+    return Size.getError().within(Path);
+  std::vector<uint8_t> Text(*Size);
+  REMAT_TRY(toStatus(Reader.File->read(SizeBytes, Text.data(), Text.size())));
+  Reader.DataBegin = SizeBytes + *Size;
+  Result<SafetensorsHeader> Header =
+      parseSafetensorsHeader(Text, FileBytes - Reader.DataBegin);
+  if (!Header)
+    return Header.getError().within(Path);
+  Reader.Header = std::move(*Header);
+  return Reader;
+}
+
+Status TensorReader::read(const TensorEntry &Tensor, uint64_t Offset,
+                          void *Data, uint64_t Bytes) const {
+  return toStatus(File->read(DataBegin + Tensor.Offset + Offset, Data, Bytes));
+}
+
+Result<TensorWriter> TensorWriter::create(const std::string &Path,
+                                          const SafetensorsHeader &Header) {
+  Result<std::string> Text = formatSafetensorsHeader(Header);
+  if (!Text)
+    return Text.getError();
+  TensorWriter Writer;
+  for (const TensorEntry &T : Header.Tensors)
+    Writer.Missing += T.Bytes;
+  Writer.File = std::make_unique<OutputFile>();
+  REMAT_TRY(toStatus(Writer.File->open(Path)));
+  REMAT_TRY(toStatus(Writer.File->write(Text->data(), Text->size())));
+  return Writer;
+}
+
+Status TensorWriter::write(const void *Data, uint64_t Bytes) {
+  if (Bytes > Missing)
+    return Error(ErrorCode::InvalidArgument,
+                 std::to_string(Bytes) + " bytes are written of tensors that " +
+                     "lack " + std::to_string(Missing));
+  Missing -= Bytes;
+  return toStatus(File->write(Data, Bytes));
+}
+
+Status TensorWriter::finish() {
+  if (Missing != 0)
+    return Error(ErrorCode::InvalidArgument,
+                 "the tensors lack " + std::to_string(Missing) + " bytes");
+  return toStatus(File->commit());
 }

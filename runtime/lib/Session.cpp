@@ -3,6 +3,7 @@
 #include "remat/runtime/Session.h"
 #include "host/Numeric.h"
 #include "host/Random.h"
+#include "lib/Guard.h"
 #include "remat/runtime/Sha256.h"
 #include <algorithm>
 #include <chrono>
@@ -20,11 +21,13 @@ Session::Session(std::shared_ptr<const Program> Program, Device &Device,
       Written(TheProgram->Arguments.size()) {}
 
 Session::~Session() {
+  auto Lock = TheDevice.lock();
   // No work may go on over memory that is given back.
   (void)TheDevice.synchronize();
   TheExecutable.reset();
   if (Arena)
     (void)ThePool->free(Arena);
+  ThePool.reset();
 }
 
 Result<std::unique_ptr<Session>>
@@ -39,15 +42,19 @@ Session::create(std::span<const uint8_t> Bytes, Device &Device,
 Result<std::unique_ptr<Session>>
 Session::create(std::shared_ptr<const Program> Program, Device &Device,
                 const SessionOptions &Options) {
-  std::unique_ptr<Session> S(new Session(std::move(Program), Device, Options));
-  // The arena first: it is what is short, and preparing may take long.
-  REMAT_TRY(S->allocateArena());
-  auto Executable = Device.prepare(S->TheProgram);
-  if (!Executable)
-    return Executable.getError();
-  S->TheExecutable = std::move(*Executable);
-  REMAT_TRY(S->loadConstants());
-  return S;
+  auto Lock = Device.lock();
+  return guard([&]() -> Result<std::unique_ptr<Session>> {
+    std::unique_ptr<Session> S(
+        new Session(std::move(Program), Device, Options));
+    // The arena first: it is what is short, and preparing may take long.
+    REMAT_TRY(S->allocateArena());
+    auto Executable = Device.prepare(S->TheProgram);
+    if (!Executable)
+      return Executable.getError();
+    S->TheExecutable = std::move(*Executable);
+    REMAT_TRY(S->loadConstants());
+    return S;
+  });
 }
 
 Status Session::allocateArena() {
@@ -154,15 +161,18 @@ static Status initialiseTensor(Device &D, const Argument &A, const Tensor &T,
 }
 
 Status Session::initialise(uint64_t Seed) {
-  for (size_t I = 0; I < TheProgram->Arguments.size(); ++I) {
-    const Argument &A = TheProgram->Arguments[I];
-    if (A.Role == Role::Input)
-      continue;
-    REMAT_TRY(initialiseTensor(TheDevice, A, TheProgram->Tensors[A.Tensor],
-                               getAddress(A.Tensor), Seed));
-    Written[I] = true;
-  }
-  return {};
+  auto Lock = TheDevice.lock();
+  return guard([&]() -> Status {
+    for (size_t I = 0; I < TheProgram->Arguments.size(); ++I) {
+      const Argument &A = TheProgram->Arguments[I];
+      if (A.Role == Role::Input)
+        continue;
+      REMAT_TRY(initialiseTensor(TheDevice, A, TheProgram->Tensors[A.Tensor],
+                                 getAddress(A.Tensor), Seed));
+      Written[I] = true;
+    }
+    return {};
+  });
 }
 
 static void drawIntegers(const PhiloxStream &Stream, DType Type, uint64_t Bound,
@@ -180,24 +190,27 @@ static void drawIntegers(const PhiloxStream &Stream, DType Type, uint64_t Bound,
 }
 
 Status Session::fillInputs(uint64_t Seed, uint64_t Draw) {
-  for (size_t I = 0; I < TheProgram->Arguments.size(); ++I) {
-    const Argument &A = TheProgram->Arguments[I];
-    if (A.Role != Role::Input)
-      continue;
-    const Tensor &T = TheProgram->Tensors[A.Tensor];
-    PhiloxStream Stream(Seed, hashName(A.Name), Draw);
-    auto Bound = static_cast<uint64_t>(A.Bound ? A.Bound : 2);
-    auto Make = [&](int64_t First, int64_t Count, void *Out) {
-      if (isFloat(T.Type))
-        drawBlock(Stream, /*Normal=*/true, getWalk(T), First, Count,
-                  static_cast<float *>(Out));
-      else
-        drawIntegers(Stream, T.Type, Bound, First, Count, Out);
-    };
-    REMAT_TRY(fillTensor(TheDevice, T, getAddress(A.Tensor), Make));
-    Written[I] = true;
-  }
-  return {};
+  auto Lock = TheDevice.lock();
+  return guard([&]() -> Status {
+    for (size_t I = 0; I < TheProgram->Arguments.size(); ++I) {
+      const Argument &A = TheProgram->Arguments[I];
+      if (A.Role != Role::Input)
+        continue;
+      const Tensor &T = TheProgram->Tensors[A.Tensor];
+      PhiloxStream Stream(Seed, hashName(A.Name), Draw);
+      auto Bound = static_cast<uint64_t>(A.Bound ? A.Bound : 2);
+      auto Make = [&](int64_t First, int64_t Count, void *Out) {
+        if (isFloat(T.Type))
+          drawBlock(Stream, /*Normal=*/true, getWalk(T), First, Count,
+                    static_cast<float *>(Out));
+        else
+          drawIntegers(Stream, T.Type, Bound, First, Count, Out);
+      };
+      REMAT_TRY(fillTensor(TheDevice, T, getAddress(A.Tensor), Make));
+      Written[I] = true;
+    }
+    return {};
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -219,42 +232,108 @@ static Status checkSize(const Tensor &T, std::string_view Name,
                    " bytes; " + std::to_string(Bytes) + " were given");
 }
 
+/// The number of an argument or result that holds a value.
+Result<uint32_t> Session::findValue(std::string_view Name,
+                                    bool IsArgument) const {
+  std::optional<uint32_t> Index = IsArgument ? TheProgram->findArgument(Name)
+                                             : TheProgram->findResult(Name);
+  if (!Index)
+    return unknownName(IsArgument ? "argument" : "result", Name);
+  if (IsArgument && !Written[*Index])
+    return Error(ErrorCode::InvalidArgument,
+                 "argument '" + std::string(Name) + "' holds no value");
+  if (!IsArgument && !HasRun)
+    return Error(ErrorCode::InvalidArgument,
+                 "result '" + std::string(Name) +
+                     "' holds no value before a step has run");
+  return IsArgument ? TheProgram->Arguments[*Index].Tensor
+                    : TheProgram->Results[*Index].Tensor;
+}
+
 Status Session::writeArgument(std::string_view Name, const void *Data,
                               uint64_t Bytes) {
-  std::optional<uint32_t> Index = TheProgram->findArgument(Name);
-  if (!Index)
-    return unknownName("argument", Name);
-  uint32_t Tensor = TheProgram->Arguments[*Index].Tensor;
-  REMAT_TRY(checkSize(TheProgram->Tensors[Tensor], Name, Bytes));
-  REMAT_TRY(TheDevice.copyIn(getAddress(Tensor), Data, Bytes));
-  Written[*Index] = true;
-  return {};
+  auto Lock = TheDevice.lock();
+  return guard([&]() -> Status {
+    std::optional<uint32_t> Index = TheProgram->findArgument(Name);
+    if (!Index)
+      return unknownName("argument", Name);
+    uint32_t Tensor = TheProgram->Arguments[*Index].Tensor;
+    REMAT_TRY(checkSize(TheProgram->Tensors[Tensor], Name, Bytes));
+    REMAT_TRY(TheDevice.copyIn(getAddress(Tensor), Data, Bytes));
+    Written[*Index] = true;
+    return {};
+  });
 }
 
 Status Session::readArgument(std::string_view Name, void *Data,
                              uint64_t Bytes) {
-  std::optional<uint32_t> Index = TheProgram->findArgument(Name);
-  if (!Index)
-    return unknownName("argument", Name);
-  uint32_t Tensor = TheProgram->Arguments[*Index].Tensor;
-  REMAT_TRY(checkSize(TheProgram->Tensors[Tensor], Name, Bytes));
-  if (!Written[*Index])
-    return Error(ErrorCode::InvalidArgument,
-                 "argument '" + std::string(Name) + "' holds no value");
-  return TheDevice.copyOut(Data, getAddress(Tensor), Bytes);
+  auto Lock = TheDevice.lock();
+  return guard([&]() -> Status {
+    Result<uint32_t> Tensor = findValue(Name, /*IsArgument=*/true);
+    if (!Tensor)
+      return Tensor.getError();
+    REMAT_TRY(checkSize(TheProgram->Tensors[*Tensor], Name, Bytes));
+    return TheDevice.copyOut(Data, getAddress(*Tensor), Bytes);
+  });
 }
 
 Status Session::readResult(std::string_view Name, void *Data, uint64_t Bytes) {
-  std::optional<uint32_t> Index = TheProgram->findResult(Name);
-  if (!Index)
-    return unknownName("result", Name);
-  uint32_t Tensor = TheProgram->Results[*Index].Tensor;
-  REMAT_TRY(checkSize(TheProgram->Tensors[Tensor], Name, Bytes));
-  if (!HasRun)
-    return Error(ErrorCode::InvalidArgument,
-                 "result '" + std::string(Name) +
-                     "' holds no value before a step has run");
-  return TheDevice.copyOut(Data, getAddress(Tensor), Bytes);
+  auto Lock = TheDevice.lock();
+  return guard([&]() -> Status {
+    Result<uint32_t> Tensor = findValue(Name, /*IsArgument=*/false);
+    if (!Tensor)
+      return Tensor.getError();
+    REMAT_TRY(checkSize(TheProgram->Tensors[*Tensor], Name, Bytes));
+    return TheDevice.copyOut(Data, getAddress(*Tensor), Bytes);
+  });
+}
+
+Status Session::loadArgument(std::string_view Name, const Source &From) {
+  auto Lock = TheDevice.lock();
+  return guard([&]() -> Status {
+    std::optional<uint32_t> Index = TheProgram->findArgument(Name);
+    if (!Index)
+      return unknownName("argument", Name);
+    uint32_t Tensor = TheProgram->Arguments[*Index].Tensor;
+    uint64_t Bytes = TheProgram->Tensors[Tensor].Bytes;
+    std::vector<char> Buffer(std::min(Bytes, StreamBytes));
+    Written[*Index] = false;
+    for (uint64_t At = 0; At < Bytes; At += Buffer.size()) {
+      uint64_t Count = std::min<uint64_t>(Buffer.size(), Bytes - At);
+      REMAT_TRY(From(At, Buffer.data(), Count));
+      REMAT_TRY(
+          TheDevice.copyIn(getAddress(Tensor) + At, Buffer.data(), Count));
+    }
+    Written[*Index] = true;
+    return {};
+  });
+}
+
+Status Session::store(uint32_t Tensor, const Sink &To) {
+  uint64_t Bytes = TheProgram->Tensors[Tensor].Bytes;
+  std::vector<char> Buffer(std::min(Bytes, StreamBytes));
+  for (uint64_t At = 0; At < Bytes; At += Buffer.size()) {
+    uint64_t Count = std::min<uint64_t>(Buffer.size(), Bytes - At);
+    REMAT_TRY(TheDevice.copyOut(Buffer.data(), getAddress(Tensor) + At, Count));
+    REMAT_TRY(To(Buffer.data(), Count));
+  }
+  return {};
+}
+
+Status Session::storeArgument(std::string_view Name, const Sink &To) {
+  auto Lock = TheDevice.lock();
+  return guard([&]() -> Status {
+    Result<uint32_t> Tensor = findValue(Name, /*IsArgument=*/true);
+    return Tensor ? store(*Tensor, To) : Status(Tensor.getError());
+  });
+}
+
+Status Session::storeResult(std::string_view Name, const Sink &To) {
+  auto Lock = TheDevice.lock();
+  return guard([&]() -> Status {
+    Result<uint32_t> Tensor = findValue(Name, /*IsArgument=*/false);
+    return Tensor ? store(*Tensor, To) : Status(Tensor.getError());
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -262,28 +341,31 @@ Status Session::readResult(std::string_view Name, void *Data, uint64_t Bytes) {
 //===----------------------------------------------------------------------===//
 
 Status Session::runStep() {
-  for (size_t I = 0; I < Written.size(); ++I)
-    if (!Written[I])
-      return Error(ErrorCode::InvalidArgument,
-                   "argument '" + TheProgram->Arguments[I].Name +
-                       "' was not written before this step");
-  RunOptions Run;
-  Run.Poison = Options.Poison;
-  auto Begin = std::chrono::steady_clock::now();
-  HasRun = false;
-  Status S = TheExecutable->run(Arena, Run);
-  if (Status Done = TheDevice.synchronize(); S && !Done)
-    S = Done;
-  for (size_t I = 0; I < Written.size(); ++I)
-    if (!TheProgram->Arguments[I].Survives)
-      Written[I] = false;
-  if (!S)
-    return S;
-  HasRun = true;
-  StepMs.push_back(std::chrono::duration<double, std::milli>(
-                       std::chrono::steady_clock::now() - Begin)
-                       .count());
-  return {};
+  auto Lock = TheDevice.lock();
+  return guard([&]() -> Status {
+    for (size_t I = 0; I < Written.size(); ++I)
+      if (!Written[I])
+        return Error(ErrorCode::InvalidArgument,
+                     "argument '" + TheProgram->Arguments[I].Name +
+                         "' was not written before this step");
+    RunOptions Run;
+    Run.Poison = Options.Poison;
+    auto Begin = std::chrono::steady_clock::now();
+    HasRun = false;
+    Status S = TheExecutable->run(Arena, Run);
+    if (Status Done = TheDevice.synchronize(); S && !Done)
+      S = Done;
+    for (size_t I = 0; I < Written.size(); ++I)
+      if (!TheProgram->Arguments[I].Survives)
+        Written[I] = false;
+    if (!S)
+      return S;
+    HasRun = true;
+    StepMs.push_back(std::chrono::duration<double, std::milli>(
+                         std::chrono::steady_clock::now() - Begin)
+                         .count());
+    return {};
+  });
 }
 
 SessionStatistics Session::getStatistics() const {
@@ -306,17 +388,17 @@ SessionStatistics Session::getStatistics() const {
 }
 
 Result<std::string> Session::computeParametersDigest() {
-  Sha256 Digest;
-  std::vector<uint8_t> Bytes;
-  for (const Argument &A : TheProgram->Arguments) {
-    if (A.Role != Role::Parameter)
-      continue;
-    Bytes.resize(TheProgram->Tensors[A.Tensor].Bytes);
-    REMAT_TRY(readArgument(A.Name, Bytes.data(), Bytes.size()));
-    Digest.update(Bytes.data(), Bytes.size());
-  }
-  std::string Text = Digest.finish();
-  if (Text.empty())
-    return Error(ErrorCode::DeviceFailure, "libcrypto computes no SHA-256");
-  return Text;
+  return guard([&]() -> Result<std::string> {
+    Sha256 Digest;
+    for (const Argument &A : TheProgram->Arguments)
+      if (A.Role == Role::Parameter)
+        REMAT_TRY(storeArgument(A.Name, [&](const void *Data, uint64_t Bytes) {
+          Digest.update(Data, Bytes);
+          return Status();
+        }));
+    std::string Text = Digest.finish();
+    if (Text.empty())
+      return Error(ErrorCode::DeviceFailure, "libcrypto computes no SHA-256");
+    return Text;
+  });
 }

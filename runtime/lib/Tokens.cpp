@@ -1,9 +1,11 @@
 //===- Tokens.cpp - token files and batches -------------------------------===//
 
 #include "remat/runtime/Tokens.h"
+#include "host/Op.h"
 #include "lib/File.h"
 #include "remat/runtime/Philox.h"
 #include <cstring>
+#include <new>
 #include <numeric>
 
 using namespace remat::runtime;
@@ -11,43 +13,60 @@ using namespace remat::runtime;
 static constexpr int32_t Magic = 20240520, Version = 1;
 static constexpr size_t HeaderInts = 256, HeaderBytes = HeaderInts * 4;
 
-Result<std::vector<uint16_t>>
-remat::runtime::parseTokens(std::span<const uint8_t> Bytes) {
+/// How many tokens a file of `FileBytes` bytes that begins so holds.
+static Result<uint64_t> readHeader(std::span<const uint8_t> Start,
+                                   uint64_t FileBytes) {
   auto Fail = [](const std::string &Why) {
     return Error(ErrorCode::InvalidFile, Why);
   };
-  if (Bytes.size() < HeaderBytes)
-    return Fail("a token file of " + std::to_string(Bytes.size()) +
+  if (FileBytes < HeaderBytes)
+    return Fail("a token file of " + std::to_string(FileBytes) +
                 " bytes has no whole header of " + std::to_string(HeaderBytes));
   int32_t Header[3];
-  std::memcpy(Header, Bytes.data(), sizeof Header);
+  std::memcpy(Header, Start.data(), sizeof Header);
   if (Header[0] != Magic)
     return Fail("no token file: it begins with " + std::to_string(Header[0]) +
                 ", not with " + std::to_string(Magic));
   if (Header[1] != Version)
     return Fail("the token file is of version " + std::to_string(Header[1]) +
                 "; version " + std::to_string(Version) + " is read");
-  uint64_t Present = (Bytes.size() - HeaderBytes) / 2;
-  if (Header[2] < 0 || static_cast<uint64_t>(Header[2]) != Present ||
-      (Bytes.size() - HeaderBytes) % 2 != 0)
+  uint64_t Bytes = FileBytes - HeaderBytes;
+  if (Header[2] < 0 || static_cast<uint64_t>(Header[2]) != Bytes / 2 ||
+      Bytes % 2 != 0)
     return Fail("the token file names " + std::to_string(Header[2]) +
-                " tokens and has " +
-                std::to_string(Bytes.size() - HeaderBytes) + " bytes of them");
-  std::vector<uint16_t> Tokens(Present);
-  if (Present)
-    std::memcpy(Tokens.data(), Bytes.data() + HeaderBytes, Present * 2);
+                " tokens and has " + std::to_string(Bytes) + " bytes of them");
+  return Bytes / 2;
+}
+
+Result<std::vector<uint16_t>>
+remat::runtime::parseTokens(std::span<const uint8_t> Bytes) {
+  Result<uint64_t> Count = readHeader(Bytes, Bytes.size());
+  if (!Count)
+    return Count.getError();
+  std::vector<uint16_t> Tokens(*Count);
+  if (*Count)
+    std::memcpy(Tokens.data(), Bytes.data() + HeaderBytes, *Count * 2);
   return Tokens;
 }
 
 Result<std::vector<uint16_t>>
 remat::runtime::readTokens(const std::string &Path) {
-  Result<std::vector<uint8_t>> Bytes = readFile(Path);
-  if (!Bytes)
-    return Bytes.getError();
-  Result<std::vector<uint16_t>> Tokens = parseTokens(*Bytes);
-  if (!Tokens)
-    return Tokens.getError().within(Path);
-  return Tokens;
+  InputFile File;
+  REMAT_TRY(toStatus(File.open(Path)));
+  std::vector<uint8_t> Start(std::min<uint64_t>(File.getSize(), HeaderBytes));
+  REMAT_TRY(toStatus(File.read(0, Start.data(), Start.size())));
+  Result<uint64_t> Count = readHeader(Start, File.getSize());
+  if (!Count)
+    return Count.getError().within(Path);
+  try {
+    std::vector<uint16_t> Tokens(*Count);
+    REMAT_TRY(toStatus(File.read(HeaderBytes, Tokens.data(), *Count * 2)));
+    return Tokens;
+  } catch (const std::bad_alloc &) {
+    return Error(ErrorCode::OutOfMemory, "no host memory for the " +
+                                             std::to_string(*Count) +
+                                             " tokens of '" + Path + "'");
+  }
 }
 
 Result<std::vector<uint8_t>>

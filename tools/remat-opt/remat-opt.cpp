@@ -1,21 +1,23 @@
 //===- remat-opt.cpp - runs passes on graph files ---------------*- C++ -*-===//
 //
 // mlir-opt with this project's dialect and passes, and with its checks of the
-// text in front of the parser.
+// text in front of the parser. Exit codes: 0 done, 2 a pass refused a budget, 1
+// any other error.
 //
 //===----------------------------------------------------------------------===//
 
+#include "common-llvm/LLVMTool.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "remat/IR/GraphFile.h"
+#include "remat/IR/Refusal.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/Pipeline.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
+#include <atomic>
 
 using namespace mlir;
 
@@ -42,10 +44,22 @@ readInput(llvm::StringRef Path, bool AllowBytecode, bool WholeGraph) {
   return Buffer;
 }
 
-int main(int Argc, char **Argv) {
-  llvm::InitLLVM Init(Argc, Argv);
+/// Whether a pass said that a budget cannot be met.
+static std::atomic<bool> Refused = false;
+
+/// Looks at each diagnostic and leaves it to the handler that prints it.
+static void watchForRefusals(MLIRContext *Context, remat::RematDialect *) {
+  Context->getDiagEngine().registerHandler([](Diagnostic &D) {
+    if (remat::isRefusal(D))
+      Refused = true;
+    return failure();
+  });
+}
+
+static int run(int Argc, char **Argv) {
   DialectRegistry Registry;
   Registry.insert<func::FuncDialect, remat::RematDialect>();
+  Registry.addExtension(watchForRefusals);
   registerCanonicalizerPass();
   registerCSEPass();
   registerStripDebugInfoPass();
@@ -61,18 +75,21 @@ int main(int Argc, char **Argv) {
                      "whose arguments and results have roles and names"));
   auto [Input, Output] =
       registerAndParseCLIOptions(Argc, Argv, "remat optimizer\n", Registry);
+  if (!remat::checkOutput(Output))
+    return remat::ExitError;
   auto Buffer = readInput(Input, AllowBytecode, WholeGraph);
   if (!Buffer)
-    return EXIT_FAILURE;
-  std::string Error;
-  auto File = openOutputFile(Output, &Error);
-  if (!File) {
-    llvm::errs() << "error: " << Error << "\n";
-    return EXIT_FAILURE;
-  }
-  if (failed(MlirOptMain(File->os(), std::move(Buffer), Registry,
+    return remat::ExitError;
+  std::string Text;
+  llvm::raw_string_ostream OS(Text);
+  if (failed(MlirOptMain(OS, std::move(Buffer), Registry,
                          MlirOptMainConfig::createFromCLOptions())))
-    return EXIT_FAILURE;
-  File->keep();
-  return EXIT_SUCCESS;
+    return Refused ? remat::ExitRefused : remat::ExitError;
+  return remat::writeOutput(Output, Text) ? remat::ExitDone : remat::ExitError;
+}
+
+int main(int Argc, char **Argv) {
+  llvm::InitLLVM Init(Argc, Argv, /*InstallPipeSignalExitHandler=*/false);
+  remat::startLLVMTool("remat-opt");
+  return remat::finishLLVMTool(run(Argc, Argv));
 }

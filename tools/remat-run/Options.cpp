@@ -6,35 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "common/NumberOptions.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
-#include <CLI/CLI.hpp>
-#include <charconv>
 
 using namespace remat;
 using namespace remat::run;
 
 namespace {
-
-/// An integer of [Min, Max].
-template <typename T>
-void addInteger(CLI::App &App, const std::string &Name, T &Target, T Min, T Max,
-                const std::string &Help) {
-  auto Parse = [&Target, Min, Max, Name](const std::string &Text) {
-    T Value{};
-    const char *End = Text.data() + Text.size();
-    auto [Rest, Code] = std::from_chars(Text.data(), End, Value);
-    if (Code != std::errc() || Rest != End || Value < Min || Value > Max)
-      throw CLI::ValidationError(
-          Name, "expected an integer from " + std::to_string(Min) + " to " +
-                    std::to_string(Max) + ", got '" + Text + "'");
-    Target = Value;
-  };
-  App.add_option_function<std::string>(
-         Name, Parse, Help + " (default " + std::to_string(Target) + ")")
-      ->type_name("N")
-      ->group("Run");
-}
 
 class CommandLine {
 public:
@@ -97,12 +76,17 @@ void CommandLine::addCompilation() {
 }
 
 void CommandLine::addRun() {
-  addInteger<int64_t>(App, "--steps", O.Steps, 0, 1'000'000'000,
-                      "steps to run");
-  addInteger<uint64_t>(App, "--seed", O.Seed, 0, UINT64_MAX,
-                       "of initial weights, random data and dropout");
-  addInteger<unsigned>(App, "--threads", O.Threads, 0, 1024,
-                       "threads of the host device; 0: one a processor");
+  auto Integer = [this](const char *Name, auto &Target, auto Min, auto Max,
+                        const std::string &Help) {
+    std::string Default = " (default " + std::to_string(Target) + ")";
+    addInteger(App, Name, Target, Min, Max, Help + Default)->group("Run");
+  };
+  Integer("--steps", O.Steps, int64_t(0), int64_t(1'000'000'000),
+          "steps to run");
+  Integer("--seed", O.Seed, uint64_t(0), UINT64_MAX,
+          "of initial weights, random data and dropout");
+  Integer("--threads", O.Threads, 0u, 1024u,
+          "threads of the host device; 0: one a processor");
   auto Flag = [this](const char *Name, bool &Target, const char *Help) {
     App.add_flag(Name, Target, Help)->group("Run");
   };

@@ -1,6 +1,7 @@
 //===- Report.cpp - what remat-run writes down ----------------------------===//
 
 #include "Report.h"
+#include "remat/Support/File.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -80,16 +81,7 @@ Status run::writeProfile(const std::string &Path, const Program &P,
 }
 
 Status run::writeFile(const std::string &Path, std::span<const uint8_t> Bytes) {
-  std::error_code Code;
-  llvm::raw_fd_ostream OS(Path, Code);
-  if (!Code) {
-    OS.write(reinterpret_cast<const char *>(Bytes.data()), Bytes.size());
-    OS.close();
-    Code = OS.error();
-    OS.clear_error();
-  }
-  if (Code)
-    return Error(ErrorCode::IO,
-                 "cannot write '" + Path + "': " + Code.message());
+  if (FileFailure Failed = writeWholeFile(Path, Bytes.data(), Bytes.size()))
+    return Error(ErrorCode::IO, *Failed);
   return {};
 }

@@ -13,31 +13,38 @@ static std::string describe(DType Type, const std::vector<int64_t> &Shape) {
   return Text + std::string(getName(Type)) + ">";
 }
 
-static Status write(Session &S, const Argument &A, const StoredTensor &Stored,
-                    const std::string &Path) {
-  const Tensor &T = S.getProgram().Tensors[A.Tensor];
-  if (Stored.Type != T.Type || Stored.Shape != T.Shape)
-    return Error(ErrorCode::InvalidArgument,
-                 "'" + A.Name + "' is " + describe(T.Type, T.Shape) +
-                     " in the program but " +
-                     describe(Stored.Type, Stored.Shape) + " in '" + Path +
-                     "'");
-  return S.writeArgument(A.Name, Stored.Data.data(), Stored.Data.size());
+static Status checkType(const Tensor &T, const std::string &Name, DType Type,
+                        const std::vector<int64_t> &Shape,
+                        const std::string &Path) {
+  if (Type == T.Type && Shape == T.Shape)
+    return {};
+  return Error(ErrorCode::InvalidArgument,
+               "'" + Name + "' is " + describe(T.Type, T.Shape) +
+                   " in the program but " + describe(Type, Shape) + " in '" +
+                   Path + "'");
 }
 
 Status run::loadParameters(Session &S, const std::string &Path) {
-  Result<TensorFile> File = readSafetensors(Path);
+  Result<TensorReader> File = TensorReader::open(Path);
   if (!File)
     return File.getError();
-  for (const Argument &A : S.getProgram().Arguments) {
+  const Program &P = S.getProgram();
+  for (const Argument &A : P.Arguments) {
     if (A.Role != Role::Parameter)
       continue;
-    const StoredTensor *Stored = File->find(A.Name);
+    const TensorEntry *Stored = File->getHeader().find(A.Name);
     if (!Stored)
       return Error(ErrorCode::InvalidArgument,
                    "'" + Path + "' holds no parameter '" + A.Name + "'");
-    if (Status Written = write(S, A, *Stored, Path); !Written)
-      return Written;
+    if (Status Fits = checkType(P.Tensors[A.Tensor], A.Name, Stored->Type,
+                                Stored->Shape, Path);
+        !Fits)
+      return Fits;
+    auto Read = [&](uint64_t Offset, void *Data, uint64_t Bytes) {
+      return File->read(*Stored, Offset, Data, Bytes);
+    };
+    if (Status Loaded = S.loadArgument(A.Name, Read); !Loaded)
+      return Loaded;
   }
   return {};
 }
@@ -49,39 +56,65 @@ Status run::writeInputs(Session &S, const TensorFile &File) {
     if (!Number || P.Arguments[*Number].Role != Role::Input)
       return Error(ErrorCode::InvalidArgument,
                    "the graph has no input '" + Name + "'");
-    Status Written = write(S, P.Arguments[*Number], Stored, "--inputs");
+    if (Status Fits = checkType(P.Tensors[P.Arguments[*Number].Tensor], Name,
+                                Stored.Type, Stored.Shape, "--inputs");
+        !Fits)
+      return Fits;
+    Status Written =
+        S.writeArgument(Name, Stored.Data.data(), Stored.Data.size());
     if (!Written)
       return Written;
   }
   return {};
 }
 
+/// A header in which `List`, arguments or results, are those that `IsWanted`.
+template <typename Values, typename Function>
+static SafetensorsHeader describeAll(const Program &P, const Values &List,
+                                     Function IsWanted) {
+  SafetensorsHeader Header;
+  for (const auto &V : List)
+    if (IsWanted(V.Role)) {
+      const Tensor &T = P.Tensors[V.Tensor];
+      Header.Tensors.push_back({V.Name, T.Type, T.Shape, 0, T.Bytes});
+    }
+  return Header;
+}
+
+/// Writes the tensors of a header, which `Store` gives piece by piece.
+template <typename Function>
+static Status save(const std::string &Path, const SafetensorsHeader &Header,
+                   Function Store) {
+  Result<TensorWriter> File = TensorWriter::create(Path, Header);
+  if (!File)
+    return File.getError();
+  auto Write = [&](const void *Data, uint64_t Bytes) {
+    return File->write(Data, Bytes);
+  };
+  for (const TensorEntry &T : Header.Tensors)
+    if (Status Stored = Store(T.Name, Write); !Stored)
+      return Stored;
+  return File->finish();
+}
+
 Status run::saveParameters(Session &S, const std::string &Path) {
-  TensorFile File;
-  for (const Argument &A : S.getProgram().Arguments) {
-    if (A.Role != Role::Parameter)
-      continue;
-    const Tensor &T = S.getProgram().Tensors[A.Tensor];
-    StoredTensor Stored{T.Type, T.Shape, std::vector<uint8_t>(T.Bytes)};
-    Status Read = S.readArgument(A.Name, Stored.Data.data(), T.Bytes);
-    if (!Read)
-      return Read;
-    File.Tensors.emplace_back(A.Name, std::move(Stored));
-  }
-  return writeSafetensors(Path, File);
+  const Program &P = S.getProgram();
+  SafetensorsHeader Header = describeAll(
+      P, P.Arguments, [](Role Kind) { return Kind == Role::Parameter; });
+  return save(Path, Header,
+              [&](const std::string &Name, const Session::Sink &To) {
+                return S.storeArgument(Name, To);
+              });
 }
 
 Status run::saveResults(Session &S, const std::string &Path,
                         std::initializer_list<Role> Roles) {
-  TensorFile File;
-  for (const ProgramResult &R : S.getProgram().Results) {
-    if (std::find(Roles.begin(), Roles.end(), R.Role) == Roles.end())
-      continue;
-    const Tensor &T = S.getProgram().Tensors[R.Tensor];
-    StoredTensor Stored{T.Type, T.Shape, std::vector<uint8_t>(T.Bytes)};
-    if (Status Read = S.readResult(R.Name, Stored.Data.data(), T.Bytes); !Read)
-      return Read;
-    File.Tensors.emplace_back(R.Name, std::move(Stored));
-  }
-  return writeSafetensors(Path, File);
+  const Program &P = S.getProgram();
+  SafetensorsHeader Header = describeAll(P, P.Results, [&](Role Kind) {
+    return std::find(Roles.begin(), Roles.end(), Kind) != Roles.end();
+  });
+  return save(Path, Header,
+              [&](const std::string &Name, const Session::Sink &To) {
+                return S.storeResult(Name, To);
+              });
 }

@@ -8,8 +8,10 @@
 #include "Options.h"
 #include "Report.h"
 #include "Train.h"
+#include "common-llvm/LLVMTool.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
+#include <optional>
 
 using namespace remat;
 using namespace remat::run;
@@ -17,7 +19,7 @@ using namespace remat::run;
 static int fail(const runtime::Error &E) {
   llvm::outs().flush();
   llvm::WithColor::error(llvm::errs(), "remat-run") << E.getMessage() << '\n';
-  return 1;
+  return ExitError;
 }
 
 static runtime::Status report(const ToolOptions &Options,
@@ -28,18 +30,33 @@ static runtime::Status report(const ToolOptions &Options,
              : writeReport(Options.Report, Options, Compiled, Ran);
 }
 
-int main(int Argc, char **Argv) {
+/// Asked before the work begins: what takes hours must not be lost because a
+/// folder is missing.
+static std::optional<std::string> checkFiles(const ToolOptions &O) {
+  const std::pair<const char *, std::string> Outputs[] = {
+      {"--report", O.Report},
+      {"--emit-program", O.EmitProgram},
+      {"--save", O.Save},
+      {"--save-gradients", O.SaveGradients},
+      {"--save-outputs", O.SaveOutputs},
+      {"--profile", O.Profile}};
+  return checkOutputs(Outputs);
+}
+
+static int runTool(int Argc, char **Argv) {
   ToolOptions Options;
   if (std::optional<int> Code = parseOptions(Argc, Argv, Options))
     return *Code;
+  if (std::optional<std::string> Failed = checkFiles(Options))
+    return fail(runtime::Error(runtime::ErrorCode::IO, *Failed));
 
   CompiledFile Compiled;
   Outcome How = compileFile(Options, Compiled);
   if (How == Outcome::Failed)
-    return 1;
+    return ExitError;
   if (How == Outcome::Refused) {
     runtime::Status Written = report(Options, Compiled.Report, nullptr);
-    return Written ? 2 : fail(Written.getError());
+    return Written ? ExitRefused : fail(Written.getError());
   }
   if (!Options.EmitProgram.empty())
     if (runtime::Status Written =
@@ -48,12 +65,19 @@ int main(int Argc, char **Argv) {
       return fail(Written.getError());
   if (Options.CompileOnly) {
     runtime::Status Written = report(Options, Compiled.Report, nullptr);
-    return Written ? 0 : fail(Written.getError());
+    return Written ? ExitDone : fail(Written.getError());
   }
 
+  // The runtime catches what is thrown for want of memory and says where.
+  throwWithoutMemory(true);
   runtime::Result<RunResult> Ran = train(Compiled.Program, Options);
   if (!Ran)
     return fail(Ran.getError());
   runtime::Status Written = report(Options, Compiled.Report, &*Ran);
-  return Written ? 0 : fail(Written.getError());
+  return Written ? ExitDone : fail(Written.getError());
+}
+
+int main(int Argc, char **Argv) {
+  startLLVMTool("remat-run");
+  return finishLLVMTool(runTool(Argc, Argv));
 }

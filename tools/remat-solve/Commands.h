@@ -4,22 +4,19 @@
 
 #include "remat/Solver/Packing.h"
 #include "remat/Solver/Recompute.h"
+#include "remat/Support/Tool.h"
 
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace remat::solver {
-
-/// Exit codes: done, infeasible or wrong, malformed input or usage.
-enum Exit { ExitOk = 0, ExitRefused = 1, ExitBadInput = 2 };
-
-/// Becomes true on SIGINT: long runs then return what they have.
-extern std::atomic<bool> Interrupted;
 
 struct RecomputeArgs {
   std::string ProblemFile, PlanFile, OutFile, CsvFile, SvgFile;
   std::string Method = "search";
-  int64_t Budget = 0;
+  std::optional<int64_t> Budget; ///< `verify` checks none if it is not given
   int32_t Effort = 3;
   double TimeLimit = 0;
   uint64_t Seed = 0;
@@ -41,6 +38,10 @@ int runPack(const PackArgs &A);
 /// Whole files; an error is printed on stderr.
 std::optional<std::string> readFile(const std::string &Path);
 bool writeFile(const std::string &Path, const std::string &Text);
+/// Whether the files of these options can be written, asked before the work.
+bool canWrite(
+    std::initializer_list<std::pair<const char *, std::string>> Outputs);
+/// Prints the message; gives ExitError.
 int badInput(const std::string &Message);
 
 } // namespace remat::solver

@@ -1,13 +1,14 @@
 //===- PackCommand.cpp - remat-solve pack ---------------------------------===//
 #include "Commands.h"
+#include "remat/Support/Numbers.h"
 
 #include <nlohmann/json.hpp>
 
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <sstream>
 
+using namespace remat;
 using namespace remat::solver;
 
 namespace {
@@ -28,14 +29,6 @@ std::vector<std::string> split(const std::string &Line) {
     else if (C != '\r' && C != ' ' && C != '\t')
       Out.back() += C;
   return Out;
-}
-
-std::optional<int64_t> number(const std::string &Text) {
-  int64_t N = 0;
-  auto [End, Bad] = std::from_chars(Text.data(), Text.data() + Text.size(), N);
-  if (Bad != std::errc() || End != Text.data() + Text.size())
-    return std::nullopt;
-  return N;
 }
 
 BufferFile parse(const std::string &Text) {
@@ -75,7 +68,7 @@ BufferFile parse(const std::string &Text) {
       }
       if (H == "fixed" && Cells[I].empty())
         continue;
-      std::optional<int64_t> N = number(Cells[I]);
+      std::optional<int64_t> N = parseNumber<int64_t>(Cells[I]);
       if (!N) {
         F.Error = Here + ": '" + Cells[I] + "' is not a number";
         return F;
@@ -109,9 +102,11 @@ std::string csvOf(const BufferFile &F, const std::vector<int64_t> &Offsets) {
 } // namespace
 
 int remat::solver::runPack(const PackArgs &A) {
+  if (!canWrite({{"-o", A.OutFile}}))
+    return ExitError;
   std::optional<std::string> Text = readFile(A.File);
   if (!Text)
-    return ExitBadInput;
+    return ExitError;
   BufferFile F = parse(*Text);
   if (!F.Error.empty())
     return badInput(A.File + ": " + F.Error);
@@ -140,9 +135,9 @@ int remat::solver::runPack(const PackArgs &A) {
   }
   if (R.Feasible && !A.OutFile.empty() &&
       !writeFile(A.OutFile, csvOf(F, R.Offsets)))
-    return ExitBadInput;
+    return ExitError;
   std::printf("%s\n", J.dump(-1, ' ', false,
                              nlohmann::ordered_json::error_handler_t::replace)
                           .c_str());
-  return R.Feasible ? ExitOk : ExitRefused;
+  return R.Feasible ? ExitDone : ExitRefused;
 }

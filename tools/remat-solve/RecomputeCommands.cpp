@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <tuple>
 
+using namespace remat;
 using namespace remat::solver;
 using Json = nlohmann::ordered_json;
 
@@ -61,7 +62,7 @@ void addReason(Json &J, const Problem &P, const Refusal &R) {
 
 SolveOptions optionsOf(const RecomputeArgs &A) {
   SolveOptions O;
-  O.Budget = A.Budget;
+  O.Budget = A.Budget.value_or(INT64_MAX);
   O.Effort = A.Effort;
   O.TimeLimit = A.TimeLimit;
   O.Seed = A.Seed;
@@ -80,9 +81,11 @@ int remat::solver::runRecompute(const RecomputeArgs &A) {
   std::optional<Strategy> S = strategyOf(A.Method);
   if (!S)
     return badInput("unknown strategy '" + A.Method + "'");
+  if (!canWrite({{"-o", A.OutFile}}))
+    return ExitError;
   std::optional<Problem> P = load(A);
   if (!P)
-    return ExitBadInput;
+    return ExitError;
   SolveOptions O = optionsOf(A);
   O.Method = *S;
   SolveResult R = solve(*P, O);
@@ -93,9 +96,9 @@ int remat::solver::runRecompute(const RecomputeArgs &A) {
     addReason(J, *P, R.Reason);
   if (R.Feasible && !A.OutFile.empty() &&
       !writeFile(A.OutFile, writePlan(*P, R.Best, &R.Proof)))
-    return ExitBadInput;
+    return ExitError;
   std::printf("%s\n", line(J).c_str());
-  return R.Feasible ? ExitOk : ExitRefused;
+  return R.Feasible ? ExitDone : ExitRefused;
 }
 
 namespace {
@@ -218,9 +221,11 @@ std::vector<Row> sweep(const Problem &P, const RecomputeArgs &A,
 } // namespace
 
 int remat::solver::runFrontier(const RecomputeArgs &A) {
+  if (!canWrite({{"--csv", A.CsvFile}, {"--svg", A.SvgFile}}))
+    return ExitError;
   std::optional<Problem> P = load(A);
   if (!P)
-    return ExitBadInput;
+    return ExitError;
   auto Start = std::chrono::steady_clock::now();
   SolveOptions O = optionsOf(A);
   O.Budget = verify(*P, basePlan(*P), INT64_MAX).Peak;
@@ -243,26 +248,26 @@ int remat::solver::runFrontier(const RecomputeArgs &A) {
                            {"lower_bound", R.Bound},
                            {"single_time", R.Single}});
   if (!A.CsvFile.empty() && !writeFile(A.CsvFile, csvOf(Rows, Base)))
-    return ExitBadInput;
+    return ExitError;
   if (!A.SvgFile.empty() && !Rows.empty() && Base > 0 &&
       !writeFile(A.SvgFile, svgOf(Rows, Base)))
-    return ExitBadInput;
+    return ExitError;
   std::printf("%s\n", line(J).c_str());
-  return Rows.empty() ? ExitRefused : ExitOk;
+  return Rows.empty() ? ExitRefused : ExitDone;
 }
 
 int remat::solver::runVerify(const RecomputeArgs &A) {
   std::optional<Problem> P = load(A);
   if (!P)
-    return ExitBadInput;
+    return ExitError;
   std::optional<std::string> Text = readFile(A.PlanFile);
   if (!Text)
-    return ExitBadInput;
+    return ExitError;
   auto Read = readPlan(*Text, *P);
   if (auto *E = std::get_if<ReadError>(&Read))
     return badInput(A.PlanFile + ": " + E->Message);
   VerifyResult R =
-      verify(*P, std::get<Plan>(Read), A.Budget > 0 ? A.Budget : INT64_MAX);
+      verify(*P, std::get<Plan>(Read), A.Budget.value_or(INT64_MAX));
   double Base = P->baseTime();
   Json J = {{"feasible", R.Ok},
             {"time", R.Time},
@@ -276,5 +281,7 @@ int remat::solver::runVerify(const RecomputeArgs &A) {
     J["peak_op"] = P->Ops[std::get<Plan>(Read).Sequence[R.PeakStep].Op].Name;
   }
   std::printf("%s\n", line(J).c_str());
-  return R.Ok ? ExitOk : ExitRefused;
+  if (R.Ok)
+    return ExitDone;
+  return R.OverBudget ? ExitRefused : ExitError;
 }

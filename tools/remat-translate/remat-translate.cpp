@@ -1,12 +1,11 @@
 //===- remat-translate.cpp - from planned graphs to programs --------------===//
 
+#include "common-llvm/LLVMTool.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Support/FileUtilities.h"
 #include "remat/IR/GraphFile.h"
 #include "remat/Target/Program.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace remat;
@@ -77,43 +76,45 @@ LogicalResult translateGraph(llvm::raw_ostream &OS) {
   return printCUDA(Func, Options, OS);
 }
 
+/// Largest program: what the format's offsets reach.
+constexpr uint64_t MaxProgramBytes = (uint64_t(1) << 31) - 1;
+
 LogicalResult translateProgram(llvm::raw_ostream &OS) {
-  std::string Error;
-  std::unique_ptr<llvm::MemoryBuffer> Buffer = openInputFile(Input, &Error);
-  if (Buffer) {
-    // The format's numbers must be aligned as they will be read.
-    llvm::StringRef Bytes = Buffer->getBuffer();
-    std::vector<uint64_t> Aligned((Bytes.size() + 7) / 8);
-    std::copy(Bytes.begin(), Bytes.end(),
-              reinterpret_cast<char *>(Aligned.data()));
-    auto *Print = Translation == Action::ProgramToText ? printProgram
-                                                       : printProgramSource;
-    if (Print({reinterpret_cast<const uint8_t *>(Aligned.data()), Bytes.size()},
-              OS, Error))
-      return success();
+  std::string Bytes, Error;
+  if (FileFailure Failed = readWholeFile(Input, MaxProgramBytes, Bytes)) {
+    llvm::errs() << "error: " << *Failed << '\n';
+    return failure();
   }
+  // The format's numbers must be aligned as they will be read.
+  std::vector<uint64_t> Aligned((Bytes.size() + 7) / 8);
+  std::copy(Bytes.begin(), Bytes.end(),
+            reinterpret_cast<char *>(Aligned.data()));
+  auto *Print =
+      Translation == Action::ProgramToText ? printProgram : printProgramSource;
+  if (Print({reinterpret_cast<const uint8_t *>(Aligned.data()), Bytes.size()},
+            OS, Error))
+    return success();
   llvm::errs() << Input << ": error: " << Error << '\n';
   return failure();
+}
+
+bool run() {
+  if (!checkOutput(Output))
+    return false;
+  std::string Text;
+  llvm::raw_string_ostream OS(Text);
+  bool IsProgram = Translation == Action::ProgramToText ||
+                   Translation == Action::ProgramToCUDA;
+  LogicalResult Done = IsProgram ? translateProgram(OS) : translateGraph(OS);
+  return succeeded(Done) && writeOutput(Output, Text);
 }
 
 } // namespace
 
 int main(int Argc, char **Argv) {
-  llvm::InitLLVM Init(Argc, Argv);
+  llvm::InitLLVM Init(Argc, Argv, /*InstallPipeSignalExitHandler=*/false);
+  startLLVMTool("remat-translate");
   cl::HideUnrelatedOptions(Category);
   cl::ParseCommandLineOptions(Argc, Argv, "remat translator\n");
-  std::string Error;
-  std::unique_ptr<llvm::ToolOutputFile> File = openOutputFile(Output, &Error);
-  if (!File) {
-    llvm::errs() << "remat-translate: error: " << Error << '\n';
-    return 1;
-  }
-  bool IsProgram = Translation == Action::ProgramToText ||
-                   Translation == Action::ProgramToCUDA;
-  LogicalResult Result =
-      IsProgram ? translateProgram(File->os()) : translateGraph(File->os());
-  if (failed(Result))
-    return 1;
-  File->keep();
-  return 0;
+  return finishLLVMTool(run() ? ExitDone : ExitError);
 }

@@ -132,6 +132,8 @@ std::vector<std::vector<ValueId>> releasesOf(const Problem &P, const Plan &S);
 
 struct VerifyResult {
   bool Ok = false;
+  /// The plan keeps every rule, but needs more than the budget.
+  bool OverBudget = false;
   /// Why not: names the step and the op or value.
   std::string Error;
   int64_t Peak = 0;

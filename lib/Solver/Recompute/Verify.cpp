@@ -304,6 +304,7 @@ VerifyResult remat::solver::verify(const Problem &P, const Plan &S,
       R.Error += " at step " + std::to_string(R.PeakStep) + " ('" +
                  P.Ops[S.Sequence[R.PeakStep].Op].Name + "')";
     R.Error += ", the budget is " + std::to_string(Budget);
+    R.OverBudget = true;
     return R;
   }
   R.Ok = true;

@@ -62,7 +62,7 @@ static Status checkEmbeddingBackward(const OpCall &Op) {
 }
 
 /// Sums the gradient rows `Sorted[First..Last)`, all of one id, in their order.
-static void sumRows(const Value &Grad, const std::vector<int64_t> &Sorted,
+static void sumRows(const Value &Grad, ScratchArray<int64_t> &Sorted,
                     int64_t First, int64_t Last, const Value &Result,
                     int64_t Id) {
   constexpr int64_t Block = 256;
@@ -85,7 +85,7 @@ static Status runEmbeddingBackward(const OpCall &Op, Context &C) {
   const Value &Ids = Op.Operands[0], &Grad = Op.Operands[1];
   const Value &Result = Op.Results[0];
   REMAT_TRY(checkIds(Ids, Result.Shape[0]));
-  std::vector<int64_t> Sorted(Ids.NumElements);
+  ScratchArray<int64_t> Sorted(C, Ids.NumElements);
   std::iota(Sorted.begin(), Sorted.end(), 0);
   auto IdOf = [&](int64_t I) { return loadInteger(Ids.Type, Ids.Data, I); };
   std::sort(Sorted.begin(), Sorted.end(), [&](int64_t A, int64_t B) {

@@ -64,7 +64,7 @@ static Status runCrossEntropy(const OpCall &Op, Context &C) {
   auto *Lse = Op.Results[1].as<float>();
   // A task's losses are added in order, then the tasks' sums.
   constexpr int64_t Grain = 16;
-  std::vector<double> Losses((Targets.NumElements + Grain - 1) / Grain);
+  ScratchArray<double> Losses(C, (Targets.NumElements + Grain - 1) / Grain);
   dispatchFloat(Logits.Type, [&](auto *Null) {
     using T = std::remove_pointer_t<decltype(Null)>;
     C.forBlocks(Targets.NumElements, Grain, [&](int64_t First, int64_t Last) {
@@ -142,7 +142,7 @@ static Status checkMse(const OpCall &Op) {
 
 static Status runMse(const OpCall &Op, Context &C) {
   const Value &X = Op.Operands[0], &Y = Op.Operands[1];
-  std::vector<double> Partial((X.NumElements + SumChunk - 1) / SumChunk);
+  ScratchArray<double> Partial(C, (X.NumElements + SumChunk - 1) / SumChunk);
   C.forBlocks(X.NumElements, SumChunk, [&](int64_t First, int64_t Last) {
     Partial[First / SumChunk] = sumChunk(Last - First, [&](int64_t I) {
       double Difference = double(loadFloat(X.Type, X.Data, First + I)) -

@@ -105,18 +105,17 @@ static void normaliseRow(const OpCall &Op, int64_t Row, double Epsilon,
   Op.Results[2].as<float>()[Row] = Rstd;
 }
 
-/// A whole operand as f32.
-static std::vector<float> widenAll(const Value &V) {
-  std::vector<float> Out(V.NumElements);
+/// Fills `Out` with a whole operand as f32.
+static void widenAll(const Value &V, ScratchArray<float> &Out) {
   loadFloats(V.Type, V.Data, 0, V.NumElements, Out.data());
-  return Out;
 }
 
 static Status runLayerNorm(const OpCall &Op, Context &C) {
   double Epsilon = Op.Attributes->getFloat("epsilon", 0);
   int64_t Columns = Op.Operands[1].NumElements;
-  std::vector<float> Scale = widenAll(Op.Operands[1]);
-  std::vector<float> Bias = widenAll(Op.Operands[2]);
+  ScratchArray<float> Scale(C, Columns), Bias(C, Columns);
+  widenAll(Op.Operands[1], Scale);
+  widenAll(Op.Operands[2], Bias);
   dispatchFloat(Op.Operands[0].Type, [&](auto *Null) {
     using T = std::remove_pointer_t<decltype(Null)>;
     C.forBlocks(Op.Results[1].NumElements, getRowGrain(Columns),
@@ -217,7 +216,8 @@ static Status runLayerNormBackward(const OpCall &Op, Context &C) {
   C.forBlocks(Columns, ColumnGrain, [&](int64_t First, int64_t Last) {
     sumColumns(Op, First, Last);
   });
-  std::vector<float> Scale = widenAll(Op.Operands[2]);
+  ScratchArray<float> Scale(C, Columns);
+  widenAll(Op.Operands[2], Scale);
   REMAT_TRY(C.reserveScratch(2 * sizeof(float) * uint64_t(Columns)));
   int64_t Rows = Op.Operands[3].NumElements, Grain = getRowGrain(Columns);
   C.parallelFor((Rows + Grain - 1) / Grain, [&](int64_t Task, unsigned Worker) {

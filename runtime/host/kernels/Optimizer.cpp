@@ -141,7 +141,7 @@ static Status checkGlobalNorm(const OpCall &Op) {
 static Status runGlobalNorm(const OpCall &Op, Context &C) {
   double Total = 0;
   for (const Value &X : Op.Operands) {
-    std::vector<double> Partial((X.NumElements + SumChunk - 1) / SumChunk);
+    ScratchArray<double> Partial(C, (X.NumElements + SumChunk - 1) / SumChunk);
     C.forBlocks(X.NumElements, SumChunk, [&](int64_t First, int64_t Last) {
       Partial[First / SumChunk] = sumChunk(Last - First, [&](int64_t I) {
         double Element = loadFloat(X.Type, X.Data, First + I);

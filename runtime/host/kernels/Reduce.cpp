@@ -166,7 +166,7 @@ template <typename T>
 void sumLongRow(Reduction Kind, const Value &From, const Value &Result,
                 Context &C) {
   int64_t Length = From.NumElements;
-  std::vector<double> Partial((Length + SumChunk - 1) / SumChunk);
+  ScratchArray<double> Partial(C, (Length + SumChunk - 1) / SumChunk);
   const T *Row = From.as<T>();
   C.forBlocks(Length, SumChunk, [&](int64_t First, int64_t Last) {
     Partial[First / SumChunk] = sumChunk(

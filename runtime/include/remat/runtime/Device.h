@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,11 +61,23 @@ public:
   /// measured. Ask for it with setProfiling(true).
   virtual std::vector<double> getStepMilliseconds() const { return {}; }
   virtual void setProfiling(bool) {}
+
+  /// The most host memory beside the arena that kernels of this device took so
+  /// far; nothing if no kernels run on the host.
+  virtual std::optional<uint64_t> getHostScratchBytes() const {
+    return std::nullopt;
+  }
 };
 
-/// One device. Not thread-safe: one thread at a time.
+/// One device. One thread at a time: sessions hold `lock()` while they use it,
+/// so that several threads can have sessions on one device, whose work is then
+/// done in turn. Whoever else calls the functions below does the same.
 class Device : public UpstreamAllocator {
 public:
+  std::unique_lock<std::recursive_mutex> lock() {
+    return std::unique_lock(Turn);
+  }
+
   /// "host" or "cuda": what Program::Device says.
   virtual std::string_view getName() const = 0;
   /// "" or "sm_90".
@@ -96,6 +110,9 @@ public:
   virtual Status synchronize() = 0;
 
   virtual Result<MemoryInfo> getMemoryInfo() = 0;
+
+private:
+  std::recursive_mutex Turn;
 };
 
 /// Makes the device of that name: "host", or "cuda" where this build has it.

@@ -20,6 +20,7 @@
 #include "remat/runtime/Program.h"
 #include "remat/runtime/Result.h"
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,6 +44,11 @@ struct SessionStatistics {
   double MedianStepMs = 0; ///< of all steps but the first, if there are more
 };
 
+/// Bytes that a session copies at once to or from a file.
+inline constexpr uint64_t StreamBytes = uint64_t(1) << 20;
+
+/// Sessions of one device can be used by several threads, each session by one
+/// at a time.
 class Session {
 public:
   /// Loads and verifies `Program` (untrusted; not kept), makes it ready on
@@ -80,6 +86,17 @@ public:
   Status readArgument(std::string_view Name, void *Data, uint64_t Bytes);
   Status readResult(std::string_view Name, void *Data, uint64_t Bytes);
 
+  /// The same in pieces of at most StreamBytes, in order, through one buffer:
+  /// `From` fills a piece that begins at byte `Offset`, `To` takes the next
+  /// one. An error of either ends it; an argument that was not written to its
+  /// end counts as not written.
+  using Source =
+      std::function<Status(uint64_t Offset, void *Data, uint64_t Bytes)>;
+  using Sink = std::function<Status(const void *Data, uint64_t Bytes)>;
+  Status loadArgument(std::string_view Name, const Source &From);
+  Status storeArgument(std::string_view Name, const Sink &To);
+  Status storeResult(std::string_view Name, const Sink &To);
+
   /// Runs one step and waits for it. InvalidArgument while an argument was
   /// never written, or an input that a step overwrites was not written since.
   /// After an error of a kernel the step can be run again once its cause is
@@ -100,6 +117,8 @@ private:
   Status allocateArena();
   Status loadConstants();
   char *getAddress(uint32_t Tensor) const;
+  Result<uint32_t> findValue(std::string_view Name, bool IsArgument) const;
+  Status store(uint32_t Tensor, const Sink &To);
 
   std::shared_ptr<const Program> TheProgram;
   Device &TheDevice;

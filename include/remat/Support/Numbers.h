@@ -1,0 +1,48 @@
+//===- Numbers.h - numbers that a user writes -------------------*- C++ -*-===//
+//
+// The one parser of numbers on command lines and in files: the whole text is a
+// decimal number of the range, or there is none. Nothing wraps or is cut off,
+// no leading zero means octal, and no number is infinite or NaN.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_SUPPORT_NUMBERS_H
+#define REMAT_SUPPORT_NUMBERS_H
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace remat {
+
+template <typename T> std::optional<T> parseNumber(std::string_view Text) {
+  T Value{};
+  const char *End = Text.data() + Text.size();
+  auto [Rest, Code] = std::from_chars(Text.data(), End, Value);
+  if (Code != std::errc() || Rest != End)
+    return std::nullopt;
+  return Value;
+}
+
+/// An integer of [Min, Max].
+template <typename T>
+std::optional<T> parseInteger(std::string_view Text, T Min, T Max) {
+  std::optional<T> Value = parseNumber<T>(Text);
+  return Value && *Value >= Min && *Value <= Max ? Value : std::nullopt;
+}
+
+/// A finite number of [Min, Below).
+inline std::optional<double>
+parseReal(std::string_view Text, double Min,
+          double Below = std::numeric_limits<double>::infinity()) {
+  std::optional<double> Value = parseNumber<double>(Text);
+  return Value && std::isfinite(*Value) && *Value >= Min && *Value < Below
+             ? Value
+             : std::nullopt;
+}
+
+} // namespace remat
+
+#endif // REMAT_SUPPORT_NUMBERS_H
