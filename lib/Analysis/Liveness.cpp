@@ -28,15 +28,47 @@ bool remat::isResidentConstant(Operation *Op) {
   return Constant && !Constant.getValue().isSplat();
 }
 
-Storage remat::getStorage(Value V) {
+Storage remat::getStorage(Value V) { return Storages().get(V); }
+
+Storage Storages::get(Value V) const {
   Storage Result{V, 0};
+  SmallVector<Operation *> Views;
   while (Operation *Op = Result.Root.getDefiningOp()) {
     if (!isView(Op))
       break;
-    Result.Offset += *cast<ViewOpInterface>(Op).getViewOffset();
+    if (auto It = Known.find(Result.Root); It != Known.end()) {
+      Result = It->second;
+      break;
+    }
+    Views.push_back(Op);
     Result.Root = Op->getOperand(0);
   }
+  for (Operation *View : llvm::reverse(Views)) {
+    Result.Offset += *cast<ViewOpInterface>(View).getViewOffset();
+    Known[View->getResult(0)] = Result;
+  }
   return Result;
+}
+
+bool remat::anyRead(Value V, llvm::function_ref<bool(OpOperand &)> Visit) {
+  // Views are entered where they stand among the uses, by a stack of our own:
+  // chains of them may be as long as the graph.
+  using Uses = std::pair<Value::use_iterator, Value::use_iterator>;
+  SmallVector<Uses> Stack = {{V.use_begin(), V.use_end()}};
+  while (!Stack.empty()) {
+    auto &[Next, End] = Stack.back();
+    if (Next == End) {
+      Stack.pop_back();
+      continue;
+    }
+    OpOperand &Use = *Next++;
+    if (Operation *User = Use.getOwner(); isView(User))
+      Stack.push_back(
+          {User->getResult(0).use_begin(), User->getResult(0).use_end()});
+    else if (Visit(Use))
+      return true;
+  }
+  return false;
 }
 
 std::optional<unsigned> remat::getDonatedResult(BlockArgument Argument) {
@@ -50,24 +82,25 @@ std::optional<unsigned> remat::getDonatedResult(BlockArgument Argument) {
 
 DenseMap<Value, BlockArgument> remat::getOverwrites(func::FuncOp Func) {
   DenseMap<Value, BlockArgument> Overwrites;
+  Storages Places;
   Operation *Return = Func.getBody().front().getTerminator();
   for (BlockArgument Argument : Func.getArguments())
     if (std::optional<unsigned> Donated = getDonatedResult(Argument)) {
       Value Returned = Return->getOperand(*Donated);
       if (Returned != Argument)
-        Overwrites[getStorage(Returned).Root] = Argument;
+        Overwrites[Places.get(Returned).Root] = Argument;
     }
   return Overwrites;
 }
 
-bool remat::mayOverwrite(OpResult Result, Value Root) {
+bool remat::mayOverwrite(OpResult Result, Value Root, const Storages &Places) {
   Operation *Op = Result.getOwner();
   SmallVector<unsigned> Reusable;
   if (auto InPlace = dyn_cast<InPlaceOpInterface>(Op))
     Reusable = InPlace.getReusableOperands(Result.getResultNumber());
   std::optional<int64_t> RootBytes = getByteSize(Root.getType());
   for (OpOperand &Operand : Op->getOpOperands()) {
-    if (getStorage(Operand.get()).Root != Root)
+    if (Places.get(Operand.get()).Root != Root)
       continue;
     if (!llvm::is_contained(Reusable, Operand.getOperandNumber()) ||
         getByteSize(Operand.get().getType()) != RootBytes ||
@@ -88,9 +121,9 @@ FailureOr<BufferLiveness> BufferLiveness::compute(func::FuncOp Func) {
   for (auto [Position, Op] : llvm::enumerate(L.Ops))
     if (!isView(Op))
       for (Value Operand : Op->getOperands())
-        L.LastReads[getStorage(Operand).Root] = Position;
+        L.LastReads[L.Places.get(Operand).Root] = Position;
   for (Value Operand : Body.getTerminator()->getOperands())
-    L.LastReads[getStorage(Operand).Root] = End;
+    L.LastReads[L.Places.get(Operand).Root] = End;
 
   L.Overwrites = getOverwrites(Func);
   for (BlockArgument Argument : Body.getArguments())
@@ -118,7 +151,8 @@ LogicalResult BufferLiveness::addOperation(Operation *Op, int64_t Position) {
 LogicalResult BufferLiveness::addResult(OpResult Result, int64_t Position) {
   int64_t End = std::max(Position, getLastRead(Result));
   if (BlockArgument Argument = Overwrites.lookup(Result)) {
-    if (getLastRead(Argument) > Position || !mayOverwrite(Result, Argument) ||
+    if (getLastRead(Argument) > Position ||
+        !mayOverwrite(Result, Argument, Places) ||
         getByteSize(Result.getType()) != getByteSize(Argument.getType()))
       return Result.getOwner()->emitOpError("result #")
              << Result.getResultNumber() << " cannot overwrite argument #"
@@ -142,12 +176,12 @@ std::optional<unsigned> BufferLiveness::findReusable(OpResult Result,
   if (!InPlace)
     return std::nullopt;
   for (unsigned I : InPlace.getReusableOperands(Result.getResultNumber())) {
-    Value Root = getStorage(Result.getOwner()->getOperand(I)).Root;
+    Value Root = Places.get(Result.getOwner()->getOperand(I)).Root;
     unsigned Number = BufferOf.at(Root);
     const Buffer &B = Buffers[Number];
     // A buffer whose last owner is not `Root` was taken by an earlier result.
     if (B.End == Position && B.Values.back() == Root &&
-        mayOverwrite(Result, Root))
+        mayOverwrite(Result, Root, Places))
       return Number;
   }
   return std::nullopt;

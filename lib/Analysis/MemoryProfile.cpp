@@ -30,28 +30,6 @@ static MemoryClass getArgumentClass(BlockArgument Argument) {
   }
 }
 
-/// The class of a value that the function returns as result number `Index`.
-static MemoryClass getResultClass(func::FuncOp Func, unsigned Index) {
-  for (BlockArgument Argument : Func.getArguments())
-    if (getDonatedResult(Argument) == Index)
-      return getArgumentClass(Argument);
-  auto Attr = Func.getResultAttrOfType<RoleAttr>(Index, RoleAttrName);
-  return Attr && Attr.getValue() == Role::gradient ? MemoryClass::Gradients
-                                                   : MemoryClass::Outputs;
-}
-
-/// Visits every operand that reads the bytes of `V`, also through views, until
-/// the callback returns true; says whether it did.
-static bool anyUse(Value V, llvm::function_ref<bool(OpOperand &)> Visit) {
-  for (OpOperand &Use : V.getUses()) {
-    Operation *User = Use.getOwner();
-    bool Found = isView(User) ? anyUse(User->getResult(0), Visit) : Visit(Use);
-    if (Found)
-      return true;
-  }
-  return false;
-}
-
 static bool isGradientUse(OpOperand &Use) {
   if (auto Sgd = dyn_cast<SgdOp>(Use.getOwner()))
     return Use.get() == Sgd.getGrad();
@@ -60,31 +38,57 @@ static bool isGradientUse(OpOperand &Use) {
   return false;
 }
 
-MemoryClass remat::getMemoryClass(Value V) {
-  V = getStorage(V).Root;
-  if (auto Argument = dyn_cast<BlockArgument>(V))
+MemoryClasses::MemoryClasses(func::FuncOp Func) : Func(Func) {
+  for (BlockArgument Argument : Func.getArguments())
+    if (std::optional<unsigned> Donated = getDonatedResult(Argument))
+      Donors.try_emplace(*Donated, Argument);
+}
+
+/// The class of a value that the function returns as result number `Index`.
+MemoryClass MemoryClasses::getResultClass(unsigned Index) const {
+  if (auto It = Donors.find(Index); It != Donors.end())
+    return getArgumentClass(It->second);
+  func::FuncOp Graph = Func;
+  auto Attr = Graph.getResultAttrOfType<RoleAttr>(Index, RoleAttrName);
+  return Attr && Attr.getValue() == Role::gradient ? MemoryClass::Gradients
+                                                   : MemoryClass::Outputs;
+}
+
+MemoryClass MemoryClasses::find(Value Root) const {
+  if (auto Argument = dyn_cast<BlockArgument>(Root))
     return getArgumentClass(Argument);
-  Operation *Op = V.getDefiningOp();
+  Operation *Op = Root.getDefiningOp();
   if (isResidentConstant(Op))
     return MemoryClass::Constants;
   std::optional<MemoryClass> Class;
-  anyUse(V, [&](OpOperand &Use) {
-    if (!isa<func::ReturnOp>(Use.getOwner()))
-      return false;
-    Class = getResultClass(Op->getParentOfType<func::FuncOp>(),
-                           Use.getOperandNumber());
-    return true;
+  anyRead(Root, [&](OpOperand &Use) {
+    if (isa<func::ReturnOp>(Use.getOwner()))
+      Class = getResultClass(Use.getOperandNumber());
+    return Class.has_value();
   });
   if (Class)
     return *Class;
-  if (anyUse(V, isGradientUse))
+  if (anyRead(Root, isGradientUse))
     return MemoryClass::Gradients;
   bool InForward = !Op->hasAttr(PhaseAttrName);
-  if (InForward && anyUse(V, [](OpOperand &Use) {
+  if (InForward && anyRead(Root, [](OpOperand &Use) {
         return Use.getOwner()->hasAttr(PhaseAttrName);
       }))
     return MemoryClass::Activations;
   return MemoryClass::Temporaries;
+}
+
+MemoryClass MemoryClasses::get(Value V) const {
+  Value Root = Places.get(V).Root;
+  auto It = Known.find(Root);
+  if (It == Known.end())
+    It = Known.try_emplace(Root, find(Root)).first;
+  return It->second;
+}
+
+MemoryClass remat::getMemoryClass(Value V) {
+  Operation *Parent = V.getParentBlock()->getParentOp();
+  return MemoryClasses(cast<func::FuncOp>(Parent)).get(V);
 }
 
 std::string remat::getValueName(Value V) {
@@ -162,9 +166,14 @@ SmallVector<Value> MemoryProfile::getLiveValues(int64_t Position) const {
 std::array<int64_t, NumMemoryClasses>
 MemoryProfile::getClasses(int64_t Position) const {
   std::array<int64_t, NumMemoryClasses> Classes = {};
-  for (Value V : getLiveValues(Position))
-    Classes[static_cast<unsigned>(getMemoryClass(V))] +=
-        getByteSize(V.getType()).value_or(0);
+  SmallVector<Value> Live = getLiveValues(Position);
+  if (!Live.empty()) {
+    Operation *Parent = Live.front().getParentBlock()->getParentOp();
+    MemoryClasses Of(cast<func::FuncOp>(Parent));
+    for (Value V : Live)
+      Classes[static_cast<unsigned>(Of.get(V))] +=
+          getByteSize(V.getType()).value_or(0);
+  }
   if (Position < static_cast<int64_t>(ExactWorkspaces.size()))
     Classes[static_cast<unsigned>(MemoryClass::Workspaces)] +=
         ExactWorkspaces[Position];

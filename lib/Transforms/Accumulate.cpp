@@ -149,6 +149,7 @@ void Accumulation::sortResults() {
 }
 
 LogicalResult Accumulation::widenInputs() {
+  SignatureEditor Signature(Graph);
   for (unsigned Index : getArgsOfRole(Graph, Role::input)) {
     auto Type = cast<RankedTensorType>(Graph.getArgument(Index).getType());
     RankedTensorType Wide = prepend(Count, Type);
@@ -158,8 +159,9 @@ LogicalResult Accumulation::widenInputs() {
              << "' (" << Type << ") do not fit 64-bit sizes";
     if (!Graph.getArgument(Index).use_empty())
       Inputs.push_back({Graph.getArgument(Index), Type});
-    setArgumentType(Graph, Index, Wide);
+    Signature.setArgumentType(Index, Wide);
   }
+  Signature.write();
   return success();
 }
 
@@ -228,13 +230,15 @@ Value Accumulation::stack(unsigned Result) {
 
 /// A result that is equal in every micro-batch is its own average.
 void Accumulation::replaceResults() {
+  SignatureEditor Signature(Graph);
   for (unsigned I = 0; I < Graph.getNumResults(); ++I) {
     Value Original = getReturn(Graph).getOperand(I);
     if (!isAveraged(I))
-      setResult(Graph, I, stack(I));
+      Signature.setResult(I, stack(I));
     else if (Value Sum = Sums.lookup(Original))
-      setResult(Graph, I, Sum);
+      Signature.setResult(I, Sum);
   }
+  Signature.write();
 }
 
 LogicalResult Accumulation::run() {

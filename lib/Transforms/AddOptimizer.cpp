@@ -37,14 +37,15 @@ private:
   void runOnGraph() override;
   LogicalResult checkOptions();
   LogicalResult collect(func::FuncOp Graph);
-  void addArguments(func::FuncOp Graph);
+  void addArguments(func::FuncOp Graph, SignatureEditor &Signature);
   void addClipping(func::FuncOp Graph, OpBuilder &B);
   void addUpdate(func::FuncOp Graph, OpBuilder &B, Trained &T);
-  void addResults(func::FuncOp Graph, OpBuilder &B);
+  void addResults(func::FuncOp Graph, OpBuilder &B, SignatureEditor &Signature);
   LogicalResult refuse(StringRef Option, double Is, StringRef Must);
 
   SmallVector<Trained> Parameters;
   Value Rate, Step, Scale;
+  std::string StepName;
 };
 
 } // namespace
@@ -91,14 +92,13 @@ LogicalResult AddOptimizer::checkOptions() {
 // Arguments
 //===----------------------------------------------------------------------===//
 
-/// The gradient that remat-differentiate named after parameter `Name`.
-static Value findGradient(func::FuncOp Graph, StringRef Name) {
-  for (unsigned Index : getResultsOfRole(Graph, Role::gradient)) {
-    auto Of = Graph.getResultAttrOfType<StringAttr>(Index, NameAttrName);
-    if (Of && Of.getValue() == ("grad." + Name).str())
-      return getReturn(Graph).getOperand(Index);
-  }
-  return Value();
+/// Gradients by the names that remat-differentiate gave them.
+static llvm::StringMap<Value> findGradients(func::FuncOp Graph) {
+  llvm::StringMap<Value> Gradients;
+  for (unsigned Index : getResultsOfRole(Graph, Role::gradient))
+    if (auto Of = Graph.getResultAttrOfType<StringAttr>(Index, NameAttrName))
+      Gradients.try_emplace(Of.getValue(), getReturn(Graph).getOperand(Index));
+  return Gradients;
 }
 
 LogicalResult AddOptimizer::collect(func::FuncOp Graph) {
@@ -107,10 +107,11 @@ LogicalResult AddOptimizer::collect(func::FuncOp Graph) {
   if (getResultsOfRole(Graph, Role::loss).empty() &&
       getResultsOfRole(Graph, Role::gradient).empty())
     return success();
+  llvm::StringMap<Value> Gradients = findGradients(Graph);
   for (unsigned Index : getArgsOfRole(Graph, Role::parameter)) {
     BlockArgument Parameter = Graph.getArgument(Index);
     std::string Name = getArgName(Graph, Index);
-    Value Gradient = findGradient(Graph, Name);
+    Value Gradient = Gradients.lookup("grad." + Name);
     if (!Gradient || cast<ShapedType>(Gradient.getType()).getShape() !=
                          cast<ShapedType>(Parameter.getType()).getShape()) {
       InFlightDiagnostic Diag = emitError(Parameter.getLoc())
@@ -125,11 +126,13 @@ LogicalResult AddOptimizer::collect(func::FuncOp Graph) {
   return success();
 }
 
-void AddOptimizer::addArguments(func::FuncOp Graph) {
+void AddOptimizer::addArguments(func::FuncOp Graph,
+                                SignatureEditor &Signature) {
   Type F32 = Float32Type::get(&getContext());
   auto SetInit = [&](BlockArgument Argument, double Value) {
-    Graph.setArgAttr(Argument.getArgNumber(), InitAttrName,
-                     InitAttr::get(&getContext(), InitKind::constant, Value));
+    Signature.setArgAttr(
+        Argument.getArgNumber(), InitAttrName,
+        InitAttr::get(&getContext(), InitKind::constant, Value));
   };
   SmallVector<StringRef> Suffixes;
   if (kind == "adamw")
@@ -141,24 +144,26 @@ void AddOptimizer::addArguments(func::FuncOp Graph) {
     Type StateType = cast<RankedTensorType>(Parameter.getType()).clone(F32);
     for (StringRef Suffix : Suffixes) {
       std::string Name = T.Name + Suffix.str();
-      BlockArgument State = appendArgument(Graph, StateType, Role::state, Name,
-                                           Parameter.getLoc());
+      BlockArgument State = Signature.appendArgument(StateType, Role::state,
+                                                     Name, Parameter.getLoc());
       SetInit(State, 0.0);
       T.States.push_back({State, Name});
     }
   }
-  BlockArgument RateArgument =
-      appendArgument(Graph, RankedTensorType::get({}, F32), Role::learning_rate,
-                     "learning_rate", Graph.getLoc());
+  BlockArgument RateArgument = Signature.appendArgument(
+      RankedTensorType::get({}, F32), Role::learning_rate, "learning_rate",
+      Graph.getLoc());
   SetInit(RateArgument, rate);
   Rate = RateArgument;
   SmallVector<unsigned> Steps = getArgsOfRole(Graph, Role::step);
-  Step = !Steps.empty()
-             ? Graph.getArgument(Steps.front())
-             : appendArgument(Graph,
-                              RankedTensorType::get(
-                                  {}, IntegerType::get(&getContext(), 64)),
-                              Role::step, "step", Graph.getLoc());
+  if (!Steps.empty()) {
+    Step = Graph.getArgument(Steps.front());
+    StepName = getArgName(Graph, Steps.front());
+    return;
+  }
+  StepName = "step";
+  auto Type = RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
+  Step = Signature.appendArgument(Type, Role::step, StepName, Graph.getLoc());
 }
 
 //===----------------------------------------------------------------------===//
@@ -252,11 +257,12 @@ void AddOptimizer::addUpdate(func::FuncOp Graph, OpBuilder &B, Trained &T) {
 //===----------------------------------------------------------------------===//
 
 /// Parameters, states, the step: each takes over its argument's memory.
-void AddOptimizer::addResults(func::FuncOp Graph, OpBuilder &B) {
+void AddOptimizer::addResults(func::FuncOp Graph, OpBuilder &B,
+                              SignatureEditor &Signature) {
   auto Donate = [&](Value Argument, Value Result, Role Role, StringRef Name) {
-    unsigned Index = appendResult(Graph, Result, Role, Name);
-    Graph.setArgAttr(cast<BlockArgument>(Argument).getArgNumber(),
-                     DonatedAttrName, B.getI64IntegerAttr(Index));
+    unsigned Index = Signature.appendResult(Result, Role, Name);
+    Signature.setArgAttr(cast<BlockArgument>(Argument).getArgNumber(),
+                         DonatedAttrName, B.getI64IntegerAttr(Index));
   };
   for (Trained &T : Parameters)
     Donate(Graph.getArgument(T.Argument), T.NewParameter, Role::parameter,
@@ -270,8 +276,7 @@ void AddOptimizer::addResults(func::FuncOp Graph, OpBuilder &B) {
   Value One = ConstantOp::create(
       B, Graph.getLoc(), DenseElementsAttr::get(Type, B.getI64IntegerAttr(1)));
   Value NewStep = AddOp::create(B, Graph.getLoc(), Step, One);
-  Donate(Step, NewStep, Role::step,
-         getArgName(Graph, cast<BlockArgument>(Step).getArgNumber()));
+  Donate(Step, NewStep, Role::step, StepName);
 }
 
 void AddOptimizer::runOnGraph() {
@@ -281,16 +286,18 @@ void AddOptimizer::runOnGraph() {
   if (Parameters.empty())
     return;
 
-  eraseResultsOfRole(Graph, Role::gradient);
+  SignatureEditor Signature(Graph);
+  Signature.eraseResultsOfRole(Role::gradient);
   for (Trained &T : Parameters)
     T.Gradient = stripCast(T.Gradient);
-  addArguments(Graph);
+  addArguments(Graph, Signature);
   PhaseMarker Marker(&getContext(), "optimizer");
   OpBuilder B(&getContext(), &Marker);
   addClipping(Graph, B);
   for (Trained &T : Parameters)
     addUpdate(Graph, B, T);
-  addResults(Graph, B);
+  addResults(Graph, B, Signature);
+  Signature.write();
 }
 
 } // namespace remat

@@ -10,6 +10,7 @@
 #include "remat/IR/RematOps.h"
 #include "remat/Solver/Packing.h"
 #include "remat/Solver/Problem.h"
+#include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Memory.h"
 #include "remat/Transforms/Passes.h"
 
@@ -68,11 +69,14 @@ static void writeOffsets(func::FuncOp Func, const BufferLiveness &Liveness,
                          const Layout &L) {
   Builder B(Func.getContext());
   auto getOffset = [&](Value V) {
-    return L.Buffers[Liveness.getBuffer(V)] + getStorage(V).Offset;
+    return L.Buffers[Liveness.getBuffer(V)] +
+           Liveness.getStorages().get(V).Offset;
   };
+  SignatureEditor Signature(Func);
   for (BlockArgument Argument : Func.getArguments())
-    Func.setArgAttr(Argument.getArgNumber(), OffsetAttrName,
-                    B.getI64IntegerAttr(getOffset(Argument)));
+    Signature.setArgAttr(Argument.getArgNumber(), OffsetAttrName,
+                         B.getI64IntegerAttr(getOffset(Argument)));
+  Signature.write();
   for (auto [Position, Op] : llvm::enumerate(Liveness.getOperations())) {
     Op->setAttr(OffsetsAttrName, B.getDenseI64ArrayAttr(llvm::map_to_vector(
                                      Op->getResults(), getOffset)));

@@ -135,6 +135,7 @@ LogicalResult Differentiation::visit(Operation *Op) {
 }
 
 LogicalResult Differentiation::appendGradients() {
+  SignatureEditor Signature(Graph);
   for (unsigned Index : Parameters) {
     BlockArgument Parameter = Graph.getArgument(Index);
     std::string Name = getArgName(Graph, Index);
@@ -146,8 +147,9 @@ LogicalResult Differentiation::appendGradients() {
       Diag.attachNote() << "remove it or give it the role input";
       return Diag;
     }
-    appendResult(Graph, Gradient, Role::gradient, "grad." + Name);
+    Signature.appendResult(Gradient, Role::gradient, "grad." + Name);
   }
+  Signature.write();
   return success();
 }
 

@@ -23,70 +23,128 @@ static bool isCheap(Operation *Op) {
              SubOp, MulOp, MaxOp, MinOp, ReluOp>(Op);
 }
 
-/// The last operation of the block that reads the bytes of `Root`; the
-/// terminator if the function returns them.
-static Operation *getLastReader(Value Root) {
-  Operation *Last = nullptr;
-  for (Operation *User : Root.getUsers()) {
-    Operation *Reader = isView(User) ? getLastReader(User->getResult(0)) : User;
-    if (Reader && (!Last || Last->isBeforeInBlock(Reader)))
-      Last = Reader;
+namespace {
+
+/// The order of a block's operations while some are inserted. The block's own
+/// numbers leave room for two between neighbours, then all are given anew;
+/// these leave room for 32 in one place.
+class BlockOrder {
+public:
+  explicit BlockOrder(Block &Body) : Body(Body) { number(); }
+
+  bool isBefore(Operation *L, Operation *R) const {
+    return Keys.at(L) < Keys.at(R);
   }
-  return Last;
-}
+
+  /// `Op` has been inserted before an operation of the block.
+  void add(Operation *Op) {
+    Operation *Prev = Op->getPrevNode();
+    uint64_t Low = Prev ? Keys.at(Prev) : 0;
+    uint64_t High = Keys.at(Op->getNextNode());
+    if (High - Low < 2)
+      return number();
+    Keys[Op] = Low + (High - Low) / 2;
+  }
+
+  void erase(Operation *Op) { Keys.erase(Op); }
+
+private:
+  void number() {
+    uint64_t Key = 0;
+    for (Operation &Op : Body)
+      Keys[&Op] = Key += uint64_t(1) << 32;
+  }
+
+  Block &Body;
+  DenseMap<Operation *, uint64_t> Keys;
+};
+
+/// Finds the operations to clone.
+class Cloner {
+public:
+  explicit Cloner(Block &Body) : Body(Body), Order(Body) {
+    for (Operation &Op : Body)
+      if (!isView(&Op))
+        for (Value Operand : Op.getOperands())
+          LastReaders[Places.get(Operand).Root] = &Op;
+  }
+
+  void run();
+
+private:
+  SmallVector<Operation *> getReaders(Operation *Op) const;
+  bool operandsLiveUntil(Operation *Op, Operation *LastReader) const;
+
+  Block &Body;
+  BlockOrder Order;
+  /// For each value with bytes of its own the last operation that reads them;
+  /// the terminator if the function returns them. What is cloned was not the
+  /// last reader of a value, nor are its clones; but for values that are not
+  /// asked about.
+  DenseMap<Value, Operation *> LastReaders;
+  Storages Places; ///< no views are cloned or erased
+};
+
+} // namespace
 
 /// The distinct readers of `Op`, in block order; none if one of them cannot
-/// take a clone.
-static SmallVector<Operation *> getReaders(Operation *Op) {
+/// take a clone, or if there are too many.
+SmallVector<Operation *> Cloner::getReaders(Operation *Op) const {
   llvm::SmallSetVector<Operation *, 8> Readers;
   for (Operation *User : Op->getResult(0).getUsers()) {
     if (getPointwiseShape(User) != getPointwiseShape(Op))
       return {};
     Readers.insert(User);
+    if (Readers.size() > MaxReaders)
+      return {};
   }
   SmallVector<Operation *> Sorted = Readers.takeVector();
   llvm::sort(Sorted,
-             [](Operation *L, Operation *R) { return L->isBeforeInBlock(R); });
+             [&](Operation *L, Operation *R) { return Order.isBefore(L, R); });
   return Sorted;
 }
 
-static bool operandsLiveUntil(Operation *Op, Operation *LastReader) {
+bool Cloner::operandsLiveUntil(Operation *Op, Operation *LastReader) const {
   int64_t Bytes = 0;
   for (Value Operand : Op->getOperands()) {
     if (isSplatConstant(Operand.getDefiningOp()))
       continue;
     Bytes += getByteSize(Operand.getType()).value_or(0);
-    Value Root = getStorage(Operand).Root;
+    Value Root = Places.get(Operand).Root;
     if (auto Argument = dyn_cast<BlockArgument>(Root)) {
       // Who overwrites a donated argument may stand before the last reader.
       if (getDonatedResult(Argument))
         return false;
       continue;
     }
-    Operation *Last = getLastReader(Root);
-    if (Last->isBeforeInBlock(LastReader))
+    if (Order.isBefore(LastReaders.at(Root), LastReader))
       return false;
   }
   return Bytes <= getByteSize(Op->getResult(0).getType()).value_or(0);
 }
 
-void remat::cloneCheapOperations(func::FuncOp Func) {
+void Cloner::run() {
   // Collected first: a reverse iterator holds on to the operation behind the
   // one that it shows, which is the one erased last.
   SmallVector<Operation *> Cheap;
-  for (Operation &Op : Func.getBody().front().without_terminator())
+  for (Operation &Op : Body.without_terminator())
     if (isCheap(&Op))
       Cheap.push_back(&Op);
   // From the end, so that the clones of a reader are readers in their turn.
   for (Operation *Op : llvm::reverse(Cheap)) {
     SmallVector<Operation *> Readers = getReaders(Op);
-    if (Readers.size() < 2 || Readers.size() > MaxReaders ||
-        !operandsLiveUntil(Op, Readers.back()))
+    if (Readers.size() < 2 || !operandsLiveUntil(Op, Readers.back()))
       continue;
     for (Operation *Reader : Readers) {
       Operation *Clone = OpBuilder(Reader).clone(*Op);
+      Order.add(Clone);
       Reader->replaceUsesOfWith(Op->getResult(0), Clone->getResult(0));
     }
+    Order.erase(Op);
     Op->erase();
   }
+}
+
+void remat::cloneCheapOperations(func::FuncOp Func) {
+  Cloner(Func.getBody().front()).run();
 }

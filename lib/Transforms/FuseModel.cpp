@@ -1,8 +1,8 @@
 //===- FuseModel.cpp - groups of operations and what they cost ------------===//
 
 #include "FuseModel.h"
-#include "remat/Analysis/Liveness.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace remat;
@@ -54,21 +54,48 @@ FuseModel::FuseModel(func::FuncOp Func) {
   for (BlockArgument Argument : Body.getArguments())
     if (std::optional<unsigned> Donated = getDonatedResult(Argument)) {
       Value Returned =
-          getStorage(Body.getTerminator()->getOperand(*Donated)).Root;
+          Places.get(Body.getTerminator()->getOperand(*Donated)).Root;
       Pinned.insert(Returned);
       Overwriters[Argument] = Returned.getDefiningOp();
     }
 
-  Live.assign(Units.size(), 0);
-  Roots Values;
+  for (Operation &Op : Body)
+    if (auto It = UnitOf.find(&Op); It != UnitOf.end())
+      noteRead(&Op, It->second);
+    else if (!isView(&Op))
+      noteRead(&Op, Units.size());
+  findLive();
+  InitialPeak = getPeak();
+}
+
+/// All lives at once, where each begins and behind where it ends: values that
+/// live long would make a walk over each unit of each take long.
+void FuseModel::findLive() {
+  Live.assign(Units.size() + 1, 0);
   UnitSet All;
   for (auto [Number, Unit] : llvm::enumerate(Units)) {
     All.insert(Number);
     for (Value Result : Unit.Ops.front()->getResults())
-      Values.insert(Result);
+      if (std::optional<Interval> Lifetime = getInterval(Result)) {
+        Live[Lifetime->Begin] += Lifetime->Bytes;
+        Live[std::min<int64_t>(Lifetime->End + 1, Units.size())] -=
+            Lifetime->Bytes;
+      }
   }
-  addContributions(Values, All, 0, 1, Live);
-  InitialPeak = getPeak();
+  Live.pop_back();
+  std::partial_sum(Live.begin(), Live.end(), Live.begin());
+  addInPlace(All, 0, 1, Live);
+}
+
+/// An operation at unit `At` reads its operands.
+void FuseModel::noteRead(Operation *Reader, int64_t At) {
+  for (Value Operand : Reader->getOperands()) {
+    Value Root = Places.get(Operand).Root;
+    if (isSplatConstant(Root.getDefiningOp()) && getPointwiseShape(Reader))
+      continue;
+    int64_t &Last = LastReads.try_emplace(Root, -1).first->second;
+    Last = std::max(Last, At);
+  }
 }
 
 int64_t FuseModel::getPeak() const {
@@ -112,19 +139,6 @@ SmallVector<Value> FuseModel::getOutputs(const FuseUnit &Unit) const {
   return Outputs;
 }
 
-int64_t FuseModel::getLastRead(Value Value, bool IsConstant) const {
-  int64_t Last = -1;
-  for (Operation *User : Value.getUsers()) {
-    if (isView(User))
-      Last = std::max(Last, getLastRead(User->getResult(0), IsConstant));
-    else if (auto It = UnitOf.find(User); It == UnitOf.end())
-      Last = Units.size();
-    else if (!IsConstant || !getPointwiseShape(User))
-      Last = std::max<int64_t>(Last, It->second);
-  }
-  return Last;
-}
-
 std::optional<FuseModel::Interval> FuseModel::getInterval(Value Root) const {
   // Arguments are there all the time, whatever reads them.
   Operation *Def = Root.getDefiningOp();
@@ -132,7 +146,7 @@ std::optional<FuseModel::Interval> FuseModel::getInterval(Value Root) const {
     return std::nullopt;
   int64_t Begin = UnitOf.at(Def);
   bool IsConstant = isSplatConstant(Def);
-  int64_t End = getLastRead(Root, IsConstant);
+  int64_t End = LastReads.lookup_or(Root, -1);
   // What stays inside a group has no memory, nor has a constant that only
   // groups make.
   if ((End == Begin && Units[Begin].isGroup()) || (IsConstant && End < 0))
@@ -151,13 +165,13 @@ bool FuseModel::mayReuse(const FuseUnit &Unit, Value Output, Value Root) const {
            llvm::any_of(InPlace.getReusableOperands(Result.getResultNumber()),
                         [&](unsigned I) {
                           Value Operand = Result.getOwner()->getOperand(I);
-                          return getStorage(Operand).Root == Root;
+                          return Places.get(Operand).Root == Root;
                         }) &&
-           mayOverwrite(Result, Root);
+           mayOverwrite(Result, Root, Places);
   }
   auto Type = cast<RankedTensorType>(Output.getType());
   for (Value Input : getInputs(Unit)) {
-    if (getStorage(Input).Root != Root)
+    if (Places.get(Input).Root != Root)
       continue;
     auto InputType = cast<RankedTensorType>(Input.getType());
     if (InputType.getShape() != Type.getShape() ||
@@ -179,7 +193,7 @@ int64_t FuseModel::getInPlaceBytes(unsigned Number) const {
     if (Pinned.contains(Output))
       continue;
     for (Value Input : Inputs) {
-      Value Root = getStorage(Input).Root;
+      Value Root = Places.get(Input).Root;
       std::optional<Interval> Lifetime = getInterval(Root);
       if (!Lifetime || Lifetime->End != Number || Lifetime->Begin == Number ||
           !mayReuse(Unit, Output, Root) || !Taken.insert(Root))
@@ -203,8 +217,13 @@ void FuseModel::addContributions(const Roots &Values, const UnitSet &InPlace,
     for (int64_t I = std::max(Lifetime->Begin, First); I <= End; ++I)
       Sum[I - First] += Sign * Lifetime->Bytes;
   }
-  for (unsigned Number : InPlace)
-    if (First <= Number && Number <= Last)
+  addInPlace(InPlace, First, Sign, Sum);
+}
+
+void FuseModel::addInPlace(const UnitSet &InPlace, int64_t First, int64_t Sign,
+                           MutableArrayRef<int64_t> Sum) const {
+  for (int64_t Number : InPlace)
+    if (First <= Number && Number < First + static_cast<int64_t>(Sum.size()))
       Sum[Number - First] -= Sign * getInPlaceBytes(Number);
 }
 
@@ -228,7 +247,7 @@ bool FuseModel::isLegal(unsigned Producer, unsigned Consumer,
         return false;
     }
   for (Value Input : getInputs(Units[Producer]))
-    if (Operation *Writer = Overwriters.lookup(getStorage(Input).Root))
+    if (Operation *Writer = Overwriters.lookup(Places.get(Input).Root))
       if (unsigned Position = UnitOf.at(Writer);
           Producer < Position && Position < Consumer)
         return false;
@@ -252,6 +271,7 @@ void FuseModel::moveOps(unsigned From, unsigned To, ArrayRef<Operation *> Ops) {
     llvm::erase(Units[From].Ops, Op);
     Units[To].Ops.push_back(Op);
     UnitOf[Op] = To;
+    noteRead(Op, To);
   }
   llvm::sort(Units[To].Ops,
              [](Operation *L, Operation *R) { return L->isBeforeInBlock(R); });
@@ -272,7 +292,7 @@ bool FuseModel::tryMerge(unsigned Producer, unsigned Consumer,
   InPlace.insert(Consumer);
   for (const FuseUnit *Unit : {&From, &To}) {
     for (Value Input : getInputs(*Unit)) {
-      Value Root = getStorage(Input).Root;
+      Value Root = Places.get(Input).Root;
       Values.insert(Root);
       if (auto Lifetime = getInterval(Root);
           Lifetime && Lifetime->End < static_cast<int64_t>(Units.size()))
@@ -285,6 +305,13 @@ bool FuseModel::tryMerge(unsigned Producer, unsigned Consumer,
                            Live.begin() + Consumer + 1);
   addContributions(Values, InPlace, Producer, -1, New);
   SmallVector<Operation *> Moved(From.Ops.begin(), From.Ops.end());
+  // Later reads are noted as operations move; to move back takes the old ones.
+  SmallVector<std::pair<Value, int64_t>> Reads;
+  for (Operation *Op : Moved)
+    for (Value Operand : Op->getOperands())
+      if (auto It = LastReads.find(Places.get(Operand).Root);
+          It != LastReads.end())
+        Reads.push_back(*It);
   moveOps(Producer, Consumer, Moved);
   addContributions(Values, InPlace, Producer, 1, New);
 
@@ -298,6 +325,8 @@ bool FuseModel::tryMerge(unsigned Producer, unsigned Consumer,
     Fits &= Units[I].Ops.empty() || New[I - Producer] <= Live[I];
   if (!Fits) {
     moveOps(Consumer, Producer, Moved);
+    for (auto [Root, Last] : Reads)
+      LastReads[Root] = Last;
     return false;
   }
   llvm::copy(New, Live.begin() + Producer);

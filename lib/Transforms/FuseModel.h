@@ -11,6 +11,7 @@
 #define REMAT_LIB_TRANSFORMS_FUSEMODEL_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "remat/Analysis/Liveness.h"
 #include "remat/IR/RematOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
@@ -75,7 +76,8 @@ private:
   using UnitSet = llvm::SmallSetVector<unsigned, 8>;
 
   std::optional<Interval> getInterval(mlir::Value Root) const;
-  int64_t getLastRead(mlir::Value Value, bool IsConstant) const;
+  void noteRead(mlir::Operation *Reader, int64_t At);
+  void findLive();
   /// Bytes that outputs of a unit take over from its inputs.
   int64_t getInPlaceBytes(unsigned Number) const;
   bool mayReuse(const FuseUnit &Unit, mlir::Value Output,
@@ -90,6 +92,9 @@ private:
                         llvm::MutableArrayRef<int64_t> Sum) const;
   void moveOps(unsigned From, unsigned To,
                llvm::ArrayRef<mlir::Operation *> Ops);
+  /// The part of `addContributions` that in-place reuse has.
+  void addInPlace(const UnitSet &InPlace, int64_t First, int64_t Sign,
+                  llvm::MutableArrayRef<int64_t> Sum) const;
 
   llvm::SmallVector<FuseUnit> Units;
   llvm::DenseMap<mlir::Operation *, unsigned> UnitOf;
@@ -99,6 +104,11 @@ private:
   llvm::DenseSet<mlir::Value> Pinned;
   /// The operation that overwrites a donated argument.
   llvm::DenseMap<mlir::Value, mlir::Operation *> Overwriters;
+  /// For each value with bytes of its own the last unit that reads them, also
+  /// through views; the number of units if the function returns them. Of a
+  /// splat constant, readers that make it anew do not count.
+  llvm::DenseMap<mlir::Value, int64_t> LastReads;
+  Storages Places;
   llvm::SmallVector<int64_t> Live;
   int64_t InitialPeak = 0;
 };

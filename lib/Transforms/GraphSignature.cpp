@@ -50,49 +50,65 @@ static DictionaryAttr signatureAttrs(MLIRContext *Context, Role Role,
        B.getNamedAttr(NameAttrName, B.getStringAttr(Name))});
 }
 
-/// The function's type from its block's arguments and its return's operands.
-static void updateFunctionType(func::FuncOp Graph) {
-  Graph.setFunctionType(FunctionType::get(
-      Graph.getContext(), Graph.getBody().front().getArgumentTypes(),
-      getReturn(Graph).getOperandTypes()));
+SignatureEditor::SignatureEditor(func::FuncOp Graph) : Graph(Graph) {
+  auto Read = [&](ArrayAttr All, unsigned Count,
+                  SmallVector<DictionaryAttr> &Into) {
+    Into.assign(Count, DictionaryAttr::get(Graph.getContext()));
+    if (All)
+      llvm::copy(All.getAsRange<DictionaryAttr>(), Into.begin());
+  };
+  Read(Graph.getArgAttrsAttr(), Graph.getNumArguments(), Arguments);
+  Read(Graph.getResAttrsAttr(), Graph.getNumResults(), Results);
 }
 
-BlockArgument appendArgument(func::FuncOp Graph, Type Type, Role Role,
-                             StringRef Name, Location Loc) {
-  DictionaryAttr Attrs = signatureAttrs(Graph.getContext(), Role, Name);
-  unsigned Index = Graph.getNumArguments();
-  // Fails for a declaration only, which has no block to begin with.
-  [[maybe_unused]] LogicalResult Inserted =
-      Graph.insertArgument(Index, Type, Attrs, Loc);
-  return Graph.getArgument(Index);
+BlockArgument SignatureEditor::appendArgument(Type Type, Role Role,
+                                              StringRef Name, Location Loc) {
+  Arguments.push_back(signatureAttrs(Graph.getContext(), Role, Name));
+  return Graph.getBody().front().addArgument(Type, Loc);
 }
 
-unsigned appendResult(func::FuncOp Graph, Value Value, Role Role,
-                      StringRef Name) {
-  DictionaryAttr Attrs = signatureAttrs(Graph.getContext(), Role, Name);
-  unsigned Index = Graph.getNumResults();
-  [[maybe_unused]] LogicalResult Inserted =
-      Graph.insertResult(Index, Value.getType(), Attrs);
-  getReturn(Graph)->insertOperands(Index, Value);
+void SignatureEditor::setArgumentType(unsigned Index, Type Type) {
+  Graph.getArgument(Index).setType(Type);
+}
+
+void SignatureEditor::setArgAttr(unsigned Index, StringRef Name,
+                                 Attribute Attr) {
+  NamedAttrList List(Arguments[Index]);
+  List.set(Name, Attr);
+  Arguments[Index] = List.getDictionary(Graph.getContext());
+}
+
+unsigned SignatureEditor::appendResult(Value Value, Role Role, StringRef Name) {
+  func::ReturnOp Return = getReturn(Graph);
+  unsigned Index = Return.getNumOperands();
+  Results.push_back(signatureAttrs(Graph.getContext(), Role, Name));
+  Return->insertOperands(Index, Value);
   return Index;
 }
 
-void setResult(func::FuncOp Graph, unsigned Index, Value Value) {
+void SignatureEditor::setResult(unsigned Index, Value Value) {
   getReturn(Graph)->setOperand(Index, Value);
-  updateFunctionType(Graph);
 }
 
-void eraseResultsOfRole(func::FuncOp Graph, Role Of) {
-  SmallVector<unsigned> Indices = getResultsOfRole(Graph, Of);
-  for (unsigned Index : llvm::reverse(Indices)) {
-    getReturn(Graph)->eraseOperand(Index);
-    [[maybe_unused]] LogicalResult Erased = Graph.eraseResult(Index);
-  }
+void SignatureEditor::eraseResultsOfRole(Role Of) {
+  BitVector Erased(Results.size());
+  for (auto [Index, Attrs] : llvm::enumerate(Results))
+    if (auto R = Attrs.getAs<RoleAttr>(RoleAttrName); R && R.getValue() == Of)
+      Erased.set(Index);
+  getReturn(Graph)->eraseOperands(Erased);
+  SmallVector<DictionaryAttr> Kept;
+  for (auto [Index, Attrs] : llvm::enumerate(Results))
+    if (!Erased.test(Index))
+      Kept.push_back(Attrs);
+  Results = std::move(Kept);
 }
 
-void setArgumentType(func::FuncOp Graph, unsigned Index, Type Type) {
-  Graph.getArgument(Index).setType(Type);
-  updateFunctionType(Graph);
+void SignatureEditor::write() {
+  Graph.setFunctionType(FunctionType::get(
+      Graph.getContext(), Graph.getBody().front().getArgumentTypes(),
+      getReturn(Graph).getOperandTypes()));
+  Graph.setAllArgAttrs(Arguments);
+  Graph.setAllResultAttrs(Results);
 }
 
 PhaseMarker::PhaseMarker(MLIRContext *Context, StringRef Phase)

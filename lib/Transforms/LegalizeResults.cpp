@@ -43,6 +43,7 @@ private:
   /// readers of an argument before the operation that overwrites it.
   DenseMap<Operation *, SmallVector<Operation *, 1>> Followers;
   DenseSet<Value> Taken; ///< values that overwrite some argument
+  Storages Places;       ///< what is added here are no views
 };
 
 } // namespace
@@ -60,7 +61,7 @@ Value Legalizer::copy(Value V, Operation *Before) {
 /// gets a copy, made before anything runs.
 void Legalizer::copyShownArguments() {
   for (OpOperand &Operand : Return->getOpOperands()) {
-    auto Argument = dyn_cast<BlockArgument>(getStorage(Operand.get()).Root);
+    auto Argument = dyn_cast<BlockArgument>(Places.get(Operand.get()).Root);
     if (!Argument)
       continue;
     std::optional<unsigned> Donated = getDonatedResult(Argument);
@@ -108,12 +109,12 @@ bool Legalizer::reaches(Operation *From, const DenseSet<Operation *> &Targets) {
 }
 
 bool Legalizer::canOverwrite(Value Returned, BlockArgument Argument) {
-  Storage S = getStorage(Returned);
+  Storage S = Places.get(Returned);
   auto Result = dyn_cast<OpResult>(S.Root);
   if (!Result || S.Offset != 0 || Taken.contains(Result) ||
       isResidentConstant(Result.getOwner()) ||
       getByteSize(Result.getType()) != getByteSize(Argument.getType()) ||
-      !mayOverwrite(Result, Argument))
+      !mayOverwrite(Result, Argument, Places))
     return false;
   DenseSet<Operation *> Readers = getReaders(Argument);
   Readers.erase(Result.getOwner());
@@ -126,7 +127,7 @@ void Legalizer::legalize(BlockArgument Argument, unsigned Index) {
     return;
   if (!canOverwrite(Operand.get(), Argument))
     Operand.set(copy(Operand.get(), Return));
-  Value Root = getStorage(Operand.get()).Root;
+  Value Root = Places.get(Operand.get()).Root;
   Taken.insert(Root);
   for (Operation *Reader : getReaders(Argument))
     if (Reader != Root.getDefiningOp())

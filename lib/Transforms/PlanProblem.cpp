@@ -4,6 +4,7 @@
 #include "remat/Analysis/MemoryProfile.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Transforms/Plan.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -15,7 +16,10 @@ class ProblemBuilder {
 public:
   ProblemBuilder(func::FuncOp Func, const TargetModel &Model, bool Relaxed)
       : Func(Func), Model(Model), Relaxed(Relaxed),
-        Overwrites(getOverwrites(Func)) {}
+        Overwrites(getOverwrites(Func)) {
+    for (auto [Root, Argument] : Overwrites)
+      Overwriters[Argument] = Root.getDefiningOp();
+  }
 
   FailureOr<PlanningProblem> run();
 
@@ -43,7 +47,9 @@ private:
   DenseMap<Value, BlockArgument> Overwrites;
   PlanningProblem Made;
   DenseMap<Value, solver::ValueId> Ids;
-  DenseMap<Value, Operation *> LastReaders; ///< in block order, by root
+  DenseMap<Value, Operation *> LastReaders;         ///< in block order, by root
+  DenseMap<BlockArgument, Operation *> Overwriters; ///< by what they overwrite
+  Storages Places;
   llvm::StringSet<> Names;
   /// For each argument that others than its overwriter read, its old bytes as a
   /// value of the op "begin"; see `addArguments`.
@@ -63,7 +69,7 @@ void ProblemBuilder::findLastReaders() {
   for (Operation &Op : Func.getBody().front())
     if (!isView(&Op))
       for (Value Operand : Op.getOperands())
-        LastReaders[getStorage(Operand).Root] = &Op;
+        LastReaders[Places.get(Operand).Root] = &Op;
 }
 
 static std::optional<int64_t> getAlignedBytes(Value V) {
@@ -82,19 +88,10 @@ LogicalResult ProblemBuilder::addResident(Value V, StringRef Name) {
 
 /// Whether anything but the operation that overwrites `Argument` reads it.
 bool ProblemBuilder::isReadByOthers(BlockArgument Argument) {
-  for (auto [Root, Overwritten] : Overwrites) {
-    if (Overwritten != Argument)
-      continue;
-    SmallVector<Value> Worklist = {Argument};
-    while (!Worklist.empty())
-      for (Operation *User : Worklist.pop_back_val().getUsers()) {
-        if (isView(User))
-          Worklist.push_back(User->getResult(0));
-        else if (User != Root.getDefiningOp())
-          return true;
-      }
-  }
-  return false;
+  auto It = Overwriters.find(Argument);
+  return It != Overwriters.end() && anyRead(Argument, [&](OpOperand &Use) {
+           return Use.getOwner() != It->second;
+         });
 }
 
 /// Arguments are resident, but for one kind: an argument that some operations
@@ -153,7 +150,7 @@ SmallVector<Value> ProblemBuilder::getReusable(OpResult Result) {
   SmallVector<Value> Found;
   llvm::SmallPtrSet<Value, 4> Roots;
   for (unsigned I : InPlace.getReusableOperands(Result.getResultNumber())) {
-    Value Operand = Op->getOperand(I), Root = getStorage(Operand).Root;
+    Value Operand = Op->getOperand(I), Root = Places.get(Operand).Root;
     solver::ValueId Id = Ids.at(Operand);
     bool IsTaken = llvm::any_of(Op->getResults(), [&](OpResult Other) {
       auto It = Ids.find(Other);
@@ -162,7 +159,7 @@ SmallVector<Value> ProblemBuilder::getReusable(OpResult Result) {
     bool IsResident =
         isa<BlockArgument>(Root) || Overwrites.contains(Root) ||
         Made.Problem.Values[Ids.at(Root)].Producer == solver::None;
-    if (!IsTaken && !IsResident && mayOverwrite(Result, Root) &&
+    if (!IsTaken && !IsResident && mayOverwrite(Result, Root, Places) &&
         Roots.insert(Root).second)
       Found.push_back(Operand);
   }
@@ -178,7 +175,7 @@ solver::ValueId ProblemBuilder::chooseReuse(OpResult Result, solver::OpId Id) {
   if (Reusable.size() > 1)
     Ambiguous.push_back(Id);
   auto Dying = llvm::find_if(Reusable, [&](Value Operand) {
-    return LastReaders.lookup(getStorage(Operand).Root) == Result.getOwner();
+    return LastReaders.lookup(Places.get(Operand).Root) == Result.getOwner();
   });
   return Ids.at(Dying == Reusable.end() ? Reusable.front() : *Dying);
 }
@@ -234,18 +231,17 @@ void ProblemBuilder::setTimes(Operation *Op, solver::Op &Made) {
 }
 
 std::vector<solver::ValueId> ProblemBuilder::getInputs(Operation *Op) {
-  std::vector<solver::ValueId> Inputs;
-  auto add = [&](solver::ValueId Id) {
-    if (!llvm::is_contained(Inputs, Id))
-      Inputs.push_back(Id);
-  };
+  llvm::SetVector<solver::ValueId, std::vector<solver::ValueId>,
+                  llvm::DenseSet<solver::ValueId>, 16>
+      Distinct;
   for (Value Operand : Op->getOperands())
-    add(Ids.at(Operand));
+    Distinct.insert(Ids.at(Operand));
   for (OpResult Result : Op->getResults()) {
     auto Old = OldBytes.find(Overwrites.lookup(Result));
     if (Old != OldBytes.end())
-      add(Old->second);
+      Distinct.insert(Old->second);
   }
+  std::vector<solver::ValueId> Inputs = Distinct.takeVector();
   bool IsSource = llvm::none_of(Inputs, [&](solver::ValueId Id) {
     return Made.Problem.Values[Id].Producer != solver::None;
   });
@@ -288,10 +284,11 @@ FailureOr<PlanningProblem> ProblemBuilder::run() {
   for (auto [Position, Op] : llvm::enumerate(Body.without_terminator()))
     if (failed(addOperation(&Op, Position)))
       return failure();
+  DenseSet<solver::ValueId> Listed;
   for (Value Returned : Body.getTerminator()->getOperands()) {
     solver::ValueId Id = Ids.at(Returned);
     bool Resident = Made.Problem.Values[Id].Producer == solver::None;
-    if (!Resident && !llvm::is_contained(Made.Problem.Results, Id))
+    if (!Resident && Listed.insert(Id).second)
       Made.Problem.Results.push_back(Id);
   }
   dropImpossiblePolicies();

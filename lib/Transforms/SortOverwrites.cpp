@@ -52,15 +52,12 @@ Order::Order(func::FuncOp Func) {
 }
 
 void Order::addReaders(Value V, unsigned Writer) {
-  for (Operation *User : V.getUsers()) {
-    auto It = Numbers.find(User);
-    if (It == Numbers.end() || It->second == Writer)
-      continue;
-    if (isView(User))
-      addReaders(User->getResult(0), Writer);
-    else
+  anyRead(V, [&](OpOperand &Use) {
+    auto It = Numbers.find(Use.getOwner());
+    if (It != Numbers.end() && It->second != Writer)
       addEdge(It->second, Writer);
-  }
+    return false;
+  });
 }
 
 std::vector<unsigned> Order::sort() {

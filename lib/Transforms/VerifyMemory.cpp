@@ -81,6 +81,7 @@ private:
 
   func::FuncOp Func;
   DenseMap<Value, Range> Ranges;
+  Storages Places;
   Contents Arena;
   int64_t ArenaBytes = 0, HighestEnd = 0;
 };
@@ -127,7 +128,7 @@ LogicalResult Verifier::locateAll() {
 }
 
 LogicalResult Verifier::checkRead(Operation *Reader, Value V) {
-  Storage S = getStorage(V);
+  Storage S = Places.get(V);
   if (Arena.holds(Ranges.at(V), S.Root, S.Offset))
     return success();
   InFlightDiagnostic Diag = Reader->emitOpError(
@@ -164,7 +165,7 @@ LogicalResult Verifier::checkWrites(Operation *Op) {
       if (!R.overlaps(Ranges.at(Operand)))
         continue;
       if (R == Ranges.at(Operand) &&
-          mayOverwrite(Result, getStorage(Operand).Root))
+          mayOverwrite(Result, Places.get(Operand).Root, Places))
         continue;
       return Op->emitOpError("result #")
              << Result.getResultNumber() << " overwrites an operand";

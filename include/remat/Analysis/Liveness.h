@@ -30,12 +30,27 @@ bool isView(mlir::Operation *Op);
 /// A constant whose bytes are part of the program: not a splat.
 bool isResidentConstant(mlir::Operation *Op);
 
-/// The value whose bytes `V` shows, through views, and where they begin in it.
+/// The value whose bytes a value shows, through views, and where they begin in
+/// it.
 struct Storage {
   mlir::Value Root;
   int64_t Offset = 0;
 };
 Storage getStorage(mlir::Value V);
+
+/// The same for many values of a function that stays as it is: each view is
+/// looked through once, where a chain of N views would be N steps for each.
+class Storages {
+public:
+  Storage get(mlir::Value V) const;
+
+private:
+  mutable llvm::DenseMap<mlir::Value, Storage> Known; ///< of views
+};
+
+/// Visits every operand that reads the bytes of `V`, also through views, until
+/// the callback returns true; says whether it did.
+bool anyRead(mlir::Value V, llvm::function_ref<bool(mlir::OpOperand &)> Visit);
 
 /// Index of the result that takes over the memory of `Argument`, if it is
 /// donated.
@@ -75,12 +90,13 @@ public:
   llvm::ArrayRef<Buffer> getBuffers() const { return Buffers; }
   /// Number of the buffer that holds `V`, also if `V` is a view.
   unsigned getBuffer(mlir::Value V) const {
-    return BufferOf.at(getStorage(V).Root);
+    return BufferOf.at(Places.get(V).Root);
   }
+  const Storages &getStorages() const { return Places; }
   /// Position of the last reader of `V`'s bytes as `V` made them, its views'
   /// readers included; the number of operations if the function returns them.
   int64_t getLastRead(mlir::Value V) const {
-    return LastReads.lookup_or(getStorage(V).Root, -1);
+    return LastReads.lookup_or(Places.get(V).Root, -1);
   }
   /// Bytes of all buffers that live at each operation, workspaces excluded.
   const llvm::SmallVector<int64_t> &getLiveBytes() const { return LiveBytes; }
@@ -101,12 +117,14 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> LastReads;
   llvm::DenseMap<mlir::Value, mlir::BlockArgument> Overwrites;
   llvm::SmallVector<int64_t> LiveBytes;
+  Storages Places;
 };
 
 /// Whether `Result` may be written over the bytes of `Root` while its operation
 /// still reads them: it reads them whole, and only through operands that the
 /// operation lets this result overwrite. True if it does not read them.
-bool mayOverwrite(mlir::OpResult Result, mlir::Value Root);
+bool mayOverwrite(mlir::OpResult Result, mlir::Value Root,
+                  const Storages &Places);
 
 } // namespace remat
 

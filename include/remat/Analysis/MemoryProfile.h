@@ -31,6 +31,24 @@ llvm::StringRef getMemoryClassName(MemoryClass Class);
 /// an activation, also if it was recomputed.
 MemoryClass getMemoryClass(mlir::Value V);
 
+/// The same for many values of a function that stays as it is: the uses of a
+/// value are looked at once for all its views.
+class MemoryClasses {
+public:
+  explicit MemoryClasses(mlir::func::FuncOp Func);
+  MemoryClass get(mlir::Value V) const;
+
+private:
+  MemoryClass find(mlir::Value Root) const;
+  MemoryClass getResultClass(unsigned Index) const;
+
+  mlir::func::FuncOp Func;
+  Storages Places;
+  /// By the index of the result that takes its memory over.
+  llvm::DenseMap<unsigned, mlir::BlockArgument> Donors;
+  mutable llvm::DenseMap<mlir::Value, MemoryClass> Known; ///< of roots
+};
+
 /// A readable name: the user's for arguments and results, else
 /// "operation#result".
 std::string getValueName(mlir::Value V);

@@ -27,23 +27,36 @@ llvm::SmallVector<unsigned> getResultsOfRole(mlir::func::FuncOp Graph, Role Of);
 /// The return of the graph's only block.
 mlir::func::ReturnOp getReturn(mlir::func::FuncOp Graph);
 
-/// Appends an argument; it gets no `remat.init`.
-mlir::BlockArgument appendArgument(mlir::func::FuncOp Graph, mlir::Type Type,
-                                   Role Role, llvm::StringRef Name,
-                                   mlir::Location Loc);
+/// Changes the arguments and results of a graph. An attribute of one argument
+/// is part of a list of all, which exists once for each of its contents:
+/// changed one by one, N arguments leave N lists of N entries behind. So the
+/// lists are written together, by `write`; until then the function's own are
+/// the old ones.
+class SignatureEditor {
+public:
+  explicit SignatureEditor(mlir::func::FuncOp Graph);
 
-/// Appends a result and returns its index.
-unsigned appendResult(mlir::func::FuncOp Graph, mlir::Value Value, Role Role,
-                      llvm::StringRef Name);
+  /// Appends an argument; it gets no `remat.init`.
+  mlir::BlockArgument appendArgument(mlir::Type Type, Role Role,
+                                     llvm::StringRef Name, mlir::Location Loc);
+  /// Changes the type of an argument.
+  void setArgumentType(unsigned Index, mlir::Type Type);
+  void setArgAttr(unsigned Index, llvm::StringRef Name, mlir::Attribute Attr);
 
-/// Replaces what result `Index` returns; its type follows.
-void setResult(mlir::func::FuncOp Graph, unsigned Index, mlir::Value Value);
+  /// Appends a result and returns its index.
+  unsigned appendResult(mlir::Value Value, Role Role, llvm::StringRef Name);
+  /// Replaces what result `Index` returns; its type follows.
+  void setResult(unsigned Index, mlir::Value Value);
+  /// Removes the results of role `Of`.
+  void eraseResultsOfRole(Role Of);
 
-/// Removes the results of role `Of`.
-void eraseResultsOfRole(mlir::func::FuncOp Graph, Role Of);
+  /// Writes what was changed to the function.
+  void write();
 
-/// Changes the type of an argument.
-void setArgumentType(mlir::func::FuncOp Graph, unsigned Index, mlir::Type Type);
+private:
+  mlir::func::FuncOp Graph;
+  llvm::SmallVector<mlir::DictionaryAttr> Arguments, Results;
+};
 
 /// Marks every operation inserted while it is alive: `remat.phase` and the
 /// location, which keeps the one it had as its origin.

@@ -8,6 +8,7 @@
 #ifndef REMAT_LIB_TARGET_PROGRAM_PROGRAMBUILDER_H
 #define REMAT_LIB_TARGET_PROGRAM_PROGRAMBUILDER_H
 
+#include "remat/Analysis/MemoryProfile.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/Program.h"
 #include "remat/program/Program_generated.h"
@@ -34,7 +35,7 @@ llvm::SmallVector<mlir::Value> getProgramOperands(mlir::Operation *Op);
 class ProgramBuilder {
 public:
   ProgramBuilder(mlir::func::FuncOp Func, const EmitOptions &Options)
-      : Func(Func), Options(Options) {}
+      : Func(Func), Options(Options), Classes(Func) {}
 
   /// Builds the whole program; emits a diagnostic on failure.
   mlir::LogicalResult build();
@@ -65,6 +66,8 @@ private:
 
   mlir::func::FuncOp Func;
   const EmitOptions &Options;
+  MemoryClasses Classes;
+  Storages Places;
   program::ProgramT Program;
   llvm::DenseMap<mlir::Value, uint32_t> Tensors;
   /// Step number of each op that has one.

@@ -57,8 +57,7 @@ LogicalResult ProgramBuilder::addTensor(Value Value, int64_t Offset,
   Tensor->dtype = convertElementType(Type);
   Tensor->shape = Type.getShape().vec();
   Tensor->offset = Offset;
-  Tensor->memory_class =
-      static_cast<program::MemoryClass>(getMemoryClass(Value));
+  Tensor->memory_class = static_cast<program::MemoryClass>(Classes.get(Value));
   Tensor->name = Name.str();
   Tensors[Value] = Program.tensors.size();
   Program.tensors.push_back(std::move(Tensor));
@@ -108,7 +107,7 @@ LogicalResult ProgramBuilder::addTensors() {
         return Op.emitOpError("has no assigned memory: attribute '")
                << OffsetsAttrName << "' has no number for result "
                << Result.getResultNumber();
-      Storage Place = getStorage(Result);
+      Storage Place = Places.get(Result);
       if (isView(&Op) && *Offset != *getOffset(Place.Root) + Place.Offset)
         return Op.emitOpError("is a view but lies at ")
                << *Offset << ", not at "
@@ -128,7 +127,7 @@ void ProgramBuilder::setLifetimes() {
   llvm::DenseMap<Value, int32_t> LastRead;
   for (auto &[Value, Tensor] : Tensors) {
     int32_t &Last =
-        LastRead.try_emplace(getStorage(Value).Root, -1).first->second;
+        LastRead.try_emplace(Places.get(Value).Root, -1).first->second;
     for (Operation *User : Value.getUsers()) {
       if (User->hasTrait<OpTrait::IsTerminator>())
         Last = End;
@@ -137,7 +136,7 @@ void ProgramBuilder::setLifetimes() {
     }
   }
   for (auto &[Value, Tensor] : Tensors) {
-    mlir::Value Root = getStorage(Value).Root;
+    mlir::Value Root = Places.get(Value).Root;
     program::TensorT &Out = *Program.tensors[Tensor];
     Operation *Def = Root.getDefiningOp();
     auto It = Def ? Steps.find(Def) : Steps.end();
