@@ -137,6 +137,12 @@ struct AssignMemoryPass : remat::impl::AssignMemoryBase<AssignMemoryPass> {
           << Device.getValue() << "': use host or cuda";
       return signalPassFailure();
     }
+    if (NodeLimit < 0 || Target < 0) {
+      emitError(getOperation().getLoc(), "node-limit is ")
+          << NodeLimit.getValue() << " and target is " << Target.getValue()
+          << "; neither must be negative";
+      return signalPassFailure();
+    }
     std::optional<int64_t> Goal;
     if (Target > 0)
       Goal = Target;

@@ -7,10 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+using namespace remat;
 using namespace remat::fuzz;
 using namespace remat::solver;
-
-std::atomic<bool> remat::solver::Interrupted = false;
 
 Outcome remat::fuzz::runProblem(Bytes Data) {
   auto Read = readProblem(asText(Data));
@@ -70,7 +69,7 @@ Outcome remat::fuzz::runPacking(Bytes Data) {
     Args.Capacity = static_cast<int64_t>(R.draw(200));
   int Code = runPack(Args);
   close(File);
-  return Code == ExitOk        ? Outcome::Done
+  return Code == ExitDone        ? Outcome::Done
          : Code == ExitRefused ? Outcome::Read
                                : Outcome::Refused;
 }
