@@ -69,7 +69,7 @@ Outcome remat::fuzz::runPacking(Bytes Data) {
     Args.Capacity = static_cast<int64_t>(R.draw(200));
   int Code = runPack(Args);
   close(File);
-  return Code == ExitDone        ? Outcome::Done
+  return Code == ExitDone      ? Outcome::Done
          : Code == ExitRefused ? Outcome::Read
                                : Outcome::Refused;
 }
