@@ -14,6 +14,9 @@ using namespace remat;
 
 /// Plans for one budget, the first included.
 static constexpr int MaxPlans = 5;
+/// On problems of more operations one attempt finds the smallest budget: there
+/// each takes seconds.
+static constexpr size_t MaxOpsOfSeries = 5'000;
 /// Nodes of the exact offset search in one attempt.
 static constexpr int64_t MaxPackNodes = 4'000;
 
@@ -124,6 +127,10 @@ LogicalResult BudgetLoop::findUnplanned() {
   return failure(failed(attempt(std::move(Solved.Best), std::nullopt)));
 }
 
+bool BudgetLoop::isLarge() const {
+  return Problem.Problem.Ops.size() > MaxOpsOfSeries;
+}
+
 /// Attempts with the lowest peak that a strategy finds. Where packing needs
 /// clearly more than that peak, plans for slightly larger budgets may pack
 /// better. Says whether the first attempt was enough.
@@ -140,7 +147,7 @@ FailureOr<bool> BudgetLoop::findSmallest(solver::Strategy Method,
   int64_t Smallest = std::min(*Arena, Attempts.front().ArenaBytes);
   for (int64_t PerMille : {0, 10, 30}) {
     int64_t Target = MinBudget + MinBudget / 1000 * PerMille;
-    if (Smallest <= Target + MinBudget / 1000)
+    if (Smallest <= Target + MinBudget / 1000 || isLarge())
       return PerMille == 0 && !FitsFloor;
     Arena = attempt(solve(Method, Effort, Target, /*FindMinBudget=*/false).Best,
                     std::nullopt);
@@ -156,8 +163,8 @@ LogicalResult BudgetLoop::findSmallest() {
   using solver::Strategy;
   if (Method == Strategy::None)
     return success();
-  if (Method != Strategy::Search)
-    return failure(failed(findSmallest(Method, Effort)));
+  if (Method != Strategy::Search || isLarge())
+    return failure(failed(findSmallest(Method, std::min(Effort, 1))));
   for (Strategy Other : {Strategy::Sqrt, Strategy::MinCut})
     if (failed(findSmallest(Other, 0)))
       return failure();

@@ -19,7 +19,8 @@ namespace remat {
 /// that does not depend on the budget asked for: any budget from there on is
 /// met, if need be by that very attempt, and any below is refused. The series
 /// of more effort contains that of less, and that of `search` those of the
-/// other strategies.
+/// other strategies, but for large problems, where it is one attempt of
+/// `search` whatever the effort.
 class BudgetLoop {
 public:
   /// `Func` has legal results and is fused as far as the planner should see.
@@ -52,6 +53,7 @@ private:
   mlir::LogicalResult findSmallest();
   mlir::FailureOr<bool> findSmallest(solver::Strategy Method, int32_t Effort);
   mlir::LogicalResult fit(int64_t Budget);
+  bool isLarge() const;
   const Attempt &getFastest(std::optional<int64_t> Budget) const;
   const Attempt &getSmallest() const;
   std::optional<int64_t> getBudgetBytes() const;
