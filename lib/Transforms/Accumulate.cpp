@@ -35,7 +35,7 @@ private:
   LogicalResult findIdStride();
   void markVarying();
   void sortResults();
-  LogicalResult widenInputs();
+  void widenInputs();
   void sliceInputs(int64_t Index);
   void cloneBody(int64_t Index);
   void addToSum(Value Original, Value Part, bool Last);
@@ -71,9 +71,34 @@ static RankedTensorType prepend(int64_t Leading, RankedTensorType Type) {
   return getByteSize(Result) ? Result : RankedTensorType();
 }
 
+/// Whether `Count` of an input or output `What` can be stacked.
+static LogicalResult checkStack(Location Loc, int64_t Count, const Twine &What,
+                                Type Of) {
+  auto Type = cast<RankedTensorType>(Of);
+  if (Type.getRank() == MaxRank)
+    return emitError(Loc) << Count << " micro-batches of " << What << " ("
+                          << Type << ") have " << MaxRank + 1
+                          << " dimensions, more than the " << MaxRank
+                          << " that are supported";
+  if (!prepend(Count, Type))
+    return emitError(Loc) << Count << " micro-batches of " << What << " ("
+                          << Type << ") do not fit 64-bit sizes";
+  return success();
+}
+
 LogicalResult Accumulation::check() {
+  for (unsigned Index : getArgsOfRole(Graph, Role::input))
+    if (failed(checkStack(Graph.getArgument(Index).getLoc(), Count,
+                          "input '" + getArgName(Graph, Index) + "'",
+                          Graph.getArgument(Index).getType())))
+      return failure();
   for (unsigned I = 0; I < Graph.getNumResults(); ++I) {
     std::optional<Role> R = getResultRole(Graph, I);
+    Value Returned = getReturn(Graph).getOperand(I);
+    if (R == Role::output &&
+        failed(checkStack(Returned.getLoc(), Count, "result #" + Twine(I),
+                          Returned.getType())))
+      return failure();
     if (R == Role::loss || R == Role::output || R == Role::gradient)
       continue;
     InFlightDiagnostic Diag = Graph.emitError()
@@ -148,21 +173,15 @@ void Accumulation::sortResults() {
   }
 }
 
-LogicalResult Accumulation::widenInputs() {
+void Accumulation::widenInputs() {
   SignatureEditor Signature(Graph);
   for (unsigned Index : getArgsOfRole(Graph, Role::input)) {
     auto Type = cast<RankedTensorType>(Graph.getArgument(Index).getType());
-    RankedTensorType Wide = prepend(Count, Type);
-    if (!Wide)
-      return emitError(Graph.getArgument(Index).getLoc())
-             << Count << " micro-batches of input '" << getArgName(Graph, Index)
-             << "' (" << Type << ") do not fit 64-bit sizes";
     if (!Graph.getArgument(Index).use_empty())
       Inputs.push_back({Graph.getArgument(Index), Type});
-    Signature.setArgumentType(Index, Wide);
+    Signature.setArgumentType(Index, prepend(Count, Type));
   }
   Signature.write();
-  return success();
 }
 
 /// Maps each input to slice `Index`: two views, no bytes move.
@@ -246,8 +265,7 @@ LogicalResult Accumulation::run() {
     return failure();
   markVarying();
   sortResults();
-  if (failed(widenInputs()))
-    return failure();
+  widenInputs();
   for (int64_t Index = 0; Index < Count; ++Index) {
     Mapping.clear();
     sliceInputs(Index);

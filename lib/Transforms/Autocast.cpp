@@ -1,8 +1,10 @@
 //===- Autocast.cpp - mixed precision, every cast explicit ----------------===//
 //
 // One walk forward. Each operation falls into one class, which says in which
-// type it runs; its operands are cast to that type and its results follow. A
-// value is cast once: later users share the cast.
+// type it runs; its operands are cast to that type and its results follow. An
+// operation that no class moves reads the types that the user wrote, so that
+// it stays as valid as it was. A value is cast once: later users share the
+// cast.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +22,14 @@ namespace remat {
 
 namespace {
 
-/// In which type an operation runs.
+/// In which type an operation runs. The first three are for operations whose
+/// float operands and results may all be of any one type.
 enum class Policy {
   Low,    ///< always in the low type: its time is products or their memory
-  Follow, ///< in the low type as soon as one operand is low
+  Follow, ///< in the low type as soon as one operand is low, else as written
   Full,   ///< in f32: small results that lose too much in the low type
-  Own     ///< mixed types by its own definition: left as it is
+  Any,    ///< reads floats of any type; the result's type does not depend on it
+  Written ///< as written: its types depend on each other in ways of its own
 };
 
 class Autocasting {
@@ -41,14 +45,16 @@ private:
   void visit(Operation *Op);
   void runIn(Operation *Op, MutableArrayRef<OpOperand> Operands,
              ValueRange Results, FloatType Type);
+  void restore(MutableArrayRef<OpOperand> Operands);
   void lowerEmbedding(EmbeddingOp Op);
-  Value castTo(Value V, FloatType Type, Operation *Before);
+  Value castTo(Value V, Type Element, Operation *Before);
   bool isLow(Value V) { return getElementTypeOrSelf(V.getType()) == Low; }
 
   func::FuncOp Graph;
   FloatType Low, F32;
   OpBuilder B;
   DenseMap<std::pair<Value, Type>, Value> Casts;
+  DenseMap<Value, Type> Written; ///< element types before the pass
 };
 
 } // namespace
@@ -59,7 +65,7 @@ static bool isFloat(Value V) {
 
 Policy Autocasting::getPolicy(Operation *Op) {
   return TypeSwitch<Operation *, Policy>(Op)
-      .Case<MatmulOp, AttentionOp>([](auto) { return Policy::Low; })
+      .Case<MatmulOp>([](auto) { return Policy::Low; })
       .Case<ExpOp, LogOp, PowOp, RsqrtOp, ReciprocalOp, MseOp>(
           [](auto) { return Policy::Full; })
       .Case<ReduceOp>([](ReduceOp Reduce) {
@@ -67,9 +73,12 @@ Policy Autocasting::getPolicy(Operation *Op) {
         return ToOne && Reduce.getKind() != Reduction::max ? Policy::Full
                                                            : Policy::Follow;
       })
-      .Case<CastOp, ConstantOp, RandomOp, EmbeddingOp, CrossEntropyOp>(
-          [](auto) { return Policy::Own; })
-      .Default([](auto) { return Policy::Follow; });
+      .Case<CastOp, CrossEntropyOp, GlobalNormOp>(
+          [](auto) { return Policy::Any; })
+      .Case<ScalarOpInterface, DropoutOp, ReshapeOp, TransposeOp, SliceOp,
+            PadOp, ConcatOp, BroadcastOp, SoftmaxOp, SoftmaxBackwardOp>(
+          [](auto) { return Policy::Follow; })
+      .Default([](auto) { return Policy::Written; });
 }
 
 /// The constant `V` rounded to another float type, or null if it is none.
@@ -91,8 +100,9 @@ static Value remakeConstant(OpBuilder &B, Value V, FloatType Type) {
 }
 
 /// `V` in another float type; integers and i1 pass.
-Value Autocasting::castTo(Value V, FloatType Type, Operation *Before) {
-  if (!isFloat(V) || getElementTypeOrSelf(V.getType()) == Type)
+Value Autocasting::castTo(Value V, Type Element, Operation *Before) {
+  auto Type = dyn_cast<FloatType>(Element);
+  if (!Type || !isFloat(V) || getElementTypeOrSelf(V.getType()) == Type)
     return V;
   // The cast of a low value is the value that the cast was made of.
   if (auto Cast = V.getDefiningOp<CastOp>())
@@ -120,9 +130,17 @@ void Autocasting::runIn(Operation *Op, MutableArrayRef<OpOperand> Operands,
       Result.setType(cast<RankedTensorType>(Result.getType()).clone(Type));
 }
 
-/// The table stays in f32, so that its gradient is summed there; the rows, of
-/// which there are few, go on in the low type.
+/// Gives operands back the types that they had before the pass.
+void Autocasting::restore(MutableArrayRef<OpOperand> Operands) {
+  for (OpOperand &Operand : Operands)
+    Operand.set(
+        castTo(Operand.get(), Written.at(Operand.get()), Operand.getOwner()));
+}
+
+/// The table stays as written, f32 as a rule, so that its gradient is summed
+/// there; the rows, of which there are few, go on in the low type.
 void Autocasting::lowerEmbedding(EmbeddingOp Op) {
+  restore(Op->getOpOperands());
   if (isLow(Op.getResult()))
     return;
   B.setInsertionPointAfter(Op);
@@ -130,6 +148,7 @@ void Autocasting::lowerEmbedding(EmbeddingOp Op) {
   auto Cast = CastOp::create(B, Op.getLoc(), Type, Op.getResult());
   Op.getResult().replaceAllUsesExcept(Cast.getResult(), Cast);
   Casts[{Op.getResult(), Low}] = Cast;
+  Written[Cast] = Written.at(Op.getResult());
 }
 
 void Autocasting::visit(Operation *Op) {
@@ -138,11 +157,11 @@ void Autocasting::visit(Operation *Op) {
     return lowerEmbedding(Embedding);
   // Statistics, scale and bias of a norm keep their types.
   if (auto Norm = dyn_cast<LayerNormOp>(Op)) {
-    if (isLow(Norm.getOperand()))
-      Norm.getResult().setType(Norm.getOperand().getType());
+    restore(Operands.drop_front());
+    Norm.getResult().setType(Norm.getOperand().getType());
     return;
   }
-  // The log-sum-exp stays f32, a mask what it is.
+  // The log-sum-exp stays f32, a mask is of any type.
   if (auto Attention = dyn_cast<AttentionOp>(Op))
     return runIn(Op, Operands.take_front(Attention.getQkv().size()),
                  Attention.getResult(), Low);
@@ -151,12 +170,14 @@ void Autocasting::visit(Operation *Op) {
     return runIn(Op, Operands, Op->getResults(), Low);
   case Policy::Follow:
     if (llvm::any_of(Op->getOperands(), [&](Value V) { return isLow(V); }))
-      runIn(Op, Operands, Op->getResults(), Low);
-    return;
+      return runIn(Op, Operands, Op->getResults(), Low);
+    return restore(Operands);
   case Policy::Full:
     return runIn(Op, Operands, Op->getResults(), F32);
-  case Policy::Own:
+  case Policy::Any:
     return;
+  case Policy::Written:
+    return restore(Operands);
   }
 }
 
@@ -178,8 +199,13 @@ LogicalResult Autocasting::run() {
     return Diag;
   }
   SmallVector<Operation *> Ops;
-  for (Operation &Op : Graph.getBody().front().without_terminator())
+  for (BlockArgument Argument : Graph.getArguments())
+    Written[Argument] = getElementTypeOrSelf(Argument.getType());
+  for (Operation &Op : Graph.getBody().front().without_terminator()) {
     Ops.push_back(&Op);
+    for (Value Result : Op.getResults())
+      Written[Result] = getElementTypeOrSelf(Result.getType());
+  }
   for (Operation *Op : Ops)
     visit(Op);
   // The signature stays as the user wrote it.

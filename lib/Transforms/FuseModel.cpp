@@ -24,21 +24,11 @@ static bool isPointwise(Operation *Op) {
 }
 
 std::optional<ArrayRef<int64_t>> remat::getPointwiseShape(Operation *Op) {
-  if (Op->getNumResults() == 0)
-    return std::nullopt;
-  auto Shape = cast<RankedTensorType>(Op->getResult(0).getType()).getShape();
-  if (auto Kernel = dyn_cast<KernelOp>(Op)) {
-    for (Operation &Inner : Kernel.getBody().front().without_terminator())
-      if (!isSplatConstant(&Inner) &&
-          (!isPointwise(&Inner) ||
-           cast<RankedTensorType>(Inner.getResult(0).getType()).getShape() !=
-               Shape))
-        return std::nullopt;
-    return Shape;
-  }
+  if (auto Kernel = dyn_cast<KernelOp>(Op))
+    return Kernel.getPointwiseShape();
   if (!isPointwise(Op))
     return std::nullopt;
-  return Shape;
+  return cast<RankedTensorType>(Op->getResult(0).getType()).getShape();
 }
 
 FuseModel::FuseModel(func::FuncOp Func) {

@@ -58,6 +58,14 @@ func.func @f(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>, %b: tensor<8xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<8x16xbf16>, %w: tensor<16x4xbf16>, %b: tensor<4xf16>) {
+  // expected-error @+1 {{bias is 'tensor<4xf16>', not 'tensor<4xbf16>' or 'tensor<4xf32>'}}
+  %0 = remat.matmul %x, %w bias %b : (tensor<8x16xbf16>, tensor<16x4xbf16>, tensor<4xf16>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<f32>) {
   // expected-error @+1 {{operand has no dimension to normalise}}
   %0 = remat.softmax %x : tensor<f32>

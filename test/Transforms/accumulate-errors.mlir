@@ -35,3 +35,22 @@ func.func @main(
   %0 = remat.neg %x : tensor<1152921504606846976xf32>
   return %0 : tensor<1152921504606846976xf32>
 }
+
+// -----
+
+// 16 dimensions leave no room for that of the micro-batches.
+func.func @main(
+    // expected-error@+1 {{2 micro-batches of input 'x' ('tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>') have 17 dimensions, more than the 16 that are supported}}
+    %x: tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32> {remat.role = #remat.role<input>, remat.name = "x"})
+    -> (tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
+  return %x : tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>
+}
+
+// -----
+
+func.func @main(%w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "w"})
+    -> (tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
+  // expected-error@+1 {{2 micro-batches of result #0 ('tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>') have 17 dimensions, more than the 16 that are supported}}
+  %0 = remat.reshape %w : tensor<f32> to tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>
+  return %0 : tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>
+}

@@ -102,3 +102,40 @@ func.func @follow(%w: tensor<3x3xf32> {remat.role = #remat.role<parameter>, rema
   %loss = remat.reduce <mean> %row, [0] : (tensor<3xf32>) -> tensor<f32>
   return %loss : tensor<f32>
 }
+
+// A graph of 16 bits. What sums to one element runs in f32, what follows it in
+// the types as written; global_norm takes any type and gives f32, and the
+// backward of attention reads what it read before, types and all.
+// CHECK-LABEL: func.func @mixed
+// CHECK: %[[M:.*]] = remat.reduce <mean> %{{.*}}, [0, 1] {keep_dims} : (tensor<4x4xf32>) -> tensor<1x1xf32>
+// CHECK-NEXT: %[[F:.*]] = remat.cast %[[M]] : tensor<1x1xf32> to tensor<1x1xf16>
+// CHECK-NEXT: remat.slice %[[F]], [0, 0] [1, 1] : (tensor<1x1xf16>) -> tensor<1x1xf16>
+// CHECK: %[[P:.*]] = remat.matmul {{.*}} -> tensor<4x4xbf16>
+// CHECK-NEXT: remat.global_norm %[[P]] : (tensor<4x4xbf16>) -> tensor<f32>
+// CHECK: remat.attention %{{.*}} : (tensor<1x2x3x1x4xbf16>) -> (tensor<1x2x1x4xbf16>, tensor<1x1x2xf32>)
+// CHECK: remat.attention_backward {{.*}} : (tensor<1x2x1x4xf16>, tensor<1x2x3x1x4xf16>, tensor<1x2x1x4xf16>, tensor<1x1x2xf32>) -> tensor<1x2x3x1x4xf16>
+func.func @mixed(%x: tensor<4x4xf16> {remat.role = #remat.role<input>, remat.name = "x"},
+                 %q: tensor<1x2x3x1x4xf16> {remat.role = #remat.role<input>, remat.name = "q"})
+    -> (tensor<1x1xf16> {remat.role = #remat.role<output>, remat.name = "m"},
+        tensor<f32> {remat.role = #remat.role<output>, remat.name = "n"},
+        tensor<1x2x3x1x4xf16> {remat.role = #remat.role<output>, remat.name = "g"}) {
+  %0 = remat.reduce <mean> %x, [0, 1] {keep_dims} : (tensor<4x4xf16>) -> tensor<1x1xf16>
+  %m = remat.slice %0, [0, 0] [1, 1] : (tensor<1x1xf16>) -> tensor<1x1xf16>
+  %1 = remat.matmul %x, %x : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf16>
+  %n = remat.global_norm %1 : (tensor<4x4xf16>) -> tensor<f32>
+  %a, %lse = remat.attention %q : (tensor<1x2x3x1x4xf16>) -> (tensor<1x2x1x4xf16>, tensor<1x1x2xf32>)
+  %g = remat.attention_backward %a qkv %q output %a, %lse : (tensor<1x2x1x4xf16>, tensor<1x2x3x1x4xf16>, tensor<1x2x1x4xf16>, tensor<1x1x2xf32>) -> tensor<1x2x3x1x4xf16>
+  return %m, %n, %g : tensor<1x1xf16>, tensor<f32>, tensor<1x2x3x1x4xf16>
+}
+
+// exp leaves f32 behind, softmax was written for bf16 and stays so.
+// CHECK-LABEL: func.func @softmax
+// CHECK: %[[E:.*]] = remat.exp %{{.*}} : tensor<4x4xf32>
+// CHECK-NEXT: %[[L:.*]] = remat.cast %[[E]] : tensor<4x4xf32> to tensor<4x4xbf16>
+// CHECK-NEXT: remat.softmax %[[L]] : tensor<4x4xbf16>
+func.func @softmax(%x: tensor<4x4xbf16> {remat.role = #remat.role<input>, remat.name = "x"})
+    -> (tensor<4x4xbf16> {remat.role = #remat.role<output>, remat.name = "y"}) {
+  %0 = remat.exp %x : tensor<4x4xbf16>
+  %1 = remat.softmax %0 : tensor<4x4xbf16>
+  return %1 : tensor<4x4xbf16>
+}

@@ -17,12 +17,14 @@ include "remat/IR/RematInterfaces.td"
 
 def Remat_FloatElement : AnyTypeOf<[F32, BF16, F16], "f32, bf16 or f16">;
 def Remat_IntElement : AnyTypeOf<[I32, I64], "i32 or i64">;
+def Remat_NumberElement : AnyTypeOf<[F32, BF16, F16, I32, I64],
+                                    "f32, bf16, f16, i32 or i64">;
 def Remat_Element : AnyTypeOf<[F32, BF16, F16, I32, I64, I1],
                               "f32, bf16, f16, i32, i64 or i1">;
 
 def Remat_Tensor : StaticShapeTensorOf<[Remat_Element]>;
 def Remat_FloatTensor : StaticShapeTensorOf<[Remat_FloatElement]>;
-def Remat_NumberTensor : StaticShapeTensorOf<[F32, BF16, F16, I32, I64]>;
+def Remat_NumberTensor : StaticShapeTensorOf<[Remat_NumberElement]>;
 def Remat_IntTensor : StaticShapeTensorOf<[Remat_IntElement]>;
 def Remat_BoolTensor : StaticShapeTensorOf<[I1]>;
 def Remat_F32Tensor : StaticShapeTensorOf<[F32]>;

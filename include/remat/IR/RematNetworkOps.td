@@ -12,9 +12,11 @@ def Remat_MatmulOp : Remat_Op<"matmul", [
     With no transposes, lhs is [batch..., M, K], rhs [batch..., K, N], the result
     [batch..., M, N]; `transpose_lhs` takes lhs as [batch..., K, M],
     `transpose_rhs` takes rhs as [batch..., N, K]. Batch dimensions are equal, or
-    one side has none and serves every batch. `bias` is [N], of the operands'
-    element type, and added to each row. Products are summed in f32 and rounded
-    once to the result's element type, which is the operands' or f32.
+    one side has none and serves every batch. `bias` is [N], of the operands' or
+    the result's element type, and added to each row. Products and bias are
+    summed in f32 and rounded once to the result's element type, which is the
+    operands' or f32. Canonicalization casts a bias to the result's type: a
+    library adds no other.
   }];
   let arguments = (ins Remat_FloatTensor:$lhs, Remat_FloatTensor:$rhs,
                        Optional<Remat_FloatTensor>:$bias,
@@ -24,6 +26,7 @@ def Remat_MatmulOp : Remat_Op<"matmul", [
     $lhs `,` $rhs (`bias` $bias^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Remat_SoftmaxOp : Remat_Op<"softmax", [

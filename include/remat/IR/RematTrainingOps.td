@@ -82,6 +82,8 @@ def Remat_KernelOp : Remat_Op<"kernel", [
     in registers. The yielded values are the results. All operations inside are
     elementwise (ScalarOpInterface, dropout, random, broadcast, splat constants)
     over one common shape, or, with a row reduction inside, over rows of it.
+    Every device runs kernels of the former kind; canonicalization takes others
+    apart.
 
     ```mlir
     %r = remat.kernel(%a = %x : tensor<4x8xf32>, %b = %y : tensor<8xf32>)
@@ -97,6 +99,12 @@ def Remat_KernelOp : Remat_Op<"kernel", [
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+  let extraClassDeclaration = [{
+    /// The shape of all results and of all values that are no splat constants,
+    /// if each is computed element by element; else nothing.
+    ::std::optional<::llvm::ArrayRef<int64_t>> getPointwiseShape();
+  }];
 }
 
 def Remat_YieldOp : Remat_Op<"yield", [

@@ -1,6 +1,7 @@
 //===- Kernel.cpp - kernel groups -------------------------------*- C++ -*-===//
 
 #include "OpUtils.h"
+#include "mlir/IR/PatternMatch.h"
 #include "remat/IR/RematOps.h"
 
 using namespace mlir;
@@ -96,9 +97,12 @@ static LogicalResult verifyShapes(KernelOp Kernel) {
   Block &Body = Kernel.getBody().front();
   RankedTensorType Full;
   bool Reduces = false;
+  // Of shapes with as many elements the one of most dimensions: the others lack
+  // some of size 1.
   auto Grow = [&](Value Value) {
     RankedTensorType Type = getTensorType(Value);
-    if (!Full || Type.getNumElements() > Full.getNumElements())
+    if (!Full || std::pair(Type.getNumElements(), Type.getRank()) >
+                     std::pair(Full.getNumElements(), Full.getRank()))
       Full = Type;
   };
   llvm::for_each(Body.getArguments(), Grow);
@@ -135,6 +139,49 @@ LogicalResult KernelOp::verifyRegions() {
   if (Yield.getOperandTypes() != getResultTypes())
     return Yield.emitOpError("the yielded values must have the types of the "
                              "kernel's results");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels that every device runs
+//===----------------------------------------------------------------------===//
+
+std::optional<ArrayRef<int64_t>> KernelOp::getPointwiseShape() {
+  ArrayRef<int64_t> Shape = getTensorType(getResult(0)).getShape();
+  auto HasShape = [&](Value Value) {
+    return getTensorType(Value).getShape() == Shape;
+  };
+  for (Operation &Op : getBody().front().without_terminator())
+    if (!isa<ConstantOp>(Op) &&
+        (isa<ReduceOp, SoftmaxOp, SoftmaxBackwardOp>(Op) ||
+         !HasShape(Op.getResult(0))))
+      return std::nullopt;
+  if (!llvm::all_of(getResults(), HasShape))
+    return std::nullopt;
+  return Shape;
+}
+
+/// The operations of a kernel take its place where no device needs to run it
+/// as one. They inherit what it says of its phase, and those that it yields
+/// what the user wants kept.
+LogicalResult KernelOp::canonicalize(KernelOp Op, PatternRewriter &Rewriter) {
+  if (Op.getPointwiseShape())
+    return failure();
+  Block &Body = Op.getBody().front();
+  Operation *Yield = Body.getTerminator();
+  auto Inherit = [&](Operation *Inner, StringRef Name) {
+    Attribute Attr = Op->getAttr(Name);
+    if (Inner && Attr && !Inner->hasAttr(Name))
+      Inner->setAttr(Name, Attr);
+  };
+  for (Operation &Inner : Body.without_terminator())
+    Inherit(&Inner, PhaseAttrName);
+  for (Value Yielded : Yield->getOperands())
+    Inherit(Yielded.getDefiningOp(), KeepAttrName);
+  Rewriter.inlineBlockBefore(&Body, Op, Op.getInputs());
+  SmallVector<Value> Results(Yield->getOperands());
+  Rewriter.eraseOp(Yield);
+  Rewriter.replaceOp(Op, Results);
   return success();
 }
 

@@ -1,6 +1,7 @@
 //===- Network.cpp - layers and losses --------------------------*- C++ -*-===//
 
 #include "OpUtils.h"
+#include "mlir/IR/PatternMatch.h"
 #include "remat/IR/RematOps.h"
 
 using namespace mlir;
@@ -65,11 +66,28 @@ LogicalResult MatmulOp::verify() {
     return emitOpError() << "result is " << Result << ", but the operands give "
                          << Result.clone(Expected);
   if (Value Bias = getBias()) {
-    auto BiasType = RankedTensorType::get({Sizes.N}, Lhs.getElementType());
-    if (Bias.getType() != BiasType)
-      return emitOpError() << "bias is " << Bias.getType() << ", not "
-                           << BiasType;
+    RankedTensorType Own = Lhs.clone({Sizes.N}), Wide = Result.clone({Sizes.N});
+    if (Bias.getType() != Own && Bias.getType() != Wide) {
+      InFlightDiagnostic Diag = emitOpError() << "bias is " << Bias.getType()
+                                              << ", not " << Own;
+      if (Wide != Own)
+        Diag << " or " << Wide;
+      return Diag;
+    }
   }
+  return success();
+}
+
+LogicalResult MatmulOp::canonicalize(MatmulOp Op, PatternRewriter &Rewriter) {
+  Value Bias = Op.getBias();
+  Type Element = Op.getResult().getType().getElementType();
+  if (!Bias || getTensorType(Bias).getElementType() == Element)
+    return failure();
+  auto Cast = CastOp::create(Rewriter, Op.getLoc(),
+                             getTensorType(Bias).clone(Element), Bias);
+  if (Attribute Phase = Op->getAttr(PhaseAttrName))
+    Cast->setAttr(PhaseAttrName, Phase);
+  Rewriter.modifyOpInPlace(Op, [&] { Op.getBiasMutable().assign(Cast); });
   return success();
 }
 

@@ -99,22 +99,9 @@ static Type elementOf(Value V) { return typeOf(V).getElementType(); }
 static bool isFloat(Value V) { return isa<FloatType>(elementOf(V)); }
 
 bool remat::cuda::isPointwiseKernel(Operation *Op) {
-  auto Kernel = dyn_cast<KernelOp>(Op);
-  if (!Kernel)
-    return isPointwise(Op) && !isa<BroadcastOp>(Op);
-  if (Kernel.getNumResults() == 0)
-    return false;
-  ArrayRef<int64_t> Shape = typeOf(Kernel.getResult(0)).getShape();
-  for (Operation &Inner : Kernel.getBody().front().without_terminator()) {
-    if (!isPointwise(&Inner))
-      return false;
-    if (!isa<ConstantOp>(Inner) &&
-        typeOf(Inner.getResult(0)).getShape() != Shape)
-      return false;
-  }
-  return llvm::all_of(Kernel.getResults(), [&](Value Result) {
-    return typeOf(Result).getShape() == Shape;
-  });
+  if (auto Kernel = dyn_cast<KernelOp>(Op))
+    return Kernel.getPointwiseShape().has_value();
+  return isPointwise(Op) && !isa<BroadcastOp>(Op);
 }
 
 namespace {

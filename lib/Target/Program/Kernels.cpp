@@ -18,6 +18,55 @@ static SmallVector<cuda::Launch> getLaunches(Operation *Op, StringRef Choice) {
   return Launches;
 }
 
+/// cuBLASLt adds a bias of the result's type only, and counts batches in 32
+/// bits.
+static LogicalResult verifyMatmul(MatmulOp Op) {
+  RankedTensorType Result = Op.getResult().getType();
+  if (Value Bias = Op.getBias()) {
+    auto Type = cast<RankedTensorType>(Bias.getType());
+    if (Type.getElementType() != Result.getElementType()) {
+      InFlightDiagnostic Diag = Op.emitOpError()
+                                << "cannot run on CUDA: no kernel adds a bias "
+                                << Type << " to a result " << Result;
+      Diag.attachNote() << "cast the bias to " << Result.getElementType();
+      return Diag;
+    }
+  }
+  int64_t Batches = getNumElements(Result.getShape().drop_back(2)).value_or(0);
+  if (Batches > std::numeric_limits<int32_t>::max())
+    return Op.emitOpError()
+           << "cannot run on CUDA: " << Batches
+           << " products are more than the "
+           << std::numeric_limits<int32_t>::max() << " of one call";
+  return success();
+}
+
+/// Refuses an operation that neither `Launches` nor a library runs.
+static LogicalResult verifyRunnable(Operation *Op, StringRef Choice,
+                                    ArrayRef<cuda::Launch> Launches) {
+  if (auto Matmul = dyn_cast<MatmulOp>(Op))
+    return verifyMatmul(Matmul);
+  if (!Launches.empty() || Choice.starts_with("cudnn"))
+    return success();
+  if (isa<AttentionOp, AttentionBackwardOp>(Op)) {
+    auto Query = cast<RankedTensorType>(Op->getOperand(0).getType());
+    InFlightDiagnostic Diag =
+        Op->emitOpError() << "cannot run on CUDA: heads of "
+                          << Query.getShape().back() << " elements of "
+                          << Query.getElementType() << ", where kernels take "
+                          << cuda::getWidestAttention();
+    Diag.attachNote() << "matmul and softmax take heads of any width";
+    return Diag;
+  }
+  InFlightDiagnostic Diag = Op->emitOpError()
+                            << "cannot run on CUDA: no kernel takes ";
+  llvm::interleaveComma(Op->getOperandTypes(), Diag);
+  if (isa<KernelOp>(Op))
+    Diag.attachNote() << "run --canonicalize, which takes a kernel apart that "
+                         "is not elementwise over one shape";
+  return Diag;
+}
+
 /// "step 3: gelu, model.py:12:3", with what the op's first result is called.
 static std::string describeUser(Operation *Op, unsigned Step) {
   std::string Text = "step " + std::to_string(Step) + ": " +
@@ -74,7 +123,10 @@ LogicalResult ProgramBuilder::addKernels() {
   for (auto [Number, Op] : llvm::enumerate(StepOps)) {
     program::StepT &Step = *Program.steps[Number];
     ArgumentConverter Arguments(Op, Tensors);
-    for (const cuda::Launch &From : getLaunches(Op, Step.choice)) {
+    SmallVector<cuda::Launch> Launches = getLaunches(Op, Step.choice);
+    if (failed(verifyRunnable(Op, Step.choice, Launches)))
+      return failure();
+    for (const cuda::Launch &From : Launches) {
       auto Launch = std::make_unique<program::LaunchT>();
       Launch->kernel = Table.add(From, describeUser(Op, Number));
       Launch->grid.assign(From.Grid.begin(), From.Grid.end());

@@ -54,6 +54,10 @@ int64_t getAlignment(mlir::Value Value);
 /// Whether own kernels exist for this operation (else a library runs it).
 bool hasKernels(mlir::Operation *Op);
 
+/// Elements of the widest heads that own kernels of attention take: what fits
+/// in shared memory.
+int64_t getWidestAttention();
+
 /// Appends the launches that run `Op`, in order.
 void getLaunches(mlir::Operation *Op, llvm::SmallVectorImpl<Launch> &Launches);
 

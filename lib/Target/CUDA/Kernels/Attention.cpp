@@ -348,6 +348,13 @@ bool remat::cuda::hasAttentionKernels(int64_t Width) {
   return getTileRows(Width, 4, 2, Bytes) > 0;
 }
 
+int64_t remat::cuda::getWidestAttention() {
+  int64_t Width = 1;
+  while (hasAttentionKernels(Width + 1))
+    ++Width;
+  return Width;
+}
+
 static std::string replaceAll(std::string Text, llvm::StringRef Key,
                               llvm::StringRef With) {
   for (size_t At = Text.find(Key); At != std::string::npos;
