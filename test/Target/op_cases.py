@@ -1,0 +1,348 @@
+"""Every operation in every element type, as graphs of one operation each.
+
+A graph of all of them together is made of the same text. `SECTIONS` are those of docs/Types.md.
+"""
+
+import re
+from dataclasses import dataclass
+
+FLOATS = ["f32", "bf16", "f16"]
+TYPES = [*FLOATS, "i32", "i64", "i1"]
+
+
+def tensor(shape, element):
+    return "tensor<" + "".join(f"{size}x" for size in shape) + element + ">"
+
+
+@dataclass
+class Case:
+    """One operation: `text` with %0, %1, ... for operands of types `operands`."""
+
+    op: str  # the row of the table
+    label: str  # the column
+    text: str
+    operands: list
+    results: list
+
+    def print(self, names):
+        types = ["tensor<i64>" if type in DRAW else type for type in self.operands]
+        text = self.text.replace("@TYPES@", ", ".join(types)).replace(
+            "@RESULTS@", ", ".join(self.results)
+        )
+        return re.sub(r"%(\d+)\b", lambda match: names[int(match[1])], text)
+
+
+DRAW = ("seed", "step")  # operands of these names are the graph's one seed and step
+
+
+def role(role, name, more=""):
+    return f'{{remat.role = #remat.role<{role}>, remat.name = "{name}"{more}}}'
+
+
+def through_exp(name, type):
+    """What autocast computes in f32."""
+    return [f"  {name}e = remat.exp {name} : {type}"], name + "e"
+
+
+def through_matmul(name, type):
+    """What autocast computes in the low type: the operand as a column, times a matrix of one."""
+    sizes, element = re.match(r"tensor<((?:\d+x)*)(\w+)>", type).groups()
+    count = 1
+    for size in sizes.split("x")[:-1]:
+        count *= int(size)
+    column, one = tensor((count, 1), element), tensor((1, 1), element)
+    return [
+        f"  {name}c = remat.reshape {name} : {type} to {column}",
+        f"  {name}o = remat.constant dense<1.0> : {one}",
+        f"  {name}m = remat.matmul {name}c, {name}o : ({column}, {one}) -> {column}",
+        f"  {name}r = remat.reshape {name}m : {column} to {type}",
+    ], name + "r"
+
+
+def print_graph(cases, through=None):
+    """A graph of several operations; float operands come through what `through` writes."""
+    arguments, results, values, body = [], [], [], []
+    for number, case in enumerate(cases):
+        names = []
+        for index, type in enumerate(case.operands):
+            name = f"x{number}_{index}" if type not in DRAW else type
+            if type not in DRAW:
+                bound = ", remat.bound = 3 : i64" if re.search(r"[x<]i(32|64)>", type) else ""
+                arguments.append(f"%{name}: {type} " + role("input", name, bound))
+            lines, name = [], "%" + name
+            if through and re.search(r"[x<]b?f(32|16)>", type):
+                lines, name = through(name, type)
+            body += lines
+            names.append(name)
+        count, result = len(case.results), f"%r{number}"
+        body.append(f"  {result}{f':{count}' if count > 1 else ''} = {case.print(names)}")
+        for index, type in enumerate(case.results):
+            values.append((result if count == 1 else f"{result}#{index}", type))
+            results.append(f"{type} " + role("output", f"r{number}_{index}"))
+    for name in DRAW:
+        if any(name in case.operands for case in cases):
+            arguments.append(f"%{name}: tensor<i64> " + role(name, name))
+    returned = (
+        ", ".join(value for value, _ in values) + " : " + ", ".join(type for _, type in values)
+    )
+    head = (
+        "func.func @main(\n    "
+        + ",\n    ".join(arguments)
+        + ")\n    -> (\n    "
+        + ",\n    ".join(results)
+    )
+    return head + ") {\n" + "\n".join(body) + f"\n  return {returned}\n}}\n"
+
+
+#
+# The operations
+#
+
+UNARY = (
+    "neg abs exp log sqrt rsqrt reciprocal sin cos tanh erf sigmoid silu relu gelu softmax".split()
+)
+BINARY = "add sub mul div max min pow".split()
+SHAPE = (4, 6)
+
+
+def simple(op, text, operands, results, types=TYPES):
+    """`op` in each type; T stands for a tensor of SHAPE, another shape for itself."""
+    cases = []
+    for element in types:
+        make = lambda t: t if isinstance(t, str) else tensor(SHAPE if t is T else t, element)
+        cases.append(
+            Case(op, element, text, [make(t) for t in operands], [make(t) for t in results])
+        )
+    return cases
+
+
+T = object()
+F32 = tensor((), "f32")
+
+
+def elementwise():
+    for op in UNARY:
+        yield from simple(op, f"remat.{op} %0 : @RESULTS@", [T], [T])
+    yield from simple(
+        "gelu tanh", "remat.gelu %0 {kind = #remat.gelu_kind<tanh>} : @RESULTS@", [T], [T]
+    )
+    for op in ("gelu_backward", "relu_backward", "softmax_backward"):
+        yield from simple(op, f"remat.{op} %0, %1 : @RESULTS@", [T, T], [T])
+    for op in BINARY:
+        yield from simple(op, f"remat.{op} %0, %1 : (@TYPES@) -> @RESULTS@", [T, (6,)], [T])
+    bools = tensor(SHAPE, "i1")
+    for predicate in ("eq", "lt"):
+        yield from simple(
+            f"compare {predicate}",
+            f"remat.compare <{predicate}> %0, %1 : (@TYPES@) -> @RESULTS@",
+            [T, T],
+            [bools],
+        )
+    yield from simple(
+        "select", "remat.select %0, %1, %2 : (@TYPES@) -> @RESULTS@", [bools, T, ()], [T]
+    )
+    for source in TYPES:
+        yield from simple(
+            f"cast of {source}",
+            "remat.cast %0 : @TYPES@ to @RESULTS@",
+            [tensor(SHAPE, source)],
+            [T],
+        )
+    for element in TYPES:
+        number = "true" if element == "i1" else "1" if element[0] == "i" else "1.5"
+        other = "false" if element == "i1" else "0" if element[0] == "i" else "0.25"
+        type = tensor((2,), element)
+        yield Case(
+            "constant of one number",
+            element,
+            f"remat.constant dense<{number}> : {type}",
+            [],
+            [type],
+        )
+        yield Case(
+            "constant of several",
+            element,
+            f"remat.constant dense<[{number}, {other}]> : {type}",
+            [],
+            [type],
+        )
+    for kind in ("uniform", "normal"):
+        yield from simple(
+            f"random {kind}",
+            f"remat.random <{kind}> %0, %1 {{id = 3 : i64}} : @RESULTS@",
+            ["seed", "step"],
+            [T],
+        )
+    yield from simple(
+        "dropout",
+        "remat.dropout %0, %1, %2 {p = 5.0e-01 : f64, id = 4 : i64} : @RESULTS@",
+        [T, "seed", "step"],
+        [T],
+    )
+
+
+def shapes():
+    yield from simple("reshape", "remat.reshape %0 : @TYPES@ to @RESULTS@", [T], [(3, 8)])
+    yield from simple(
+        "transpose", "remat.transpose %0, [1, 0] : (@TYPES@) -> @RESULTS@", [T], [(6, 4)]
+    )
+    yield from simple(
+        "slice", "remat.slice %0, [1, 2] [2, 3] : (@TYPES@) -> @RESULTS@", [T], [(2, 3)]
+    )
+    yield from simple("pad", "remat.pad %0, [1, 0] [0, 2] : (@TYPES@) -> @RESULTS@", [T], [(5, 8)])
+    yield from simple(
+        "concat", "remat.concat %0, %1 {dim = 0 : i64} : (@TYPES@) -> @RESULTS@", [T, T], [(8, 6)]
+    )
+    yield from simple("broadcast", "remat.broadcast %0 : @TYPES@ to @RESULTS@", [(6,)], [T])
+    for kind in ("sum", "mean", "max"):
+        for dims, result in (("[0]", (6,)), ("[1]", (4,)), ("[0, 1]", ())):
+            yield from simple(
+                f"reduce {kind} {dims}",
+                f"remat.reduce <{kind}> %0, {dims} : (@TYPES@) -> @RESULTS@",
+                [T],
+                [result],
+            )
+
+
+def pairs(op, text, first, second, types):
+    """Cases of an operation with two element types: the column is the first one."""
+    for left in first:
+        for right in second:
+            operands, results = types(left, right)
+            yield Case(f"{op} {right}", left, text, operands, results)
+
+
+def matmuls():
+    types = lambda a, r: ([tensor((4, 8), a), tensor((8, 6), a)], [tensor((4, 6), r)])
+    yield from pairs(
+        "matmul to", "remat.matmul %0, %1 : (@TYPES@) -> @RESULTS@", TYPES, FLOATS, types
+    )
+    for bias in FLOATS:
+        types = lambda a, r: (
+            [tensor((4, 8), a), tensor((8, 6), a), tensor((6,), bias)],
+            [tensor((4, 6), r)],
+        )
+        yield from pairs(
+            f"matmul with bias {bias} to",
+            "remat.matmul %0, %1 bias %2 : (@TYPES@) -> @RESULTS@",
+            FLOATS,
+            FLOATS,
+            types,
+        )
+
+
+def norms():
+    rows = tensor((4,), "f32")
+    types = lambda a, s: (
+        [tensor(SHAPE, a), tensor((6,), s), tensor((6,), s)],
+        [tensor(SHAPE, a), rows, rows],
+    )
+    text = "remat.layer_norm %0, %1, %2 : (@TYPES@) -> (@RESULTS@)"
+    yield from pairs("layer_norm with scale", text, TYPES, FLOATS, types)
+    types = lambda a, s: (
+        [tensor(SHAPE, a), tensor(SHAPE, a), tensor((6,), s), rows, rows],
+        [tensor(SHAPE, a), tensor((6,), s), tensor((6,), s)],
+    )
+    text = "remat.layer_norm_backward %0, %1, %2, %3, %4 : (@TYPES@) -> (@RESULTS@)"
+    yield from pairs("layer_norm_backward with scale", text, TYPES, FLOATS, types)
+
+
+def attentions():
+    packed, head, lse = (2, 5, 3, 2, 8), (2, 5, 2, 8), tensor((2, 2, 5), "f32")
+    for element in TYPES:
+        qkv, out = tensor(packed, element), tensor(head, element)
+        text = "remat.attention %0 {causal} : (@TYPES@) -> (@RESULTS@)"
+        yield Case("attention", element, text, [qkv], [out, lse])
+        text = (
+            "remat.attention_backward %0 qkv %1 output %2, %3 {causal} : (@TYPES@) -> (@RESULTS@)"
+        )
+        yield Case("attention_backward", element, text, [out, qkv, out, lse], [qkv])
+    for mask in TYPES:
+        for element in FLOATS:
+            q, out, m = tensor(head, element), tensor(head, element), tensor((5, 5), mask)
+            op = f"attention with mask {mask}"
+            text = "remat.attention %0, %1, %2 mask %3 : (@TYPES@) -> (@RESULTS@)"
+            yield Case(op, element, text, [q, q, q, m], [out, lse])
+            text = (
+                "remat.attention_backward %0 qkv %1, %2, %3 output %4, %5 mask %6 "
+                ": (@TYPES@) -> (@RESULTS@)"
+            )
+            op = f"attention_backward with mask {mask}"
+            yield Case(op, element, text, [out, q, q, q, out, lse, m], [q, q, q])
+    for element in FLOATS:
+        q = tensor(head, element)
+        drop = "{dropout_p = 2.5e-01 : f64, id = 5 : i64}"
+        text = f"remat.attention %0, %1, %2 random %3, %4 {drop} : (@TYPES@) -> (@RESULTS@)"
+        yield Case("attention with dropout", element, text, [q, q, q, "seed", "step"], [q, lse])
+        text = (
+            "remat.attention_backward %0 qkv %1, %2, %3 output %4, %5 random %6, %7 "
+            f"{drop} : (@TYPES@) -> (@RESULTS@)"
+        )
+        operands = [q, q, q, q, q, lse, "seed", "step"]
+        yield Case("attention_backward with dropout", element, text, operands, [q, q, q])
+
+
+def losses():
+    ids, rows = tensor((4,), "i64"), tensor((4,), "f32")
+    for integer in ("i32", "i64"):
+        ids = tensor((4,), integer)
+        types = lambda a: ([ids, tensor((3, 6), a)], [tensor(SHAPE, a)])
+        for element in TYPES:
+            table, logits = tensor((3, 6), element), tensor(SHAPE, element)
+            text = "remat.embedding %0, %1 : (@TYPES@) -> @RESULTS@"
+            yield Case(f"embedding of {integer}", element, text, [ids, table], [logits])
+            text = "remat.embedding_backward %0, %1 : (@TYPES@) -> @RESULTS@"
+            yield Case(f"embedding_backward of {integer}", element, text, [ids, logits], [table])
+            text = "remat.cross_entropy %0, %1 : (@TYPES@) -> (@RESULTS@)"
+            yield Case(f"cross_entropy to {integer}", element, text, [logits, ids], [F32, rows])
+            text = "remat.cross_entropy_backward %0, %1, %2, %3 : (@TYPES@) -> @RESULTS@"
+            yield Case(
+                f"cross_entropy_backward to {integer}",
+                element,
+                text,
+                [F32, logits, ids, rows],
+                [logits],
+            )
+    for element in ("f32", "i1"):
+        text = "remat.embedding %0, %1 : (@TYPES@) -> @RESULTS@"
+        operands = [tensor((4,), element), tensor((3, 6), "f32")]
+        yield Case(f"embedding of {element}", "f32", text, operands, [tensor(SHAPE, "f32")])
+    yield from simple("mse", "remat.mse %0, %1 : (@TYPES@) -> @RESULTS@", [T, T], [F32])
+
+
+def optimizers():
+    wide = tensor(SHAPE, "f32")
+    for gradient in FLOATS:
+        for element in TYPES:
+            p, g = tensor(SHAPE, element), tensor(SHAPE, gradient)
+            text = "remat.sgd %0, %1 rate %2 : (@TYPES@) -> @RESULTS@"
+            yield Case(f"sgd of gradient {gradient}", element, text, [p, g, F32], [p])
+            text = (
+                "remat.sgd %0, %1 buffer %2 rate %3 scale %4 {momentum = 5.0e-01 : f64} "
+                ": (@TYPES@) -> (@RESULTS@)"
+            )
+            op = f"sgd with momentum of gradient {gradient}"
+            yield Case(op, element, text, [p, g, wide, F32, F32], [p, wide])
+            text = "remat.adamw %0, %1 moments %2, %3 rate %4 step %5 : (@TYPES@) -> (@RESULTS@)"
+            yield Case(
+                f"adamw of gradient {gradient}",
+                element,
+                text,
+                [p, g, wide, wide, F32, "step"],
+                [p, wide, wide],
+            )
+    yield from simple(
+        "global_norm", "remat.global_norm %0, %1 : (@TYPES@) -> @RESULTS@", [T, (3,)], [F32]
+    )
+
+
+SECTIONS = {
+    "Elementwise": [*elementwise()],
+    "Shapes and reductions": [*shapes()],
+    "Matrix products": [*matmuls()],
+    "Norms": [*norms()],
+    "Attention": [*attentions()],
+    "Embeddings and losses": [*losses()],
+    "Optimizers": [*optimizers()],
+}
+CASES = [case for cases in SECTIONS.values() for case in cases]
