@@ -147,6 +147,15 @@ LogicalResult Differentiation::appendGradients() {
       Diag.attachNote() << "remove it or give it the role input";
       return Diag;
     }
+    // Users and remat-add-optimizer find gradients by this name.
+    if (Signature.hasResult("grad." + Name)) {
+      InFlightDiagnostic Diag = emitError(Parameter.getLoc())
+                                << "the gradient of parameter '" << Name
+                                << "' is called 'grad." << Name
+                                << "', which is a result's name";
+      Diag.attachNote() << "give that result another name";
+      return Diag;
+    }
     Signature.appendResult(Gradient, Role::gradient, "grad." + Name);
   }
   Signature.write();

@@ -50,20 +50,33 @@ static DictionaryAttr signatureAttrs(MLIRContext *Context, Role Role,
        B.getNamedAttr(NameAttrName, B.getStringAttr(Name))});
 }
 
+/// `Name`, or with as many `+` behind as make it a new one.
+static std::string addName(llvm::StringSet<> &Names, StringRef Name) {
+  std::string Unique = Name.str();
+  while (!Names.insert(Unique).second)
+    Unique += '+';
+  return Unique;
+}
+
 SignatureEditor::SignatureEditor(func::FuncOp Graph) : Graph(Graph) {
   auto Read = [&](ArrayAttr All, unsigned Count,
-                  SmallVector<DictionaryAttr> &Into) {
+                  SmallVector<DictionaryAttr> &Into, llvm::StringSet<> &Names) {
     Into.assign(Count, DictionaryAttr::get(Graph.getContext()));
     if (All)
       llvm::copy(All.getAsRange<DictionaryAttr>(), Into.begin());
+    for (DictionaryAttr Attrs : Into)
+      if (auto Name = Attrs.getAs<StringAttr>(NameAttrName))
+        Names.insert(Name.getValue());
   };
-  Read(Graph.getArgAttrsAttr(), Graph.getNumArguments(), Arguments);
-  Read(Graph.getResAttrsAttr(), Graph.getNumResults(), Results);
+  Read(Graph.getArgAttrsAttr(), Graph.getNumArguments(), Arguments,
+       ArgumentNames);
+  Read(Graph.getResAttrsAttr(), Graph.getNumResults(), Results, ResultNames);
 }
 
 BlockArgument SignatureEditor::appendArgument(Type Type, Role Role,
                                               StringRef Name, Location Loc) {
-  Arguments.push_back(signatureAttrs(Graph.getContext(), Role, Name));
+  Arguments.push_back(
+      signatureAttrs(Graph.getContext(), Role, addName(ArgumentNames, Name)));
   return Graph.getBody().front().addArgument(Type, Loc);
 }
 
@@ -81,7 +94,8 @@ void SignatureEditor::setArgAttr(unsigned Index, StringRef Name,
 unsigned SignatureEditor::appendResult(Value Value, Role Role, StringRef Name) {
   func::ReturnOp Return = getReturn(Graph);
   unsigned Index = Return.getNumOperands();
-  Results.push_back(signatureAttrs(Graph.getContext(), Role, Name));
+  Results.push_back(
+      signatureAttrs(Graph.getContext(), Role, addName(ResultNames, Name)));
   Return->insertOperands(Index, Value);
   return Index;
 }

@@ -113,3 +113,14 @@ func.func @main(%w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name
         tensor<f32> {remat.role = #remat.role<gradient>, remat.name = "grad.w"}) {
   return %w, %w : tensor<f32>, tensor<f32>
 }
+
+// -----
+
+func.func @main(
+    // expected-error@+2 {{the gradient of parameter 'w' is called 'grad.w', which is a result's name}}
+    // expected-note@+1 {{give that result another name}}
+    %w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "w"})
+    -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"},
+        tensor<f32> {remat.role = #remat.role<output>, remat.name = "grad.w"}) {
+  return %w, %w : tensor<f32>, tensor<f32>
+}

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "remat/IR/RematOps.h"
+#include "llvm/ADT/StringSet.h"
 #include <optional>
 
 namespace remat {
@@ -36,14 +37,20 @@ class SignatureEditor {
 public:
   explicit SignatureEditor(mlir::func::FuncOp Graph);
 
-  /// Appends an argument; it gets no `remat.init`.
+  /// Appends an argument; it gets no `remat.init`. A name that another argument
+  /// has already gets a `+` behind.
   mlir::BlockArgument appendArgument(mlir::Type Type, Role Role,
                                      llvm::StringRef Name, mlir::Location Loc);
   /// Changes the type of an argument.
   void setArgumentType(unsigned Index, mlir::Type Type);
   void setArgAttr(unsigned Index, llvm::StringRef Name, mlir::Attribute Attr);
 
-  /// Appends a result and returns its index.
+  /// Whether a result, appended or not, has this name.
+  bool hasResult(llvm::StringRef Name) const {
+    return ResultNames.contains(Name);
+  }
+  /// Appends a result and returns its index. A name that another result has
+  /// already gets a `+` behind.
   unsigned appendResult(mlir::Value Value, Role Role, llvm::StringRef Name);
   /// Replaces what result `Index` returns; its type follows.
   void setResult(unsigned Index, mlir::Value Value);
@@ -56,6 +63,7 @@ public:
 private:
   mlir::func::FuncOp Graph;
   llvm::SmallVector<mlir::DictionaryAttr> Arguments, Results;
+  llvm::StringSet<> ArgumentNames, ResultNames;
 };
 
 /// Marks every operation inserted while it is alive: `remat.phase` and the

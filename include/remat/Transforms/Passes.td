@@ -162,7 +162,8 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer"> {
     `step` + 1; each takes over the memory of its argument
     (`remat.donated`). Arguments are appended: states (`<parameter>.exp_avg` and
     `<parameter>.exp_avg_sq` for adamw, `<parameter>.momentum` for sgd with
-    momentum), `learning_rate`, and `step` if the graph has none. An update stands
+    momentum), `learning_rate`, and `step` if the graph has none; a name that the
+    graph uses already gets a `+` behind. An update stands
     behind the gradient and the last reader of its parameter, so that a gradient
     lives as short as it can; with `clip-norm` all updates stand at the end. A
     gradient that was cast to f32 is handed over as it was before the cast.
