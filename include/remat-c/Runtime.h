@@ -14,7 +14,10 @@
 extern "C" {
 #endif
 
-/** A device. Outlives its sessions. Available since 0.1. */
+/**
+ * A device. Outlives its sessions, which may be used from several threads, each
+ * session by one at a time; their work is done in turn. Available since 0.1.
+ */
 typedef struct RematDevice_ *RematDevice;
 
 /** A program with its memory on a device. Available since 0.1. */

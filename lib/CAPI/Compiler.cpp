@@ -47,41 +47,45 @@ private:
 
 } // namespace
 
-RematOptions rematOptionsCreate() { return new RematOptions_; }
+RematOptions rematOptionsCreate() { return new (std::nothrow) RematOptions_; }
 
 void rematOptionsDestroy(RematOptions Options) { delete Options; }
 
 RematStatus rematOptionsSet(RematOptions Options, const char *Name,
                             const char *Value) {
-  if (!Options || !Name || !Value)
-    return makeNullError("options, name and value");
-  if (auto Failure = setCompileOption(Options->Options, Name, Value))
-    return makeStatus(REMAT_ERROR, std::string(Name) + ": " + *Failure);
-  return nullptr;
+  return guard([&]() -> RematStatus {
+    if (!Options || !Name || !Value)
+      return makeNullError("options, name and value");
+    if (auto Failure = setCompileOption(Options->Options, Name, Value))
+      return makeStatus(REMAT_ERROR, std::string(Name) + ": " + *Failure);
+    return nullptr;
+  });
 }
 
 RematStatus rematCompile(const char *Graph, size_t Length, RematOptions Options,
                          RematProgram *Program) {
-  if (!Graph || !Options || !Program)
-    return makeNullError("graph, options and program");
-  *Program = nullptr;
-  MLIRContext Context(MLIRContext::Threading::DISABLED);
-  DiagnosticText Diagnostics(Context);
-  OwningOpRef<ModuleOp> Module =
-      parseGraph(llvm::StringRef(Graph, Length), "graph", Context);
-  if (!Module)
-    return makeStatus(REMAT_ERROR, Diagnostics.take());
+  return guard([&]() -> RematStatus {
+    if (!Graph || !Options || !Program)
+      return makeNullError("graph, options and program");
+    *Program = nullptr;
+    MLIRContext Context(MLIRContext::Threading::DISABLED);
+    DiagnosticText Diagnostics(Context);
+    OwningOpRef<ModuleOp> Module =
+        parseGraph(llvm::StringRef(Graph, Length), "graph", Context);
+    if (!Module)
+      return makeStatus(REMAT_ERROR, Diagnostics.take());
 
-  auto Result = std::make_unique<RematProgram_>();
-  CompileReport Report;
-  bool Failed =
-      failed(compile(*Module, Options->Options, Result->Bytes, Report));
-  if (Failed && !Report.Refused)
-    return makeStatus(REMAT_ERROR, Diagnostics.take());
-  llvm::raw_string_ostream(Result->Report)
-      << llvm::json::Value(toJSON(Options->Options, Report));
-  *Program = Result.release();
-  return Failed ? makeStatus(REMAT_REFUSED, Diagnostics.take()) : nullptr;
+    auto Result = std::make_unique<RematProgram_>();
+    CompileReport Report;
+    bool Failed =
+        failed(compile(*Module, Options->Options, Result->Bytes, Report));
+    if (Failed && !Report.Refused)
+      return makeStatus(REMAT_ERROR, Diagnostics.take());
+    llvm::raw_string_ostream(Result->Report)
+        << llvm::json::Value(toJSON(Options->Options, Report));
+    *Program = Result.release();
+    return Failed ? makeStatus(REMAT_REFUSED, Diagnostics.take()) : nullptr;
+  });
 }
 
 void rematProgramDestroy(RematProgram Program) { delete Program; }

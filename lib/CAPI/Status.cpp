@@ -19,4 +19,12 @@ const char *rematStatusGetMessage(RematStatus Status) {
   return Status ? Status->Message.c_str() : "";
 }
 
-void rematStatusDestroy(RematStatus Status) { delete Status; }
+// So short that the text needs no memory of its own.
+static RematStatus_ MemoryStatus = {REMAT_OUT_OF_MEMORY, "no host memory"};
+
+RematStatus remat::capi::getMemoryStatus() noexcept { return &MemoryStatus; }
+
+void rematStatusDestroy(RematStatus Status) {
+  if (Status != &MemoryStatus)
+    delete Status;
+}

@@ -1,6 +1,7 @@
 //===- CUDADevice.cpp - one GPU -------------------------------------------===//
 
 #include "cuda/CUDAExecutable.h"
+#include "cuda/Management.h"
 #include "remat/runtime/Device.h"
 
 using namespace remat::runtime;
@@ -132,11 +133,15 @@ Result<MemoryInfo> CUDADevice::getMemoryInfo() {
   MemoryInfo Info;
   Info.TotalBytes = Total;
   Info.FreeBytes = Free;
-  // All that is in use and was not allocated here: the context, library
-  // handles and other processes.
-  uint64_t Used = Total - Free;
-  Info.ContextBytes =
-      Used > State->AllocatedBytes ? Used - State->AllocatedBytes : 0;
+  // What is not free may be another process's: only the management library
+  // tells them apart.
+  char BusId[32] = {};
+  if (State->D.DeviceGetPCIBusId(BusId, sizeof BusId, State->Device) == Success)
+    Info.ProcessBytes = getProcessBytes(BusId);
+  if (Info.ProcessBytes)
+    Info.ContextBytes = *Info.ProcessBytes > State->AllocatedBytes
+                            ? *Info.ProcessBytes - State->AllocatedBytes
+                            : 0;
   return Info;
 }
 

@@ -22,6 +22,7 @@ Result<Driver> Driver::load() {
   Bind("cuDeviceGet", D.DeviceGet);
   Bind("cuDeviceGetName", D.DeviceGetName);
   Bind("cuDeviceGetAttribute", D.DeviceGetAttribute);
+  Bind("cuDeviceGetPCIBusId", D.DeviceGetPCIBusId);
   Bind("cuDevicePrimaryCtxRetain", D.PrimaryRetain);
   Bind("cuDevicePrimaryCtxRelease_v2", D.PrimaryRelease);
   Bind("cuCtxSetCurrent", D.SetCurrent);

@@ -49,6 +49,7 @@ struct Driver {
   Code (*DeviceGet)(Ordinal *, int) = nullptr;
   Code (*DeviceGetName)(char *, int, Ordinal) = nullptr;
   Code (*DeviceGetAttribute)(int *, int, Ordinal) = nullptr;
+  Code (*DeviceGetPCIBusId)(char *, int, Ordinal) = nullptr;
   Code (*PrimaryRetain)(Context *, Ordinal) = nullptr;
   Code (*PrimaryRelease)(Ordinal) = nullptr;
   Code (*SetCurrent)(Context) = nullptr;

@@ -208,6 +208,7 @@ void HostDevice::deallocate(void *Address, uint64_t) { std::free(Address); }
 Result<MemoryInfo> HostDevice::getMemoryInfo() {
   MemoryInfo Info;
   Info.TotalBytes = getPhysicalBytes();
+  Info.ContextBytes = 0;
   Info.FreeBytes =
       uint64_t(sysconf(_SC_AVPHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
   return Info;

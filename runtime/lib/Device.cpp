@@ -33,14 +33,17 @@ static std::vector<Entry> &getRegistry() {
 Result<std::unique_ptr<Device>>
 remat::runtime::createDevice(std::string_view Name,
                              const DeviceOptions &Options) {
-  std::string Known;
-  for (const Entry &E : getRegistry()) {
-    if (E.Name == Name)
-      return guard([&] { return E.Factory(Options); });
-    Known += (Known.empty() ? "" : ", ") + E.Name;
-  }
-  return Error(ErrorCode::Unavailable, "no device named '" + std::string(Name) +
-                                           "' in this build; it has " + Known);
+  return guard([&]() -> Result<std::unique_ptr<Device>> {
+    std::string Known;
+    for (const Entry &E : getRegistry()) {
+      if (E.Name == Name)
+        return E.Factory(Options);
+      Known += (Known.empty() ? "" : ", ") + E.Name;
+    }
+    return Error(ErrorCode::Unavailable,
+                 "no device named '" + std::string(Name) +
+                     "' in this build; it has " + Known);
+  });
 }
 
 std::vector<std::string> remat::runtime::getDeviceNames() {

@@ -1,6 +1,7 @@
 //===- Pool.cpp - a caching allocator over an upstream --------------------===//
 
 #include "remat/runtime/Pool.h"
+#include "lib/Guard.h"
 #include <algorithm>
 
 using namespace remat::runtime;
@@ -19,6 +20,7 @@ struct Pool::Block {
   uint64_t SegmentBytes = 0;
   bool Small = false, Used = false;
   AllocationInfo Info;
+  FreeSet::node_type Place; ///< in a free set, while it is in none
 };
 
 std::string_view remat::runtime::getName(MemoryClass Class) {
@@ -90,8 +92,31 @@ Pool::Block *Pool::findFree(uint64_t Rounded, uint64_t Stream) {
   if (It == Free.end() || (*It)->Info.Stream != Stream)
     return nullptr;
   Block *Found = *It;
-  Free.erase(It);
+  Found->Place = Free.extract(It);
   return Found;
+}
+
+void Pool::prepareBlocks() {
+  for (BlockMap::node_type &Node : Spare) {
+    if (!Node.empty())
+      continue;
+    auto B = std::make_unique<Block>();
+    FreeSet Own;
+    Own.insert(B.get());
+    B->Place = Own.extract(Own.begin());
+    BlockMap One;
+    One.emplace(0, std::move(B));
+    Node = One.extract(One.begin());
+  }
+}
+
+/// Adds a block that was prepared; it is in no free set.
+Pool::Block &Pool::addBlock(uint64_t Address) {
+  BlockMap::node_type &Node = Spare[0].empty() ? Spare[1] : Spare[0];
+  Block &B = *Node.mapped();
+  Node.key() = B.Address = Address;
+  Blocks.insert(std::move(Node));
+  return B;
 }
 
 /// A segment for a request of `Rounded` bytes as one block, or null with the
@@ -112,15 +137,15 @@ Pool::Block *Pool::addSegment(uint64_t Rounded, const AllocationInfo &Info,
     Refusal = Memory.getError().getMessage();
     return nullptr;
   }
-  auto B = std::make_unique<Block>();
-  B->Address = B->Segment = reinterpret_cast<uint64_t>(*Memory);
-  B->Bytes = B->SegmentBytes = Bytes;
-  B->Small = isSmall(Rounded);
-  B->Info.Stream = Info.Stream;
+  Block &B = addBlock(reinterpret_cast<uint64_t>(*Memory));
+  B.Segment = B.Address;
+  B.Bytes = B.SegmentBytes = Bytes;
+  B.Small = isSmall(Rounded);
+  B.Info.Stream = Info.Stream;
   raise(Statistics.Reserved, Bytes);
   ++Statistics.NumSegments;
-  record(PoolEvent::Kind::SegmentAllocate, B->Address, Bytes, 0, Info);
-  return (Blocks[B->Address] = std::move(B)).get();
+  record(PoolEvent::Kind::SegmentAllocate, B.Address, Bytes, 0, Info);
+  return &B;
 }
 
 /// Cuts `B` down to `Rounded` bytes where the rest is worth keeping.
@@ -128,19 +153,23 @@ void Pool::split(Block &B, uint64_t Rounded) {
   uint64_t Rest = B.Bytes - Rounded;
   if (B.Small ? Rest < BlockUnit : Rest <= SmallLimit)
     return;
-  auto Tail = std::make_unique<Block>();
-  Tail->Address = B.Address + Rounded;
-  Tail->Bytes = Rest;
-  Tail->Segment = B.Segment;
-  Tail->SegmentBytes = B.SegmentBytes;
-  Tail->Small = B.Small;
-  Tail->Info.Stream = B.Info.Stream;
+  Block &Tail = addBlock(B.Address + Rounded);
+  Tail.Bytes = Rest;
+  Tail.Segment = B.Segment;
+  Tail.SegmentBytes = B.SegmentBytes;
+  Tail.Small = B.Small;
+  Tail.Info.Stream = B.Info.Stream;
   B.Bytes = Rounded;
-  getFreeSet(B).insert(Tail.get());
-  Blocks[Tail->Address] = std::move(Tail);
+  getFreeSet(B).insert(std::move(Tail.Place));
 }
 
 Result<void *> Pool::allocate(uint64_t Bytes, const AllocationInfo &Info) {
+  return guard([&] { return allocateUnguarded(Bytes, Info); });
+}
+
+/// `Info` is a copy that can be moved from.
+Result<void *> Pool::allocateUnguarded(uint64_t Bytes, AllocationInfo Info) {
+  prepareBlocks();
   uint64_t Rounded = roundSize(Bytes);
   std::string Refusal;
   Block *B = findFree(Rounded, Info.Stream);
@@ -158,13 +187,13 @@ Result<void *> Pool::allocate(uint64_t Bytes, const AllocationInfo &Info) {
   split(*B, Rounded);
   B->Used = true;
   B->Requested = Bytes;
-  B->Info = Info;
+  B->Info = std::move(Info);
   raise(Statistics.Allocated, B->Bytes);
   raise(Statistics.Requested, Bytes);
-  raise(Statistics.AllocatedByClass[static_cast<unsigned>(Info.Class)],
+  raise(Statistics.AllocatedByClass[static_cast<unsigned>(B->Info.Class)],
         B->Bytes);
   ++Statistics.NumAllocations;
-  record(PoolEvent::Kind::Allocate, B->Address, B->Bytes, Bytes, Info);
+  record(PoolEvent::Kind::Allocate, B->Address, B->Bytes, Bytes, B->Info);
   return reinterpret_cast<void *>(B->Address);
 }
 
@@ -189,7 +218,8 @@ Status Pool::free(void *Address) {
   B->Requested = 0;
   B->Info = AllocationInfo();
   B->Info.Stream = Stream;
-  getFreeSet(*B).insert(merge(B));
+  Block *Joined = merge(B);
+  getFreeSet(*Joined).insert(std::move(Joined->Place));
   return {};
 }
 
@@ -207,7 +237,7 @@ Pool::Block *Pool::merge(Block *B) {
   }
   if (It != Blocks.begin() && IsFreeNeighbour(*std::prev(It)->second)) {
     Block *Previous = std::prev(It)->second.get();
-    getFreeSet(*B).erase(Previous);
+    Previous->Place = getFreeSet(*B).extract(Previous);
     Previous->Bytes += B->Bytes;
     Blocks.erase(It);
     return Previous;
@@ -263,8 +293,13 @@ Error Pool::makeOutOfMemory(uint64_t Bytes, const AllocationInfo &Info,
 
 void Pool::record(enum PoolEvent::Kind Kind, uint64_t Address, uint64_t Bytes,
                   uint64_t Requested, const AllocationInfo &Info) {
-  if (Options.RecordHistory)
+  if (!Options.RecordHistory)
+    return;
+  try {
     History.push_back({Kind, Address, Bytes, Requested, Info});
+  } catch (const std::bad_alloc &) {
+    // The history has a hole; the pool has none.
+  }
 }
 
 void Pool::resetPeaks() {

@@ -1,8 +1,8 @@
 //===- Program.cpp - a verified program -----------------------------------===//
 
 #include "remat/runtime/Program.h"
+#include "lib/Guard.h"
 #include "lib/ProgramChecks.h"
-#include <new>
 
 using namespace remat::runtime;
 
@@ -74,13 +74,7 @@ loadVerified(std::span<const uint8_t> Bytes) {
 
 Result<std::shared_ptr<const Program>>
 Program::load(std::span<const uint8_t> Bytes) {
-  try {
-    return loadVerified(Bytes);
-  } catch (const std::bad_alloc &) {
-    return Error(ErrorCode::OutOfMemory, "no host memory for a program of " +
-                                             std::to_string(Bytes.size()) +
-                                             " bytes");
-  }
+  return guard([&] { return loadVerified(Bytes); });
 }
 
 template <typename List>

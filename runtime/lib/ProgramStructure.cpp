@@ -3,6 +3,7 @@
 #include "host/Op.h"
 #include "lib/ProgramChecks.h"
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 using namespace remat::runtime;
@@ -203,7 +204,15 @@ static Status verifyLaunch(const Program &P, const Step &S, const Launch &L) {
   return {};
 }
 
+/// Reports print these numbers, and JSON has none that is not finite.
+static Status verifyFinite(double Number, const char *What) {
+  REMAT_REQUIRE(std::isfinite(Number),
+                std::string("has ") + What + " that are no finite number");
+  return {};
+}
+
 static Status verifyStep(const Program &P, const Step &S) {
+  REMAT_TRY(verifyFinite(S.Flops, "flops"));
   for (uint32_t Tensor : S.Operands)
     if (Tensor != NoTensor)
       REMAT_TRY(verifyIndex(P, Tensor));
@@ -231,6 +240,10 @@ Status remat::runtime::verifyStructure(Program &P) {
                 "the program is for the unknown device " + quote(P.Device));
   REMAT_REQUIRE(P.Tensors.size() < INT32_MAX && P.Steps.size() < INT32_MAX,
                 "the program has too many tensors or steps");
+  if (Status S = verifyFinite(P.Plan.PredictedMs, "milliseconds"); !S)
+    return S.getError().within("the plan");
+  if (Status S = verifyFinite(P.Plan.PredictedOverhead, "overheads"); !S)
+    return S.getError().within("the plan");
   REMAT_TRY(verifyTensors(P));
   REMAT_TRY(verifyInterface(P));
   for (size_t I = 0; I < P.Steps.size(); ++I)

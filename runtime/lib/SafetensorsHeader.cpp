@@ -231,32 +231,62 @@ remat::runtime::parseSafetensorsHeader(std::span<const uint8_t> Text,
 // Writing
 //===----------------------------------------------------------------------===//
 
-Result<std::string>
-remat::runtime::formatSafetensorsHeader(const SafetensorsHeader &From) {
+/// A text of JSON; throws nlohmann::json::exception if it is not UTF-8.
+static std::string quote(std::string_view Text) {
+  return nlohmann::json(Text).dump();
+}
+
+static std::string describe(const TensorEntry &T, uint64_t Begin) {
+  std::string Shape;
+  for (int64_t Size : T.Shape)
+    Shape += (Shape.empty() ? "" : ",") + std::to_string(Size);
+  return "{\"dtype\":" + quote(TypeNames[static_cast<unsigned>(T.Type)]) +
+         ",\"shape\":[" + Shape + "],\"data_offsets\":[" +
+         std::to_string(Begin) + "," + std::to_string(Begin + T.Bytes) + "]}";
+}
+
+/// The members of the header's object, or why there can be none. Written here:
+/// the library's documents leak where memory ends.
+static Result<std::string> formatMembers(const SafetensorsHeader &From) {
   auto Refuse = [](const std::string &Why) {
     return Error(ErrorCode::InvalidArgument, Why);
   };
-  nlohmann::ordered_json Header = nlohmann::ordered_json::object();
-  if (!From.Metadata.empty())
-    Header[std::string(MetadataName)] = From.Metadata;
+  std::string Members;
+  auto Add = [&](std::string_view Key, const std::string &Value) {
+    Members += (Members.empty() ? "" : ",") + quote(Key) + ":" + Value;
+  };
+  if (!From.Metadata.empty()) {
+    std::string Texts;
+    for (const auto &[Key, Text] : From.Metadata)
+      Texts += (Texts.empty() ? "" : ",") + quote(Key) + ":" + quote(Text);
+    Add(MetadataName, "{" + Texts + "}");
+  }
+  std::set<std::string_view> Names = {MetadataName};
   uint64_t Next = 0;
   for (const TensorEntry &T : From.Tensors) {
     if (getBytes(T.Type, T.Shape) != T.Bytes)
       return Refuse("tensor '" + T.Name + "' has " + std::to_string(T.Bytes) +
                     " bytes, which are not those of its shape and type");
-    if (Header.contains(T.Name) || T.Name == MetadataName)
+    if (!Names.insert(T.Name).second)
       return Refuse("tensor '" + T.Name +
                     "' is there twice or has a reserved name");
-    Header[T.Name] = {{"dtype", TypeNames[static_cast<unsigned>(T.Type)]},
-                      {"shape", T.Shape},
-                      {"data_offsets", {Next, Next + T.Bytes}}};
+    Add(T.Name, describe(T, Next));
     Next += T.Bytes;
   }
+  return Members;
+}
+
+Result<std::string>
+remat::runtime::formatSafetensorsHeader(const SafetensorsHeader &From) {
   std::string Text;
   try {
-    Text = Header.dump();
+    Result<std::string> Members = formatMembers(From);
+    if (!Members)
+      return Members;
+    Text = "{" + *Members + "}";
   } catch (const nlohmann::json::exception &) {
-    return Refuse("a name or text of the file is not UTF-8");
+    return Error(ErrorCode::InvalidArgument,
+                 "a name or text of the file is not UTF-8");
   }
   // The tensors begin at a multiple of eight bytes.
   Text.append((8 - Text.size() % 8) % 8, ' ');

@@ -3,9 +3,9 @@
 #include "remat/runtime/Tokens.h"
 #include "host/Op.h"
 #include "lib/File.h"
+#include "lib/Guard.h"
 #include "remat/runtime/Philox.h"
 #include <cstring>
-#include <new>
 #include <numeric>
 
 using namespace remat::runtime;
@@ -40,47 +40,47 @@ static Result<uint64_t> readHeader(std::span<const uint8_t> Start,
 
 Result<std::vector<uint16_t>>
 remat::runtime::parseTokens(std::span<const uint8_t> Bytes) {
-  Result<uint64_t> Count = readHeader(Bytes, Bytes.size());
-  if (!Count)
-    return Count.getError();
-  std::vector<uint16_t> Tokens(*Count);
-  if (*Count)
-    std::memcpy(Tokens.data(), Bytes.data() + HeaderBytes, *Count * 2);
-  return Tokens;
+  return guard([&]() -> Result<std::vector<uint16_t>> {
+    Result<uint64_t> Count = readHeader(Bytes, Bytes.size());
+    if (!Count)
+      return Count.getError();
+    std::vector<uint16_t> Tokens(*Count);
+    if (*Count)
+      std::memcpy(Tokens.data(), Bytes.data() + HeaderBytes, *Count * 2);
+    return Tokens;
+  });
 }
 
 Result<std::vector<uint16_t>>
 remat::runtime::readTokens(const std::string &Path) {
-  InputFile File;
-  REMAT_TRY(toStatus(File.open(Path)));
-  std::vector<uint8_t> Start(std::min<uint64_t>(File.getSize(), HeaderBytes));
-  REMAT_TRY(toStatus(File.read(0, Start.data(), Start.size())));
-  Result<uint64_t> Count = readHeader(Start, File.getSize());
-  if (!Count)
-    return Count.getError().within(Path);
-  try {
+  return guard([&]() -> Result<std::vector<uint16_t>> {
+    InputFile File;
+    REMAT_TRY(toStatus(File.open(Path)));
+    std::vector<uint8_t> Start(std::min<uint64_t>(File.getSize(), HeaderBytes));
+    REMAT_TRY(toStatus(File.read(0, Start.data(), Start.size())));
+    Result<uint64_t> Count = readHeader(Start, File.getSize());
+    if (!Count)
+      return Count.getError().within(Path);
     std::vector<uint16_t> Tokens(*Count);
     REMAT_TRY(toStatus(File.read(HeaderBytes, Tokens.data(), *Count * 2)));
     return Tokens;
-  } catch (const std::bad_alloc &) {
-    return Error(ErrorCode::OutOfMemory, "no host memory for the " +
-                                             std::to_string(*Count) +
-                                             " tokens of '" + Path + "'");
-  }
+  });
 }
 
 Result<std::vector<uint8_t>>
 remat::runtime::formatTokens(std::span<const uint16_t> Tokens) {
-  if (Tokens.size() > INT32_MAX)
-    return Error(ErrorCode::InvalidArgument,
-                 std::to_string(Tokens.size()) +
-                     " tokens are more than a token file holds");
-  std::vector<uint8_t> Bytes(HeaderBytes + Tokens.size() * 2);
-  int32_t Header[3] = {Magic, Version, static_cast<int32_t>(Tokens.size())};
-  std::memcpy(Bytes.data(), Header, sizeof Header);
-  if (!Tokens.empty())
-    std::memcpy(Bytes.data() + HeaderBytes, Tokens.data(), Tokens.size() * 2);
-  return Bytes;
+  return guard([&]() -> Result<std::vector<uint8_t>> {
+    if (Tokens.size() > INT32_MAX)
+      return Error(ErrorCode::InvalidArgument,
+                   std::to_string(Tokens.size()) +
+                       " tokens are more than a token file holds");
+    std::vector<uint8_t> Bytes(HeaderBytes + Tokens.size() * 2);
+    int32_t Header[3] = {Magic, Version, static_cast<int32_t>(Tokens.size())};
+    std::memcpy(Bytes.data(), Header, sizeof Header);
+    if (!Tokens.empty())
+      std::memcpy(Bytes.data() + HeaderBytes, Tokens.data(), Tokens.size() * 2);
+    return Bytes;
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -90,30 +90,32 @@ remat::runtime::formatTokens(std::span<const uint16_t> Tokens) {
 Result<TokenBatches> TokenBatches::create(std::vector<uint16_t> Tokens,
                                           uint64_t Batch, uint64_t Length,
                                           uint64_t Seed, uint64_t Bound) {
-  auto Fail = [](const std::string &Why) {
-    return Error(ErrorCode::InvalidArgument, Why);
-  };
-  if (Batch == 0 || Length == 0)
-    return Fail("a batch of " + std::to_string(Batch) + " by " +
-                std::to_string(Length) + " tokens is empty");
-  uint64_t Windows = Tokens.empty() ? 0 : (Tokens.size() - 1) / Length;
-  if (Windows < Batch)
-    return Fail(std::to_string(Tokens.size()) + " tokens are " +
-                std::to_string(Windows) + " windows of " +
-                std::to_string(Length) + "; a batch needs " +
-                std::to_string(Batch));
-  for (size_t I = 0; Bound && I < Tokens.size(); ++I)
-    if (Tokens[I] >= Bound)
-      return Fail("token " + std::to_string(Tokens[I]) + " at position " +
-                  std::to_string(I) + " is outside a vocabulary of " +
-                  std::to_string(Bound));
-  TokenBatches B;
-  B.Tokens = std::move(Tokens);
-  B.Batch = Batch;
-  B.Length = Length;
-  B.Seed = Seed;
-  B.NumWindows = Windows;
-  return B;
+  return guard([&]() -> Result<TokenBatches> {
+    auto Fail = [](const std::string &Why) {
+      return Error(ErrorCode::InvalidArgument, Why);
+    };
+    if (Batch == 0 || Length == 0)
+      return Fail("a batch of " + std::to_string(Batch) + " by " +
+                  std::to_string(Length) + " tokens is empty");
+    uint64_t Windows = Tokens.empty() ? 0 : (Tokens.size() - 1) / Length;
+    if (Windows < Batch)
+      return Fail(std::to_string(Tokens.size()) + " tokens are " +
+                  std::to_string(Windows) + " windows of " +
+                  std::to_string(Length) + "; a batch needs " +
+                  std::to_string(Batch));
+    for (size_t I = 0; Bound && I < Tokens.size(); ++I)
+      if (Tokens[I] >= Bound)
+        return Fail("token " + std::to_string(Tokens[I]) + " at position " +
+                    std::to_string(I) + " is outside a vocabulary of " +
+                    std::to_string(Bound));
+    TokenBatches B;
+    B.Tokens = std::move(Tokens);
+    B.Batch = Batch;
+    B.Length = Length;
+    B.Seed = Seed;
+    B.NumWindows = Windows;
+    return B;
+  });
 }
 
 /// The order of windows in an epoch (Durstenfeld's shuffle, 1964).

@@ -54,8 +54,15 @@ Status run::writeReport(const std::string &Path, const ToolOptions &O,
   Report["measured_peak_bytes"] =
       Measured([&] { return Ran->MeasuredPeakBytes; });
   Report["parameters_digest"] = Measured([&] { return Ran->ParametersDigest; });
-  (*Report.getObject("classes"))["context"] =
-      Measured([&] { return Ran->ContextBytes; });
+  auto Known = [Ran](auto Member) -> json::Value {
+    if (!Ran || !(Ran->*Member))
+      return nullptr;
+    return *(Ran->*Member);
+  };
+  Report["first_nonfinite_loss_step"] = Known(&RunResult::FirstNonFiniteLoss);
+  Report["host_scratch_bytes"] = Known(&RunResult::HostScratchBytes);
+  Report["process_bytes"] = Known(&RunResult::ProcessBytes);
+  (*Report.getObject("classes"))["context"] = Known(&RunResult::ContextBytes);
   return writeJSON(Path, std::move(Report));
 }
 

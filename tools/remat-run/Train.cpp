@@ -2,12 +2,16 @@
 
 #include "Train.h"
 #include "Inputs.h"
+#include "ProcessMemory.h"
 #include "Report.h"
 #include "Weights.h"
+#include "remat/Support/Tool.h"
 #include "remat/runtime/Device.h"
 #include "remat/runtime/Session.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace remat;
 using namespace remat::run;
@@ -84,12 +88,27 @@ static void printStep(const ToolOptions &O, uint64_t Step, const float *Loss,
   OS.flush();
 }
 
+/// Training goes on: what follows may still be wanted, and the exit code says
+/// that all was done that was asked for.
+static void warnOfLoss(uint64_t Step, float Loss) {
+  llvm::outs().flush();
+  llvm::WithColor::warning(llvm::errs(), "remat-run")
+      << "the loss of step " << Step << " is "
+      << (std::isnan(Loss) ? "not a number" : "infinite")
+      << "; a lower --learning-rate or --clip-norm may help\n";
+}
+
 static Status runSteps(Session &S, InputFeeder &Feeder, const ToolOptions &O,
                        RunResult &R) {
   const Program &P = S.getProgram();
   const ProgramResult *Loss = findResult(P, Role::Loss);
+  handleInterrupts(true);
   for (uint64_t Step = 0; Step < uint64_t(O.Steps); ++Step) {
     std::string Where = "step " + std::to_string(Step + 1);
+    if (Interrupted)
+      return Error(ErrorCode::InvalidArgument,
+                   "interrupted before " + Where + " of " +
+                       std::to_string(O.Steps) + ": nothing was saved");
     if (Status Fed = Feeder.feed(S, Step); !Fed)
       return Fed.getError().within(Where);
     if (Status Counted = writeStep(S, Step); !Counted)
@@ -102,6 +121,8 @@ static Status runSteps(Session &S, InputFeeder &Feeder, const ToolOptions &O,
       if (!Read)
         return Read.getError().within(Where);
       R.Losses.push_back(Value);
+      if (!std::isfinite(Value) && !R.FirstNonFiniteLoss)
+        warnOfLoss(*(R.FirstNonFiniteLoss = Step + 1), Value);
     }
     printStep(O, Step, Loss ? &Value : nullptr, S.getStatistics(),
               P.Plan.BudgetBytes);
@@ -133,6 +154,7 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
                              const ToolOptions &O) {
   if (Status Checked = checkRequests(*P, O); !Checked)
     return Checked.getError();
+  ResidentGrowth Growth;
   DeviceOptions Choice;
   Choice.Threads = O.Threads;
   Result<std::unique_ptr<Device>> D = createDevice(P->Device, Choice);
@@ -172,7 +194,12 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   R.MedianMs = Statistics.MedianStepMs;
   R.MeasuredPeakBytes = Statistics.MeasuredPeakBytes;
   R.Device = (*D)->getDescription();
-  if (Result<MemoryInfo> Memory = (*D)->getMemoryInfo())
+  R.HostScratchBytes = S.getExecutable().getHostScratchBytes();
+  if (Result<MemoryInfo> Memory = (*D)->getMemoryInfo()) {
     R.ContextBytes = Memory->ContextBytes;
+    R.ProcessBytes = Memory->ProcessBytes;
+  }
+  if ((*D)->getName() == "host")
+    R.ProcessBytes = Growth.getBytes();
   return R;
 }

@@ -7,6 +7,7 @@
 #include "remat/runtime/Program.h"
 #include "remat/runtime/Result.h"
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,10 @@ struct RunResult {
   std::vector<float> Losses; ///< one a step; empty for a graph without a loss
   double MedianMs = 0;       ///< 0 before the first step
   uint64_t MeasuredPeakBytes = 0;
-  uint64_t ContextBytes = 0; ///< what the device holds outside the pool
+  /// The first step, from 1, whose loss was infinite or NaN.
+  std::optional<uint64_t> FirstNonFiniteLoss;
+  /// See MemoryInfo, Executable and ResidentGrowth.
+  std::optional<uint64_t> ContextBytes, HostScratchBytes, ProcessBytes;
   std::string ParametersDigest;
   std::string Device; ///< in words
 };

@@ -9,6 +9,7 @@
 #include "remat/program/Program_generated.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
+#include <cstring>
 
 using namespace remat;
 namespace fb = flatbuffers;
@@ -30,14 +31,17 @@ private:
       llvm::printEscapedString({Text->c_str(), Text->size()}, OS);
     OS << '"';
   }
-  template <typename Vector>
-  void list(const Vector *Numbers, llvm::StringRef Between = ", ") {
-    llvm::StringRef Separator;
-    if (Numbers)
-      for (auto Number : *Numbers) {
-        OS << Separator << Number;
-        Separator = Between;
-      }
+  /// An element. The verifier checks the alignment of a vector's size only,
+  /// which is less than that of elements of eight bytes.
+  template <typename T> static T get(const fb::Vector<T> &Numbers, unsigned I) {
+    T Number;
+    std::memcpy(&Number, Numbers.Data() + I * sizeof(T), sizeof(T));
+    return Number;
+  }
+  template <typename T>
+  void list(const fb::Vector<T> *Numbers, llvm::StringRef Between = ", ") {
+    for (unsigned I = 0; Numbers && I < Numbers->size(); ++I)
+      OS << (I ? Between : "") << get(*Numbers, I);
   }
   /// Operands by number; `_` is a missing optional one.
   void values(const fb::Vector<uint32_t> *Numbers) {
@@ -82,8 +86,8 @@ void Printer::attributes(const Offsets<program::Attribute> *Attributes) {
       OS << ']';
     }
     if (Attribute->floats())
-      for (double Float : *Attribute->floats())
-        OS << ' ' << llvm::format("%.17g", Float);
+      for (unsigned I = 0; I < Attribute->floats()->size(); ++I)
+        OS << ' ' << llvm::format("%.17g", get(*Attribute->floats(), I));
     if (Attribute->text() && Attribute->text()->size()) {
       OS << ' ';
       quote(Attribute->text());

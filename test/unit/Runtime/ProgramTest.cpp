@@ -2,6 +2,7 @@
 
 #include "TestProgram.h"
 #include "host/Op.h"
+#include <cmath>
 #include <functional>
 
 using namespace remat;
@@ -180,6 +181,26 @@ TEST(Program, Structure) {
          P.Program.constants.push_back(std::move(C));
        }},
   });
+}
+
+/// Reports are JSON, which has no NaN: such a program is refused at its load.
+TEST(Program, NumbersAreFinite) {
+  ProgramMaker P = makeTraining();
+  P.Program.plan = std::make_unique<program::PlanT>();
+  EXPECT_EQ(loadMessage(P), "");
+  for (double Bad : {double(NAN), double(INFINITY), -double(INFINITY)}) {
+    P.Program.plan->predicted_ms = Bad;
+    EXPECT_NE(loadMessage(P).find("the plan: has milliseconds"),
+              std::string::npos);
+    P.Program.plan->predicted_ms = 1;
+    P.Program.plan->predicted_overhead = Bad;
+    EXPECT_NE(loadMessage(P).find("the plan: has overheads"),
+              std::string::npos);
+    P.Program.plan->predicted_overhead = 0;
+    P.Program.steps[1]->flops = Bad;
+    EXPECT_NE(loadMessage(P).find("has flops"), std::string::npos);
+    P.Program.steps[1]->flops = 0;
+  }
 }
 
 TEST(Program, Ops) {

@@ -33,8 +33,12 @@ struct DeviceOptions {
 
 struct MemoryInfo {
   uint64_t TotalBytes = 0, FreeBytes = 0;
-  /// What the device itself holds outside any pool (context, library handles).
-  uint64_t ContextBytes = 0;
+  /// This process's memory on a device of its own, whoever allocated it; what
+  /// other processes hold there is not in it. Nothing if the system does not
+  /// say, and on the host.
+  std::optional<uint64_t> ProcessBytes;
+  /// What of it no pool asked for: context, library handles. 0 on the host.
+  std::optional<uint64_t> ContextBytes;
 };
 
 struct RunOptions {

@@ -113,6 +113,7 @@ public:
   Result<void *> allocate(uint64_t Bytes, const AllocationInfo &Info = {});
 
   /// Takes back what `allocate` gave. Any other address is InvalidArgument.
+  /// Needs no memory.
   Status free(void *Address);
 
   /// Gives wholly free segments back to the upstream.
@@ -146,7 +147,12 @@ private:
   };
   using FreeSet = std::set<Block *, FreeOrder>;
 
+  using BlockMap = std::map<uint64_t, std::unique_ptr<Block>>;
+
   static bool isSmall(uint64_t Rounded);
+  void prepareBlocks();
+  Block &addBlock(uint64_t Address);
+  Result<void *> allocateUnguarded(uint64_t Bytes, AllocationInfo Info);
   FreeSet &getFreeSet(const Block &B);
   Block *findFree(uint64_t Rounded, uint64_t Stream);
   Block *addSegment(uint64_t Rounded, const AllocationInfo &Info,
@@ -160,7 +166,11 @@ private:
 
   UpstreamAllocator &Upstream;
   PoolOptions Options;
-  std::map<uint64_t, std::unique_ptr<Block>> Blocks; ///< by address
+  BlockMap Blocks; ///< by address
+  /// Blocks ready to be added: one for a segment, one for what is cut off it.
+  /// All memory of a call is allocated here first, so that none is missing once
+  /// it has begun to change something.
+  BlockMap::node_type Spare[2];
   FreeSet FreeSmall, FreeLarge;
   PoolStatistics Statistics;
   std::vector<PoolEvent> History;
