@@ -14,6 +14,42 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Stops at a second field of one name in an object, which would silently
+/// replace the first. A pass of its own: the parser with a callback walks over
+/// a whole list at each object in it.
+struct FieldNames : nlohmann::json_sax<Json> {
+  std::vector<std::unordered_set<std::string>> Fields;
+  std::string Twice;
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t &) override { return true; }
+  bool string(string_t &) override { return true; }
+  bool binary(binary_t &) override { return true; }
+  bool start_object(size_t) override {
+    Fields.emplace_back();
+    return true;
+  }
+  bool end_object() override {
+    Fields.pop_back();
+    return true;
+  }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool key(string_t &Name) override {
+    bool New = Fields.back().insert(Name).second;
+    if (!New)
+      Twice = Name;
+    return New;
+  }
+  bool parse_error(size_t, const std::string &,
+                   const nlohmann::detail::exception &) override {
+    return false;
+  }
+};
+
 /// Walks parsed text; the first error sticks and names its place.
 class Reader {
 public:
@@ -42,19 +78,13 @@ public:
         return false;
       }
     }
-    // A second field of one name would silently replace the first.
-    std::vector<std::unordered_set<std::string>> Fields;
-    auto Look = [&](int, Json::parse_event_t Event, Json &J) {
-      if (Event == Json::parse_event_t::object_start)
-        Fields.emplace_back();
-      else if (Event == Json::parse_event_t::object_end)
-        Fields.pop_back();
-      else if (Event == Json::parse_event_t::key &&
-               !Fields.back().insert(J.get<std::string>()).second)
-        fail("text", "two fields '" + J.get<std::string>() + "' in one object");
-      return true;
-    };
-    Out = Json::parse(Text.begin(), Text.end(), Look, false);
+    FieldNames Names;
+    if (Json::sax_parse(Text.begin(), Text.end(), &Names))
+      Out = Json::parse(Text.begin(), Text.end(), nullptr, false);
+    else if (!Names.Twice.empty())
+      fail("text", "two fields '" + Names.Twice + "' in one object");
+    else
+      Out = Json(Json::value_t::discarded);
     if (Out.is_discarded())
       fail("text", "not valid JSON");
     return !failed();

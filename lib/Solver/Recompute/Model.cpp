@@ -55,8 +55,10 @@ Model::Model(const Problem &P) : P(P) {
     Reluctant.push_back(false);
     for (ValueId V : P.Ops[O].Outputs) {
       Reluctant[O] = Reluctant[O] || P.Values[V].Policy == Keep::Prefer;
-      if (P.Values[V].Policy == Keep::Never)
+      if (P.Values[V].Policy == Keep::Never) {
         AnyNever = Never[Class[V]] = true;
+        NeverValues.push_back(V);
+      }
     }
   }
 }
@@ -144,23 +146,23 @@ public:
   }
 
   void run(OpId Goal) {
-    std::vector<OpId> Stack = {Goal};
+    // With the first input that was not looked at: what is there stays.
+    std::vector<std::pair<OpId, size_t>> Stack = {{Goal, 0}};
     while (!Stack.empty()) {
-      OpId O = Stack.back();
+      auto &[O, Next] = Stack.back();
+      const std::vector<ValueId> &In = M.P.Ops[O].Inputs;
       OpId Missing = None;
-      for (ValueId V : M.P.Ops[O].Inputs)
-        if (!Have[V]) {
-          Missing = M.P.Values[V].Producer;
-          break;
-        }
+      for (; Next < In.size() && Missing == None; ++Next)
+        if (!Have[In[Next]])
+          Missing = M.P.Values[In[Next]].Producer;
       if (Missing != None) {
-        Stack.push_back(Missing);
+        Stack.push_back({Missing, 0});
         continue;
       }
-      Stack.pop_back();
       S.Sequence.push_back({O, M.Fastest[O]});
       for (ValueId V : M.P.Ops[O].Outputs)
         Have[V] = true;
+      Stack.pop_back();
     }
   }
 

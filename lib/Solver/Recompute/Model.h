@@ -4,6 +4,7 @@
 
 #include "remat/Solver/Recompute.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace remat::solver {
@@ -49,7 +50,18 @@ struct Model {
   /// Per op: does what a rule says of memory hold at its runs. See `boundOf`.
   std::vector<bool> Seen;
 
+  /// Values with `Keep::Never`.
+  std::vector<ValueId> NeverValues;
+
   int32_t numOps() const { return int32_t(P.Ops.size()); }
+  /// How many times as large as those whose work has no limit but its own: 1 up
+  /// to 20,000 ops. What is done for each op is done so many times less often,
+  /// so that the work of a search does not grow with the square of the size.
+  int32_t sizeFactor() const { return 1 + (numOps() - 1) / 20'000; }
+  /// So many of a kind, less on large problems, but at least 8.
+  int32_t fewerOf(int32_t Count) const {
+    return std::max(std::min(Count, 8), Count / sizeFactor());
+  }
   int32_t numValues() const { return int32_t(P.Values.size()); }
   bool resident(ValueId V) const { return P.Values[Class[V]].Producer == None; }
   bool heads(ValueId V) const { return Class[V] == V; }
@@ -73,6 +85,10 @@ struct Measure {
   double cost() const { return Time + Surcharge; }
 };
 Measure measure(const Model &M, const Plan &S);
+
+/// The peak that `verify` finds, of a checked problem: to look at all its names
+/// again takes longer than the simulation.
+int64_t peakOf(const Problem &P, const Plan &S);
 
 /// Bytes at every step of such a plan, workspaces included.
 std::vector<int64_t> bytesOf(const Model &M, const Plan &S);

@@ -32,19 +32,16 @@ public:
     for (ValueId V : M.P.Ops[O].Outputs)
       if (M.heads(V) && (Left[V] > 0))
         Sum += M.P.Values[V].Bytes;
-    std::vector<ValueId> In = distinct(O);
-    for (size_t K = 0; K < In.size(); ++K) {
-      ValueId C = M.Class[In[K]];
-      if (M.resident(C))
-        continue;
-      int32_t Here = 0;
-      bool Counted = false;
-      for (size_t J = 0; J < In.size(); ++J)
-        if (M.Class[In[J]] == C) {
-          ++Here;
-          Counted |= J < K;
-        }
-      if (!Counted && Left[C] == Here && !aliased(O, C))
+    // One entry for each distinct value, those of a class together.
+    std::vector<ValueId> Read = distinct(O);
+    for (ValueId &V : Read)
+      V = M.Class[V];
+    std::sort(Read.begin(), Read.end());
+    for (size_t From = 0, To = 0; From < Read.size(); From = To) {
+      ValueId C = Read[From];
+      while (To < Read.size() && Read[To] == C)
+        ++To;
+      if (!M.resident(C) && Left[C] == int32_t(To - From) && !aliased(O, C))
         Sum -= M.P.Values[C].Bytes;
     }
     return Sum;
@@ -136,22 +133,22 @@ std::vector<OpId> remat::solver::lazyOrder(const Model &M,
   for (OpId Goal : Order) {
     if (Waits[Goal] || Done[Goal])
       continue;
-    std::vector<OpId> Stack = {Goal};
+    // With the first input that was not looked at: what has run stays run.
+    std::vector<std::pair<OpId, size_t>> Stack = {{Goal, 0}};
     while (!Stack.empty()) {
-      OpId O = Stack.back();
+      auto &[O, Next] = Stack.back();
+      const std::vector<ValueId> &In = M.P.Ops[O].Inputs;
       OpId Missing = None;
-      for (ValueId V : M.P.Ops[O].Inputs)
-        if (OpId X = M.P.Values[V].Producer; X != None && !Done[X]) {
+      for (; Next < In.size() && Missing == None; ++Next)
+        if (OpId X = M.P.Values[In[Next]].Producer; X != None && !Done[X])
           Missing = X;
-          break;
-        }
       if (Missing != None) {
-        Stack.push_back(Missing);
+        Stack.push_back({Missing, 0});
         continue;
       }
-      Stack.pop_back();
       Done[O] = true;
       Out.push_back(O);
+      Stack.pop_back();
     }
   }
   for (OpId O : Order)

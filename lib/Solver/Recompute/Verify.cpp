@@ -279,6 +279,17 @@ OpId remat::solver::turnOf(const Problem &P) {
   return Best;
 }
 
+/// Declared in Model.h, which is not included here: see above.
+namespace remat::solver {
+int64_t peakOf(const Problem &P, const Plan &S);
+}
+
+int64_t remat::solver::peakOf(const Problem &P, const Plan &S) {
+  VerifyResult R;
+  Simulation(P, S).run(R);
+  return R.Peak;
+}
+
 VerifyResult remat::solver::verify(const Problem &P, const Plan &S,
                                    int64_t Budget) {
   VerifyResult R;

@@ -58,7 +58,7 @@ Bounds boundsOf(const Model &M, int64_t Budget) {
 
 int64_t leastOverInputs(const Model &M, OpId X, int64_t Known, bool ByCut) {
   return Together::inputsOf(M, X).leastOver(
-      M, Known, [&](const Together &T, OpId Last) {
+      M, Descent(M), Known, [&](const Together &T, OpId Last) {
         if (!ByCut)
           return M.leastBytesAt(Last, T.Classes);
         MomentCut Cut(M, T.lastMade(M, Last));
@@ -100,7 +100,8 @@ void expectNoBoundAbove(const Problem &P, int64_t Budget) {
     for (int64_t Known : {int64_t(0), Budget / 2, Budget})
       for (bool ByCut : {false, true})
         EXPECT_LE(leastOverInputs(M, At, Known, ByCut), Budget);
-    LastInputBound Last(M, At, Budget);
+    Descent Of(M);
+    LastInputBound Last(M, Of, At, Budget);
     for (int64_t Work : {0, 500, 5'000, 100'000})
       EXPECT_LE(M.BaseTime + Last.search(Work), *Optimum + 1e-6);
   }

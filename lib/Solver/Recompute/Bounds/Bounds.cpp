@@ -47,9 +47,12 @@ public:
   /// The ops with the most crossing bytes: of the whole step, and of each of
   /// its parts, so that they do not all stand together.
   std::vector<OpId> choose() {
-    constexpr int32_t MaxTried = 1500, MostOfAll = 8;
-    int32_t NumParts = M.numOps() < 2000 ? 36 : 12;
+    // To look at one takes as long as there are ops.
+    const int32_t MaxTried = 1500 / M.sizeFactor();
+    const int32_t MostOfAll = M.sizeFactor() > 1 ? 3 : 8;
+    int32_t NumParts = M.numOps() < 2000 ? 36 : M.sizeFactor() > 1 ? 4 : 12;
     int32_t Stride = 1 + M.numOps() / MaxTried;
+    int32_t Near = M.sizeFactor() > 1 ? 1 + Stride / 4 : 1;
     look(M.Turn);
     for (OpId At = 0; At < M.numOps(); At += Stride)
       look(At);
@@ -57,7 +60,7 @@ public:
     std::vector<std::pair<int64_t, OpId>> Best = Found;
     Best.resize(std::min(Best.size(), size_t(2) * MostOfAll));
     for (auto [Negative, At] : Best)
-      for (OpId O = At - Stride; O <= At + Stride; ++O)
+      for (OpId O = At - Stride; O <= At + Stride; O += Near)
         look(O);
     std::sort(Found.begin(), Found.end());
     std::vector<OpId> Chosen;
@@ -67,7 +70,7 @@ public:
     for (size_t I = 0; I < Found.size(); ++I) {
       OpId At = Found[I].second;
       size_t Part = size_t(int64_t(At) * NumParts / M.numOps());
-      if (At == M.Turn || (I >= MostOfAll && PartTaken[Part]))
+      if (At == M.Turn || (int32_t(I) >= MostOfAll && PartTaken[Part]))
         continue;
       PartTaken[Part] = true;
       Chosen.push_back(At);
@@ -115,18 +118,20 @@ bool meetsOver(const Model &M, Together T, const std::vector<int64_t> &Bytes,
 /// So many bytes, if more than `Known`, every plan has at a step where the
 /// inputs of an op come together, by what stands there in any case. Looks at
 /// few steps.
-int64_t bytesToMeet(const Model &M, const Together &Inputs, int64_t Known) {
+int64_t bytesToMeet(const Model &M, const Descent &Of, const Together &Inputs,
+                    int64_t Known) {
   int Left = 100;
   if (Inputs.Classes.size() < 2)
     return 0;
-  return Inputs.leastOver(M, Known, [&](const Together &T, OpId Last) {
+  return Inputs.leastOver(M, Of, Known, [&](const Together &T, OpId Last) {
     return Left-- > 0 ? M.leastBytesAt(Last, T.Classes) : 0;
   });
 }
 
 /// Ops whose inputs come together at a cost, those first that should bind most.
-std::vector<OpId> meetings(const Model &M, const std::vector<int64_t> &Bytes,
-                           int64_t Budget) {
+std::vector<OpId> meetings(const Model &M, const Descent &Of,
+                           const std::vector<int64_t> &Bytes, int64_t Budget) {
+  int32_t Left = M.sizeFactor() > 1 ? 2000 / M.sizeFactor() : M.numOps();
   std::vector<OpId> Seen;
   std::vector<std::pair<int64_t, OpId>> Found;
   for (OpId X = 0; X < M.numOps(); ++X) {
@@ -135,9 +140,11 @@ std::vector<OpId> meetings(const Model &M, const std::vector<int64_t> &Bytes,
       continue;
     // What adds little to the op's own bytes is seen at its own moment.
     int64_t Own = M.leastBytesAt(X), Visible = Own + Budget / 64;
-    int64_t Least = bytesToMeet(M, T, Visible);
+    int64_t Least = bytesToMeet(M, Of, T, Visible);
     if (Least <= Visible)
       continue;
+    if (Left-- <= 0)
+      break;
     int64_t Crossing = crossingBytes(M, X, MomentCut::sides(M, X), Seen);
     if (Crossing - Own + Least > Budget)
       Found.push_back({Own - Least - Crossing, X});
@@ -152,11 +159,12 @@ std::vector<OpId> meetings(const Model &M, const std::vector<int64_t> &Bytes,
 /// Raises the bounds by those from where an op's inputs come together: first
 /// that on the budget; if that is met, the time, by a short search at each of
 /// the ops, and a long one where it is above what is known.
-void meetingBounds(const Model &M, const std::vector<int64_t> &Bytes,
-                   int64_t Budget, const Watch &D, Bounds &R) {
+void meetingBounds(const Model &M, const Descent &Of,
+                   const std::vector<int64_t> &Bytes, int64_t Budget,
+                   const Watch &D, Bounds &R) {
   constexpr int64_t Short = 300'000, Long = 3'000'000;
   int64_t LeftForBytes = 40'000'000, LeftForTime = 20'000'000;
-  std::vector<OpId> Ops = meetings(M, Bytes, Budget);
+  std::vector<OpId> Ops = meetings(M, Of, Bytes, Budget);
   auto LeastAt = [&](const Together &T, OpId Last) -> int64_t {
     if (LeftForBytes <= 0)
       return 0;
@@ -169,13 +177,13 @@ void meetingBounds(const Model &M, const std::vector<int64_t> &Bytes,
     if (LeftForBytes <= 0 || R.LeastBudget > Budget || D.passed())
       break;
     int64_t Least =
-        Together::inputsOf(M, X).leastOver(M, R.LeastBudget, LeastAt);
+        Together::inputsOf(M, X).leastOver(M, Of, R.LeastBudget, LeastAt);
     R.LeastBudget = std::max(R.LeastBudget, Least);
   }
   for (OpId X : Ops) {
     if (LeftForTime <= 0 || R.LeastBudget > Budget || D.passed())
       break;
-    LastInputBound Last(M, X, Budget);
+    LastInputBound Last(M, Of, X, Budget);
     double Extra = Last.search(Short);
     if (Extra > R.Extra)
       Extra = Last.search(Long);
@@ -208,7 +216,7 @@ std::vector<OpId> equalsOf(const Model &M, OpId At,
 /// what holds whichever is first.
 double firstOfBound(const Model &M, const std::vector<OpId> &Ops,
                     int64_t Budget, double Known) {
-  constexpr size_t Most = 25;
+  const size_t Most = M.sizeFactor() > 1 ? 4 : 25;
   if (Ops.size() > Most) {
     MomentCut Cut(M, Moment::firstOf(M, Ops));
     Cut.findLeast();
@@ -237,7 +245,7 @@ double firstOfBound(const Model &M, const std::vector<OpId> &Ops,
 void groupsBound(const Model &M, const std::vector<int64_t> &Bytes,
                  const std::vector<std::pair<double, OpId>> &Roots,
                  int64_t Budget, const Watch &D, Bounds &R) {
-  constexpr int MostOfEach = 4;
+  const int MostOfEach = M.sizeFactor() > 1 ? 1 : 4;
   std::vector<std::pair<int64_t, OpId>> Peaks;
   for (OpId O = 0; O < M.numOps(); ++O)
     if (Bytes[O] > Budget && M.Seen[O])
@@ -272,12 +280,14 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
                                    const Watch &D, bool Exact) {
   Bounds R;
   R.LeastBudget = M.Resident;
+  Descent Of(M);
   for (OpId O = 0; O < M.numOps(); ++O)
     if (M.Seen[O])
       R.LeastBudget = std::max(R.LeastBudget, M.leastBytesAt(O));
   for (OpId O = 0; O < M.numOps(); ++O)
-    R.LeastBudget = std::max(
-        R.LeastBudget, bytesToMeet(M, Together::inputsOf(M, O), R.LeastBudget));
+    R.LeastBudget =
+        std::max(R.LeastBudget,
+                 bytesToMeet(M, Of, Together::inputsOf(M, O), R.LeastBudget));
   if (M.Turn == None)
     return R;
   std::vector<int64_t> Bytes = bytesOf(M, emitKept(M, baseOrder(M)));
@@ -294,7 +304,7 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
     }
   }
   if (Exact)
-    meetingBounds(M, Bytes, Budget, D, R);
+    meetingBounds(M, Of, Bytes, Budget, D, R);
   if (!Exact || D.passed() || R.LeastBudget > Budget || Roots.empty())
     return R;
   std::sort(Roots.begin(), Roots.end());

@@ -83,7 +83,7 @@ void MomentCut::bisect(Branch &B, int64_t Room) {
   B.Bound = std::max(B.Bound, Over.Value);
   if (Room < 0)
     B.Bound = Infinity;
-  if (Over.Value == Infinity || Room < 0)
+  if (Over.Value == Infinity || Room < 0 || Net.stopped())
     return;
   if (Over.Kept <= Room) {
     if (Over.Own <= OwnRoom)
@@ -102,6 +102,8 @@ void MomentCut::bisect(Branch &B, int64_t Room) {
       B.Bound = Bound;
       B.Price = Price;
     }
+    if (Net.stopped())
+      return;
     if (X.Kept <= Room) {
       bool Same = HasUnder && X.Kept == Under.Kept;
       Under = std::move(X);
@@ -206,7 +208,7 @@ double MomentCut::branchAndBound(int64_t Room, double Hull, bool &Closed) {
 double MomentCut::exactBound(int64_t Budget, int MaxCuts) {
   double Proven = rootBound(Budget), Hull = Proven;
   int64_t Room = Budget - Fixed;
-  if (Hull <= 0 || Budget < leastBudget())
+  if (Hull <= 0 || Budget < leastBudget() || M.sizeFactor() > 1)
     return Hull;
   bool Closed = false;
   // Either way of branching ends where the other does not.

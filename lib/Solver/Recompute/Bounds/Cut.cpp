@@ -70,34 +70,71 @@ static int64_t leastAdded(const Model &M, OpId O) {
   return Bytes;
 }
 
+/// Per op: does it descend from one of those listed?
+static std::vector<bool> descendants(const Model &M,
+                                     const std::vector<bool> &Listed) {
+  std::vector<bool> Below(M.numOps(), false);
+  for (OpId O = 0; O < M.numOps(); ++O)
+    for (ValueId V : M.P.Ops[O].Inputs)
+      if (OpId By = M.P.Values[V].Producer; By != None)
+        Below[O] = Below[O] || Listed[By] || Below[By];
+  return Below;
+}
+
+/// Ops that all of these descend from. Of slices of one computation each has
+/// few ancestors, so these are looked at alone, one op after the other.
+static std::vector<OpId> commonAncestors(const Model &M,
+                                         const std::vector<OpId> &Ops) {
+  std::vector<int32_t> Count(M.numOps(), 0);
+  std::vector<OpId> Common, Stack;
+  for (int32_t Round = 0; Round < int32_t(Ops.size()); ++Round) {
+    // Ancestors of this one that all before it have: counted once each.
+    std::vector<OpId> Kept, Visited;
+    Stack = {Ops[Round]};
+    while (!Stack.empty()) {
+      OpId O = Stack.back();
+      Stack.pop_back();
+      for (ValueId V : M.P.Ops[O].Inputs) {
+        OpId By = M.P.Values[V].Producer;
+        if (By == None || Count[By] < 0)
+          continue;
+        if (Count[By] == Round)
+          Kept.push_back(By);
+        Count[By] = ~Count[By];
+        Visited.push_back(By);
+        Stack.push_back(By);
+      }
+    }
+    for (OpId O : Visited)
+      Count[O] = ~Count[O];
+    for (OpId O : Kept)
+      ++Count[O];
+    Common = std::move(Kept);
+    if (Common.empty())
+      break;
+  }
+  return Common;
+}
+
 Moment Moment::firstOf(const Model &M, const std::vector<OpId> &Ops) {
   std::vector<bool> Listed(M.numOps(), false);
   for (OpId O : Ops)
     Listed[O] = true;
+  std::vector<bool> Below = descendants(M, Listed);
   // Those that descend from another are never first.
-  std::vector<int32_t> Ancestor(M.numOps(), 0);
-  int32_t Candidates = 0;
-  Moment R{None, {}, {}, INT64_MAX};
-  for (OpId O : Ops) {
-    std::vector<int8_t> Side = MomentCut::sides(M, O);
-    bool Descends = false;
-    for (OpId A = 0; A < O; ++A)
-      Descends |= Listed[A] && Side[A] == MomentCut::Before;
-    if (Descends)
-      continue;
-    ++Candidates;
-    for (OpId A = 0; A < O; ++A)
-      Ancestor[A] += Side[A] == MomentCut::Before;
-    R.Fixed = std::min(R.Fixed, leastAdded(M, O));
-    if (R.Side.empty())
-      R.Side.assign(M.numOps(), MomentCut::Apart);
-    for (OpId D = O; D < M.numOps(); ++D)
-      if (D == O || Side[D] == MomentCut::After)
-        R.Side[D] = MomentCut::After;
-  }
-  for (OpId A = 0; A < M.numOps(); ++A)
-    if (Ancestor[A] == Candidates)
-      R.Side[A] = MomentCut::Before;
+  std::vector<OpId> Candidates;
+  Moment R{
+      None, std::vector<int8_t>(M.numOps(), MomentCut::Apart), {}, INT64_MAX};
+  for (OpId O : Ops)
+    if (!Below[O]) {
+      Candidates.push_back(O);
+      R.Fixed = std::min(R.Fixed, leastAdded(M, O));
+    }
+  for (OpId O = 0; O < M.numOps(); ++O)
+    if (Listed[O] || Below[O])
+      R.Side[O] = MomentCut::After;
+  for (OpId O : commonAncestors(M, Candidates))
+    R.Side[O] = MomentCut::Before;
   return R;
 }
 
@@ -162,6 +199,8 @@ MomentNetwork::MomentNetwork(const Model &M, const Moment &At, FlowNetwork &Net,
 
 MomentCut::MomentCut(const Model &M, const Moment &At)
     : M(M), Net(2), Fixed(At.Fixed) {
+  if (M.sizeFactor() > 1)
+    Net.setWorkLimit(WorkOfNetwork);
   // Times become integers: rounding down keeps every cut a lower bound.
   Scale = std::ldexp(1.0, 44) / std::max(M.BaseTime, 1e-250);
   MomentNetwork Part(M, At, Net, Source);
@@ -225,15 +264,15 @@ MomentCut::Point MomentCut::cutAll() {
       Net.setCapacity(OpEdges[I], 0);
   for (const Item &I : Items)
     Net.setCapacity(I.Edge, I.Bytes);
-  Net.maxFlow(Source, Sink);
+  int64_t Value = Net.maxFlow(Source, Sink);
   Rulings.resize(Items.size(), Ruling::Open);
   Point R = read(false);
+  LeastKept = Net.stopped() ? Value : R.Kept;
   // A price that makes bytes count above all time finds the cheapest such cut.
   for (size_t I = 0; I < Ops.size(); ++I)
     if (Ops[I].Extra && M.Again[Ops[I].Op])
       Net.setCapacity(OpEdges[I],
                       int64_t(std::floor(M.Time[Ops[I].Op] * Scale)));
-  LeastKept = R.Kept;
   return R;
 }
 
@@ -244,6 +283,8 @@ void MomentCut::refine(std::vector<Point> &Out, const Point &A, const Point &B,
   double Price = (B.Time - A.Time) / double(A.Kept - B.Kept);
   --Left;
   Point C = cut(Price, WantDropped);
+  if (Net.stopped())
+    return;
   double Line = A.Time + Price * double(A.Kept);
   double Value = C.Time + Price * double(C.Kept);
   if (Value >= Line - 1e-9 * (1e-30 + Line) || C.Kept >= A.Kept ||

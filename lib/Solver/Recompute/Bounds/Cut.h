@@ -30,6 +30,11 @@ struct Moment {
 /// many for each op.
 inline constexpr int64_t WorkPerOp = 20;
 
+/// Where `Model::sizeFactor` is above 1, all cuts of one network end with so
+/// much work. Long chains need many rounds for a cut. A flow is a lower bound
+/// of the cut wherever it ends.
+inline constexpr int64_t WorkOfNetwork = 60'000'000;
+
 /// The part of a network that belongs to a moment. Source is the need of what
 /// is read after it; a class node's edge to its op's node is cut where the
 /// class is kept, and what is reached beyond runs again.

@@ -78,8 +78,13 @@ int64_t FlowNetwork::augment(int32_t Source, int32_t Sink) {
 int64_t FlowNetwork::maxFlow(int32_t Source, int32_t Sink) {
   reset();
   int64_t Total = 0;
-  while (Total < Infinite && findLevels(Source, Sink))
+  Stopped = false;
+  while (Total < Infinite) {
+    Stopped = Work >= WorkLimit;
+    if (Stopped || !findLevels(Source, Sink))
+      break;
     Total += augment(Source, Sink);
+  }
   return std::min(Total, Infinite);
 }
 

@@ -28,8 +28,13 @@ public:
   }
   void reset() { Residual = Original; }
 
-  /// The value of the minimum cut, at most `Infinite`.
+  /// The value of the minimum cut, at most `Infinite`; less where the work ran
+  /// out on the way.
   int64_t maxFlow(int32_t Source, int32_t Sink);
+  /// Did the work run out before the last cut was found?
+  bool stopped() const { return Stopped; }
+  /// From so much work on, no more flow is looked for.
+  void setWorkLimit(int64_t Limit) { WorkLimit = Limit; }
   /// After maxFlow: nodes that the source still reaches (the least such set).
   std::vector<bool> sourceSide(int32_t Source) const;
 
@@ -45,7 +50,8 @@ private:
   std::vector<Edge> Edges;
   std::vector<int64_t> Original, Residual;
   std::vector<int32_t> Level, Current, Path;
-  int64_t Work = 0;
+  int64_t Work = 0, WorkLimit = INT64_MAX;
+  bool Stopped = false;
 
   bool findLevels(int32_t Source, int32_t Sink);
   int64_t augment(int32_t Source, int32_t Sink);

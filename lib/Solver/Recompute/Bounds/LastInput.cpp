@@ -33,24 +33,56 @@ bool Together::usable() const {
   return !Classes.empty() && Classes.size() <= Most;
 }
 
-std::vector<OpId> Together::lastMakers(const Model &M) const {
+bool Descent::reachesAny(OpId From, const std::vector<OpId> &Ops) const {
+  size_t Bit = std::find(Known.begin(), Known.end(), From) - Known.begin();
+  if (Bit == Known.size()) {
+    if (Known.size() == 64)
+      return search(From, Ops);
+    Known.push_back(From);
+    Below.resize(M.numOps(), 0);
+    for (OpId O = From + 1; O < M.numOps(); ++O)
+      for (ValueId V : M.P.Ops[O].Inputs)
+        if (OpId By = M.P.Values[V].Producer; By >= From)
+          Below[O] |=
+              By == From ? uint64_t(1) << Bit : Below[By] & uint64_t(1) << Bit;
+  }
+  return std::any_of(Ops.begin(), Ops.end(),
+                     [&](OpId O) { return bool(Below[O] >> Bit & 1); });
+}
+
+/// Backward, nearest first: what descends mostly does so in a few steps.
+bool Descent::search(OpId From, const std::vector<OpId> &Ops) const {
+  Stamp.resize(M.numOps(), 0);
+  ++Now;
+  std::vector<OpId> Queue;
+  for (OpId O : Ops)
+    if (O > From)
+      Queue.push_back(O);
+  for (size_t I = 0; I < Queue.size() && Work < MaxWork; ++I)
+    for (ValueId V : M.P.Ops[Queue[I]].Inputs) {
+      OpId By = M.P.Values[V].Producer;
+      ++Work;
+      if (By == From)
+        return true;
+      if (By > From && Stamp[By] != Now) {
+        Stamp[By] = Now;
+        Queue.push_back(By);
+      }
+    }
+  return false;
+}
+
+std::vector<OpId> Together::lastMakers(const Model &M,
+                                       const Descent &Of) const {
   std::vector<OpId> Makers;
   for (ValueId C : Classes)
     Makers.push_back(M.P.Values[C].Producer);
   sortUnique(Makers);
-  if (std::all_of(Makers.begin(), Makers.end(),
-                  [&](OpId O) { return bool(M.Again[O]); }))
-    return Makers;
-  std::vector<bool> Ran(M.numOps(), false), IsRead(M.numOps(), false);
+  std::vector<OpId> Last;
   for (OpId O : Makers)
-    Ran[O] = true;
-  for (OpId O = Makers.back(); O > Makers.front(); --O)
-    if (Ran[O])
-      for (ValueId V : M.P.Ops[O].Inputs)
-        if (OpId By = M.P.Values[V].Producer; By != None)
-          Ran[By] = IsRead[By] = true;
-  std::erase_if(Makers, [&](OpId O) { return IsRead[O] && !M.Again[O]; });
-  return Makers;
+    if (M.Again[O] || !Of.reachesAny(O, Makers))
+      Last.push_back(O);
+  return Last;
 }
 
 Moment Together::lastMade(const Model &M, OpId Last) const {
@@ -87,16 +119,16 @@ Together Together::before(const Model &M, OpId Last) const {
   return T;
 }
 
-int64_t Together::leastOver(const Model &M, int64_t Known, const BytesAt &At,
-                            int Deeper) const {
+int64_t Together::leastOver(const Model &M, const Descent &Of, int64_t Known,
+                            const BytesAt &At, int Deeper) const {
   if (!usable())
     return 0;
   int64_t Least = INT64_MAX;
-  for (OpId Last : lastMakers(M)) {
+  for (OpId Last : lastMakers(M, Of)) {
     int64_t Here = At(*this, Last);
     if (Here <= Known && Deeper > 0)
-      Here =
-          std::max(Here, before(M, Last).leastOver(M, Known, At, Deeper - 1));
+      Here = std::max(Here,
+                      before(M, Last).leastOver(M, Of, Known, At, Deeper - 1));
     Least = std::min(Least, Here);
     if (Least <= Known)
       break;
@@ -104,8 +136,9 @@ int64_t Together::leastOver(const Model &M, int64_t Known, const BytesAt &At,
   return Least;
 }
 
-LastInputBound::LastInputBound(const Model &M, OpId First, int64_t Budget)
-    : M(M), Budget(Budget) {
+LastInputBound::LastInputBound(const Model &M, const Descent &Of, OpId First,
+                               int64_t Budget)
+    : M(M), Of(Of), Budget(Budget) {
   if (Together T = Together::inputsOf(M, First); T.usable())
     expand(T, 0, Together::Deepest);
 }
@@ -113,7 +146,7 @@ LastInputBound::LastInputBound(const Model &M, OpId First, int64_t Budget)
 /// Adds the cases of what was last of `T`, one of which holds. What is known of
 /// the case that they replace holds in each of them.
 void LastInputBound::expand(const Together &T, double Known, int Deeper) {
-  for (OpId Last : T.lastMakers(M)) {
+  for (OpId Last : T.lastMakers(M, Of)) {
     MomentCut Cut(M, T.lastMade(M, Last));
     Cut.findLeast();
     double Bound = std::max(Known, Cut.rootBound(Budget));

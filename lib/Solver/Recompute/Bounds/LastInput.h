@@ -8,6 +8,28 @@
 
 namespace remat::solver {
 
+/// Tells which ops descend from one that runs once. The first 64 that are asked
+/// about are answered from one walk over the ops each, for few stand behind
+/// most others; the rest by a search, which gives up after so much work in all:
+/// "not known to descend" makes a bound weaker, never wrong.
+class Descent {
+public:
+  explicit Descent(const Model &M) : M(M) {}
+  /// Does any of these descend from `From`?
+  bool reachesAny(OpId From, const std::vector<OpId> &Ops) const;
+
+private:
+  static constexpr int64_t MaxWork = 50'000'000;
+  const Model &M;
+  mutable std::vector<OpId> Known;
+  mutable std::vector<uint64_t> Below; ///< per op: a bit for each of `Known`
+  mutable std::vector<uint32_t> Stamp;
+  mutable uint32_t Now = 0;
+  mutable int64_t Work = 0;
+
+  bool search(OpId From, const std::vector<OpId> &Ops) const;
+};
+
 /// Storages that stand together at some step, before `First` runs for the first
 /// time: to begin with, those that it then reads. One of them, y, was made
 /// last, by a run of y's producer Y. At that run
@@ -35,7 +57,7 @@ struct Together {
   bool usable() const;
   /// The ops that may have made the last of them. One that runs once did not if
   /// another one's producer descends from it.
-  std::vector<OpId> lastMakers(const Model &M) const;
+  std::vector<OpId> lastMakers(const Model &M, const Descent &Of) const;
   /// The moment at which this op made the last of them.
   Moment lastMade(const Model &M, OpId Last) const;
   /// What stood together before a run of `Last` made the last of them, small
@@ -46,8 +68,8 @@ struct Together {
   /// most `Known`, of what is found one step back, and so on. If the result is
   /// more than `Known`, every plan needs so many bytes.
   using BytesAt = std::function<int64_t(const Together &, OpId Last)>;
-  int64_t leastOver(const Model &M, int64_t Known, const BytesAt &At,
-                    int Deeper = Deepest) const;
+  int64_t leastOver(const Model &M, const Descent &Of, int64_t Known,
+                    const BytesAt &At, int Deeper = Deepest) const;
 
   /// Steps back at most.
   static constexpr int Deepest = 5;
@@ -58,7 +80,7 @@ struct Together {
 /// bound of its leaves holds. The weakest leaf is worked on first.
 class LastInputBound {
 public:
-  LastInputBound(const Model &M, OpId First, int64_t Budget);
+  LastInputBound(const Model &M, const Descent &Of, OpId First, int64_t Budget);
 
   /// Goes on until about so much work of cuts is done in all. Infinity when no
   /// plan fits.
@@ -74,6 +96,7 @@ private:
     bool Exact = false;
   };
   const Model &M;
+  const Descent &Of;
   int64_t Budget, Work = 0;
   std::vector<Case> Open;
 

@@ -16,6 +16,8 @@ SeveralMoments::SeveralMoments(const Model &M,
                                int64_t Budget)
     : M(M), Budget(std::max<int64_t>(Budget, 1)), Net(2) {
   double Scale = std::ldexp(1.0, ScaleBits) / std::max(M.BaseTime, 1e-250);
+  if (M.sizeFactor() > 1)
+    Net.setWorkLimit(WorkOfNetwork);
   std::vector<int32_t> RunNode(M.numOps(), -1);
   for (const Moment &At : Moments) {
     Parts.emplace_back(M, At, Net, Source);
@@ -114,6 +116,8 @@ std::vector<double> SeveralMoments::sharesOfRuns() const {
 double SeveralMoments::bytesAt(const Moment &At) {
   constexpr double LeastShare = 1e-3;
   FlowNetwork One(2);
+  if (M.sizeFactor() > 1)
+    One.setWorkLimit(WorkOfNetwork);
   MomentNetwork Part(M, At, One, Source);
   for (const MomentNetwork::Item &I : Part.Items)
     One.setCapacity(I.Edge, I.Bytes);

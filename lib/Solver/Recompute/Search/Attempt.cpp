@@ -46,6 +46,8 @@ std::vector<const Seed *> Attempt::promising(const std::vector<Seed> &Seeds,
 bool Attempt::fit(Plan &P, double Margin, int MaxSteps) {
   Schedule S(M, P, int64_t(double(Budget) * (1 - Margin)));
   LocalSearch L(S, RandomSeed, D);
+  if (M.sizeFactor() > 1)
+    L.WorkLimit = WorkOfFit;
   bool Fits = L.repair(MaxSteps);
   if (Fits) {
     S.setLimit(Budget);

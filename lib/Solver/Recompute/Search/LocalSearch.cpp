@@ -18,8 +18,8 @@ uint64_t Random::next() {
 }
 
 LocalSearch::LocalSearch(Schedule &S, uint64_t Seed, const Watch &D)
-    : S(S), M(S.model()), T(S.timeline()), D(D), Rng(Seed),
-      RemovedAt(M.numOps(), -1) {
+    : S(S), M(S.model()), T(S.timeline()), D(D), PerChange(M.sizeFactor()),
+      Rng(Seed), RemovedAt(M.numOps(), -1) {
   Price = M.BaseTime / double(std::max<int64_t>(T.peak(), 1));
   std::vector<int32_t> Nodes = T.nodes();
   Stamp.assign(Nodes.size(), 0);
@@ -31,12 +31,11 @@ LocalSearch::LocalSearch(Schedule &S, uint64_t Seed, const Watch &D)
 bool LocalSearch::neverBroken() {
   if (!M.AnyNever)
     return false;
-  for (ValueId V = 0; V < M.numValues(); ++V)
-    if (M.P.Values[V].Policy == Keep::Never)
-      for (int32_t I : S.instancesOf(V))
-        if (const auto &R = S.instance(I).Reads;
-            !R.empty() && mustRecompute(I, V, R.back()))
-          return true;
+  for (ValueId V : M.NeverValues)
+    for (int32_t I : S.instancesOf(V))
+      if (const auto &R = S.instance(I).Reads;
+          !R.empty() && mustRecompute(I, V, R.back()))
+        return true;
   return false;
 }
 
@@ -185,7 +184,7 @@ void LocalSearch::improve(Plan &Best, double &BestCost) {
   double Share = 1 / double(std::max<int64_t>(WorkLimit - Begin, 1));
   while (!stopped()) {
     ++Iteration;
-    ++Work;
+    Work += PerChange;
     Log.clear();
     if (Iteration % 256 == 0)
       D.report(BestCost);

@@ -97,6 +97,8 @@ private:
   const Model &M;
   const Timeline &T;
   const Watch &D;
+  /// Work of one change: on a long schedule it takes longer.
+  const int64_t PerChange;
   Random Rng;
   std::vector<Change> Log;
   /// Nodes inserted by the current drop are as good as alive.
@@ -118,10 +120,12 @@ private:
   void rollback(size_t Mark);
 
   bool drop(int32_t Storage, int32_t At);
-  bool recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At, int Depth);
+  bool recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At);
+  bool mustRun(ValueId U, int32_t Next, int32_t Avoid, int32_t At,
+               bool &Missing);
   bool mustRecompute(int32_t I, ValueId V, int32_t Next) const;
   bool extendIsBetter(int32_t I, int32_t Next, int32_t At);
-  double chainTime(ValueId V, int32_t Next, int &Left) const;
+  double chainTime(ValueId V, int32_t Next, int &Left, int Views = 0) const;
   int32_t firstUse(int32_t Storage, int32_t At) const;
   void candidatesAt(int32_t N, double Noise);
   bool apply(const Candidate &C, int32_t At);

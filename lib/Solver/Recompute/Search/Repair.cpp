@@ -6,7 +6,7 @@
 using namespace remat::solver;
 
 int32_t LocalSearch::insert(OpId O, int32_t Choice, int32_t Next) {
-  ++Work;
+  Work += PerChange;
   int32_t N = S.insert(O, Choice, Next);
   if (size_t(N) >= Stamp.size())
     Stamp.resize(N + 1, 0);
@@ -16,7 +16,7 @@ int32_t LocalSearch::insert(OpId O, int32_t Choice, int32_t Next) {
 }
 
 void LocalSearch::remove(int32_t N) {
-  ++Work;
+  Work += PerChange;
   const Schedule::Node &X = S.node(N);
   Log.push_back({Change::Removed, N, X.Op, X.Choice, T.next(N)});
   S.remove(N);
@@ -42,7 +42,7 @@ void LocalSearch::removeCascade(int32_t N) {
 }
 
 void LocalSearch::move(int32_t N, int32_t Next) {
-  ++Work;
+  Work += PerChange;
   Log.push_back({Change::Moved, N, None, 0, T.next(N)});
   S.move(N, Next);
 }
@@ -56,7 +56,7 @@ void LocalSearch::rollback(size_t Mark) {
   while (Log.size() > Mark) {
     Change C = Log.back();
     Log.pop_back();
-    ++Work;
+    Work += PerChange;
     switch (C.What) {
     case Change::Inserted:
       S.remove(C.Node);
@@ -83,8 +83,11 @@ bool LocalSearch::mustRecompute(int32_t I, ValueId V, int32_t Next) const {
 }
 
 /// Rough time to have a value again before `Next`, from at most `Left` ops of
-/// those that it needs. Views cost nothing and are not counted.
-double LocalSearch::chainTime(ValueId V, int32_t Next, int &Left) const {
+/// those that it needs. Views cost nothing and are not counted, but a chain of
+/// `Views` of them is followed so far only.
+double LocalSearch::chainTime(ValueId V, int32_t Next, int &Left,
+                              int Views) const {
+  constexpr int MostViews = 500;
   OpId O = M.P.Values[V].Producer;
   double Sum = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
   for (ValueId U : M.P.Ops[O].Inputs) {
@@ -94,9 +97,11 @@ double LocalSearch::chainTime(ValueId V, int32_t Next, int &Left) const {
     int32_t I = S.newestBefore(U, Next);
     if (I < 0 || !T.before(S.instance(S.instance(I).Storage).End, Next))
       continue;
-    if (M.P.Values[U].Alias == None && --Left < 0)
+    bool View = M.P.Values[U].Alias != None;
+    if (!View && --Left < 0)
       break;
-    Sum += chainTime(U, Next, Left);
+    if (Views < MostViews)
+      Sum += chainTime(U, Next, Left, View ? Views + 1 : Views);
   }
   return Sum;
 }
@@ -118,32 +123,61 @@ bool LocalSearch::extendIsBetter(int32_t I, int32_t Next, int32_t At) {
   return Hold < chainTime(V, Next, Left);
 }
 
-/// Computes a value again just before `Next`, and first what that needs.
-bool LocalSearch::recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At,
-                            int Depth) {
-  constexpr int MaxChain = 3000;
-  OpId O = M.P.Values[V].Producer;
-  if (O == None || !M.Again[O] || Depth > MaxChain || ++Inserted > MaxChain)
+/// Must a value that is read before `Next` be computed again there? `Missing`
+/// where it is not made before.
+bool LocalSearch::mustRun(ValueId U, int32_t Next, int32_t Avoid, int32_t At,
+                          bool &Missing) {
+  if (M.resident(U) && M.P.Values[U].Producer == None)
     return false;
-  for (ValueId U : M.P.Ops[O].Inputs) {
-    if (M.resident(U) && M.P.Values[U].Producer == None)
-      continue;
-    int32_t I = S.newestBefore(U, Next);
-    if (I < 0)
-      return false;
-    const Schedule::Instance &X = S.instance(I);
-    int32_t Storage = X.Storage;
-    if (Stamp[X.Node] == Now && Storage != Avoid)
-      continue;
-    bool Forced = Storage == Avoid || mustRecompute(I, U, Next);
-    if (!Forced && !T.before(S.instance(Storage).End, Next))
-      continue;
-    if (!Forced && extendIsBetter(I, Next, At))
-      continue;
-    if (!recompute(U, Next, Avoid, At, Depth + 1))
-      return false;
+  int32_t I = S.newestBefore(U, Next);
+  if (I < 0) {
+    Missing = true;
+    return false;
   }
-  insert(O, M.Fastest[O], Next);
+  const Schedule::Instance &X = S.instance(I);
+  int32_t Storage = X.Storage;
+  if (Stamp[X.Node] == Now && Storage != Avoid)
+    return false;
+  bool Forced = Storage == Avoid || mustRecompute(I, U, Next);
+  if (!Forced && !T.before(S.instance(Storage).End, Next))
+    return false;
+  return Forced || !extendIsBetter(I, Next, At);
+}
+
+/// Computes a value again just before `Next`, and first what that needs. The
+/// stack is explicit: a chain may be long.
+bool LocalSearch::recompute(ValueId V, int32_t Next, int32_t Avoid,
+                            int32_t At) {
+  constexpr int MaxChain = 3000;
+  /// With the first input that was not looked at.
+  std::vector<std::pair<OpId, size_t>> Stack;
+  auto Enter = [&](ValueId U) {
+    OpId O = M.P.Values[U].Producer;
+    if (O == None || !M.Again[O] || Stack.size() > MaxChain ||
+        ++Inserted > MaxChain)
+      return false;
+    Stack.push_back({O, 0});
+    return true;
+  };
+  if (!Enter(V))
+    return false;
+  while (!Stack.empty()) {
+    auto &[O, Input] = Stack.back();
+    const std::vector<ValueId> &In = M.P.Ops[O].Inputs;
+    bool Missing = false;
+    while (Input < In.size() && !Missing &&
+           !mustRun(In[Input], Next, Avoid, At, Missing))
+      ++Input;
+    if (Missing)
+      return false;
+    if (Input < In.size()) {
+      if (!Enter(In[Input++]))
+        return false;
+      continue;
+    }
+    insert(O, M.Fastest[O], Next);
+    Stack.pop_back();
+  }
   return true;
 }
 
@@ -171,7 +205,7 @@ bool LocalSearch::drop(int32_t Storage, int32_t At) {
       continue;
     if (S.newestBefore(V, Reader) != I)
       continue;
-    if (!recompute(V, Reader, Storage, At, 0))
+    if (!recompute(V, Reader, Storage, At))
       return false;
   }
   return !Uses.empty();
@@ -215,6 +249,8 @@ void LocalSearch::candidatesAt(int32_t N, double Noise) {
     Stride = (E + SampleLimit - 1) / SampleLimit;
     Start = int32_t(Rng.below(uint32_t(Stride)));
   }
+  if (PerChange > 1 && Stride == 1)
+    Work += E / 32;
   for (int32_t I = Start; I < E; I += Stride) {
     const Schedule::Instance &X = S.instance(I);
     if (!X.Counted || X.Own <= 0 || X.Storage != I)

@@ -126,8 +126,13 @@ int32_t Schedule::takerAt(int32_t S, int32_t End) const {
   if (N.Op == None || N.Makes.empty())
     return -1;
   const Value &Old = M.P.Values[Instances[S].Value];
-  for (auto [By, Output, Input] : M.Takers[M.Class[Instances[S].Value]]) {
-    if (By != N.Op || Output >= int32_t(N.Makes.size()) ||
+  const auto &Takers = M.Takers[M.Class[Instances[S].Value]];
+  auto From =
+      std::lower_bound(Takers.begin(), Takers.end(), N.Op,
+                       [](const Model::Taker &T, OpId O) { return T.By < O; });
+  for (; From != Takers.end() && From->By == N.Op; ++From) {
+    auto [By, Output, Input] = *From;
+    if (Output >= int32_t(N.Makes.size()) ||
         Instances[N.Reads[Input]].Storage != S)
       continue;
     int64_t Bytes = M.P.Values[M.P.Ops[By].Outputs[Output]].Bytes;
@@ -210,8 +215,9 @@ void Schedule::settle() {
     X.End = endOf(X);
     if (Old == X.End)
       continue;
+    // The start makes residents alone, which reuse nothing.
     for (int32_t N : {Old, X.End})
-      if (N >= 0 && Nodes[N].Alive)
+      if (N >= 0 && N != First && Nodes[N].Alive)
         for (int32_t I : Nodes[N].Makes)
           if (ValueId R = M.P.Values[Instances[I].Value].Reuses;
               R != None && Instances[I].Storage == I)
@@ -229,28 +235,27 @@ void Schedule::settle() {
 }
 
 /// What lives both at the node and at the one after it.
-int64_t Schedule::bytesBetween(int32_t Prev) const {
+int64_t Schedule::bytesBetween(int32_t Prev) {
   const Node &N = Nodes[Prev];
   int64_t Bytes = Time.bytesAt(Prev);
   if (N.Op == None)
     return Bytes;
   Bytes -= M.P.workspaceOf(N.Op, N.Choice);
-  auto EndsHere = [&](int32_t I, size_t Index,
-                      const std::vector<int32_t> &List) {
-    int32_t S = Instances[I].Storage;
-    const Instance &X = Instances[S];
-    if (!X.Counted || X.End != Prev)
-      return;
-    for (size_t K = 0; K < Index; ++K)
-      if (Instances[List[K]].Storage == S)
-        return;
-    Bytes += X.Credit - X.Own;
+  auto EndsHere = [&](int32_t S) {
+    return Instances[S].Counted && Instances[S].End == Prev;
   };
-  for (size_t K = 0; K < N.Reads.size(); ++K)
-    EndsHere(N.Reads[K], K, N.Reads);
+  // Each storage once, though several inputs may lie in it.
+  Ended.clear();
+  for (int32_t I : N.Reads)
+    if (EndsHere(Instances[I].Storage))
+      Ended.push_back(Instances[I].Storage);
+  std::sort(Ended.begin(), Ended.end());
+  Ended.erase(std::unique(Ended.begin(), Ended.end()), Ended.end());
   for (int32_t I : N.Makes)
-    if (Instances[I].Storage == I)
-      EndsHere(I, 0, N.Makes);
+    if (Instances[I].Storage == I && EndsHere(I))
+      Ended.push_back(I);
+  for (int32_t S : Ended)
+    Bytes += Instances[S].Credit - Instances[S].Own;
   return Bytes;
 }
 
@@ -267,7 +272,8 @@ void Schedule::addRead(int32_t I, int32_t N) {
 
 void Schedule::dropRead(int32_t I, int32_t N) {
   auto &R = Instances[I].Reads;
-  R.erase(std::find(R.begin(), R.end(), N));
+  auto Less = [&](int32_t A, int32_t B) { return Time.before(A, B); };
+  R.erase(std::lower_bound(R.begin(), R.end(), N, Less));
   touch(Instances[I].Storage);
 }
 
@@ -281,24 +287,32 @@ void Schedule::leaveStorage(int32_t I) {
 }
 
 /// Puts an alias instance where the instance that its node reads now lives,
-/// and aliases of it likewise.
-void Schedule::bindStorage(int32_t I, int32_t N) {
-  ValueId Target = M.P.Values[Instances[I].Value].Alias;
-  if (Target == None)
-    return;
-  const auto &In = inputsOf(N);
-  size_t K = std::find(In.begin(), In.end(), Target) - In.begin();
-  int32_t S = Instances[Nodes[N].Reads[K]].Storage;
-  if (S == Instances[I].Storage)
-    return;
-  leaveStorage(I);
-  Instances[I].Storage = S;
-  Instances[S].Aliases.push_back(I);
-  touch(S);
-  for (int32_t R : Instances[I].Reads)
-    for (int32_t J : Nodes[R].Makes)
-      if (M.P.Values[Instances[J].Value].Alias == Instances[I].Value)
-        bindStorage(J, R);
+/// and aliases of it likewise: chains of them may be as long as the plan.
+void Schedule::bindStorage(int32_t Alias, int32_t At) {
+  Bound = {{Alias, At}};
+  while (!Bound.empty()) {
+    auto [I, N] = Bound.back();
+    Bound.pop_back();
+    ValueId Target = M.P.Values[Instances[I].Value].Alias;
+    if (Target == None)
+      continue;
+    const auto &In = inputsOf(N);
+    size_t K = std::find(In.begin(), In.end(), Target) - In.begin();
+    int32_t S = Instances[Nodes[N].Reads[K]].Storage;
+    if (S == Instances[I].Storage)
+      continue;
+    leaveStorage(I);
+    Instances[I].Storage = S;
+    Instances[S].Aliases.push_back(I);
+    touch(S);
+    // The first reader comes next.
+    size_t First = Bound.size();
+    for (int32_t R : Instances[I].Reads)
+      for (int32_t J : Nodes[R].Makes)
+        if (M.P.Values[Instances[J].Value].Alias == Instances[I].Value)
+          Bound.push_back({J, R});
+    std::reverse(Bound.begin() + First, Bound.end());
+  }
 }
 
 static void rebind(std::vector<int32_t> &Reads, int32_t From, int32_t To) {
@@ -339,6 +353,7 @@ int32_t Schedule::insert(OpId O, int32_t Choice, int32_t Next) {
   settle();
   ++Runs[O];
   account(N, 1);
+  setExtra(N, Runs[O] > 2);
   refreshExtras(O);
   return N;
 }
@@ -485,9 +500,10 @@ void Schedule::setExtra(int32_t N, bool Extra) {
   Extras.pop_back();
 }
 
+/// Whether an op runs once or more often changes between one run and two only.
 void Schedule::refreshExtras(OpId O) {
   const auto &Out = M.P.Ops[O].Outputs;
-  if (Out.empty())
+  if (Out.empty() || Runs[O] > 2)
     return;
   for (int32_t I : ByValue[Out[0]])
     setExtra(Instances[I].Node, Runs[O] > 1);

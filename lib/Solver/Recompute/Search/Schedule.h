@@ -98,6 +98,9 @@ private:
   std::vector<int32_t> Runs, Extras, ExtraSlot;
   std::vector<int32_t> Touched;
   std::vector<bool> IsTouched;
+  /// Storages that `bytesBetween` has looked at, and aliases to be bound.
+  std::vector<int32_t> Ended;
+  std::vector<std::pair<int32_t, int32_t>> Bound;
   std::vector<ValueId> Results;
 
   int32_t newNode(OpId O, int32_t Choice);
@@ -110,7 +113,7 @@ private:
   void dropRead(int32_t I, int32_t N);
   void bindStorage(int32_t I, int32_t N);
   void leaveStorage(int32_t I);
-  int64_t bytesBetween(int32_t Prev) const;
+  int64_t bytesBetween(int32_t Prev);
   int32_t endOf(const Instance &S) const;
   int32_t takerAt(int32_t S, int32_t End) const;
   int64_t ownOf(int32_t S) const;

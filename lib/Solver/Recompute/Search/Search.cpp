@@ -77,7 +77,7 @@ private:
       Seeds.push_back(std::move(X));
   }
 
-  int64_t peakOf(const Plan &S) const { return verify(M.P, S, INT64_MAX).Peak; }
+  int64_t peakOf(const Plan &S) const { return remat::solver::peakOf(M.P, S); }
 
   void setLowest(const Plan &S, int64_t Peak, SearchResult &R) {
     Lowest = S;
@@ -171,7 +171,7 @@ private:
   void addCuts(const std::vector<OpId> &Order, Family OfCut,
                Family OfSegments) {
     MomentCut Cut(M, M.Turn, MomentCut::sidesInOrder(M, M.Turn, Order));
-    std::vector<MomentCut::Point> Hull = Cut.frontier(40, true);
+    std::vector<MomentCut::Point> Hull = Cut.frontier(M.fewerOf(40), true);
     for (const MomentCut::Point &X : Hull)
       addSeed(emitDropped(M, Order, M.Turn, X.Dropped), OfCut);
     segmentPlans(M, Order, Hull, addTo(OfSegments));

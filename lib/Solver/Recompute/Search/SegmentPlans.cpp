@@ -139,7 +139,7 @@ void remat::solver::segmentPlans(const Model &M, const std::vector<OpId> &Order,
     (C.choose(Middle).empty() ? Low : High) = Middle;
   }
   int64_t Least = High, Range = S.plainPeak() - Least;
-  constexpr int Levels = 24;
+  const int Levels = M.fewerOf(24);
   for (int I = 0; I < Levels; ++I) {
     double Part = double(I) / Levels;
     int64_t Limit = Least + int64_t(double(Range) * Part * Part);
