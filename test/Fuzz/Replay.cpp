@@ -4,8 +4,8 @@
 //
 // Runs a target on every file, then on N mutations of them and of mutations
 // that were not refused: the same ones at each run. What crashes, or takes
-// longer than 20 seconds, is written to the working folder as crash-NAME before
-// the process ends.
+// 20 seconds of processor time, is written to the working folder as
+// crash-NAME-S before the process ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -185,7 +185,7 @@ int main(int Argc, char **Argv) {
   if (Inputs.empty())
     usage("no files");
 
-  CrashFile = "crash-" + std::string(Chosen->Name);
+  CrashFile = "crash-" + std::string(Chosen->Name) + "-" + std::to_string(Seed);
   catchSignals();
 #if !__has_feature(address_sanitizer)
   rlimit Limit = {MaxAddressSpace, MaxAddressSpace};

@@ -82,34 +82,74 @@ std::string_view viewOf(const std::string &Text, Token T) {
   return std::string_view(Text).substr(T.Begin, T.Length);
 }
 
+/// What may stand in the place of what: words of different kinds do not.
+enum class Kind { Number, Size, Shape, Element, Value, Name, Syntax, Word };
+
+Kind kindOf(const std::string &Text, Token T) {
+  std::string_view Word = viewOf(Text, T);
+  auto Digit = [&](size_t At) {
+    return At < Word.size() &&
+           std::isdigit(static_cast<unsigned char>(Word[At]));
+  };
+  char Behind = T.Begin + T.Length < Text.size() ? Text[T.Begin + T.Length] : 0;
+  if (isNumber(Word))
+    return Behind == 'x' ? Kind::Size : Kind::Number;
+  if (Word[0] == 'x')
+    return Digit(1) ? Kind::Shape : Kind::Word;
+  if (((Word[0] == 'f' || Word[0] == 'i') && Digit(1)) ||
+      (Word.starts_with("bf") && Digit(2)))
+    return Kind::Element;
+  if (Word[0] == '%')
+    return Kind::Value;
+  if (Word.find('.') != std::string_view::npos)
+    return Kind::Name;
+  for (std::string_view Fixed :
+       {"tensor", "array", "dense", "func", "return", "attributes", "to"})
+    if (Word == Fixed)
+      return Kind::Syntax;
+  return Kind::Word;
+}
+
+/// Another token of the kind of `Old`, or an odd number. Nothing if there is
+/// none.
+std::string pickLike(const std::string &Text, const std::vector<Token> &Tokens,
+                     Token Old, Random &R) {
+  static constexpr std::string_view Sizes[] = {
+      "1", "2", "3", "4", "8", "1000000", "0", "4611686018427387904"};
+  Kind Wanted = kindOf(Text, Old);
+  if (Wanted == Kind::Number && R.oneIn(2))
+    return std::string(R.pick(Numbers));
+  if (Wanted == Kind::Size && R.oneIn(2))
+    return std::string(R.pick(Sizes));
+  for (int Try = 0; Try < 40; ++Try) {
+    Token Other = R.pick(Tokens);
+    if (viewOf(Text, Other) != viewOf(Text, Old) &&
+        (kindOf(Text, Other) == Wanted || R.oneIn(400)))
+      return std::string(viewOf(Text, Other));
+  }
+  return std::string();
+}
+
 /// A number becomes another number, a word another of the same kind.
 void replaceToken(std::string &Text, Random &R) {
   std::vector<Token> Tokens = findTokens(Text);
   if (Tokens.empty())
     return;
   Token Old = R.pick(Tokens);
-  bool Number = isNumber(viewOf(Text, Old));
-  std::string New(R.pick(Numbers));
-  if (!Number || R.oneIn(2))
-    for (int Try = 0; Try < 20; ++Try) {
-      std::string_view Other = viewOf(Text, R.pick(Tokens));
-      if (isNumber(Other) != Number || Other == viewOf(Text, Old) ||
-          (!Number && Other[0] != Text[Old.Begin]))
-        continue;
-      New = Other;
-      break;
-    }
-  Text.replace(Old.Begin, Old.Length, New);
+  if (std::string New = pickLike(Text, Tokens, Old, R); !New.empty())
+    Text.replace(Old.Begin, Old.Length, New);
 }
 
-/// All places of a word or number become another one.
+/// The same for all places of a word or number.
 void replaceEverywhere(std::string &Text, Random &R) {
   std::vector<Token> Tokens = findTokens(Text);
   if (Tokens.empty())
     return;
-  std::string Old(viewOf(Text, R.pick(Tokens)));
-  std::string New(isNumber(Old) && R.oneIn(2) ? R.pick(Numbers)
-                                              : viewOf(Text, R.pick(Tokens)));
+  Token Chosen = R.pick(Tokens);
+  std::string Old(viewOf(Text, Chosen));
+  std::string New = pickLike(Text, Tokens, Chosen, R);
+  if (New.empty())
+    return;
   std::string Out;
   size_t At = 0;
   for (Token T : Tokens)
