@@ -124,7 +124,8 @@ void GraphMutator::eraseOp() {
     if (Other.getDefiningOp() != Op)
       Result.replaceAllUsesWith(Other);
   }
-  if (Op->use_empty())
+  // What stands inside may be read outside: then it must stay.
+  if (Op->use_empty() && Op->getNumRegions() == 0)
     Op->erase();
 }
 
