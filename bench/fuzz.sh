@@ -46,7 +46,7 @@ work() {
   : >"$log"
   while [ $SECONDS -lt $end ]; do
     "$program" --target="$target" -max_total_time=$((end - SECONDS)) \
-      -timeout=20 -rss_limit_mb=2048 -malloc_limit_mb="$limit" \
+      -timeout=20 -report_slow_units=20 -rss_limit_mb=2048 -malloc_limit_mb="$limit" \
       -max_len="$length" -artifact_prefix="$out/crashes/$target-" \
       -close_fd_mask=3 -print_final_stats=1 -seed=$((RANDOM + 1)) \
       "$out/$target" "$corpus/$target" >>"$log" 2>&1 && break
