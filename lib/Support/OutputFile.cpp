@@ -90,8 +90,9 @@ static int followLinks(std::string &Path) {
         isOfProcess(Path) ? -1 : ::readlink(Path.c_str(), To, sizeof To);
     if (Length < 0)
       return 0;
-    std::string Next(To, size_t(Length));
-    Path = Next.empty() || Next[0] == '/' ? Next : getFolder(Path) + Next;
+    // A link that does not begin at the root begins in its own folder.
+    Path = Length > 0 && To[0] == '/' ? "" : getFolder(Path);
+    Path.append(To, size_t(Length));
   }
   return ELOOP;
 }

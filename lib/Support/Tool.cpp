@@ -50,6 +50,7 @@ static void endUncaught() {
     } catch (const std::exception &E) {
       endWithError(E.what());
     } catch (...) {
+      endWithError("an exception of no standard type was not caught");
     }
   }
   endWithError("an exception was not caught");

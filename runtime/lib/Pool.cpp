@@ -298,7 +298,9 @@ void Pool::record(enum PoolEvent::Kind Kind, uint64_t Address, uint64_t Bytes,
   try {
     History.push_back({Kind, Address, Bytes, Requested, Info});
   } catch (const std::bad_alloc &) {
-    // The history has a hole; the pool has none.
+    // A history with a hole is none.
+    Options.RecordHistory = false;
+    History.clear();
   }
 }
 

@@ -44,3 +44,21 @@ for limit in range(450, 1300, 150):
     assert done.returncode == 0 or b"memory" in done.stderr or b"refuses" in done.stderr, (limit, done.stderr)
     ended[limit] = done.returncode
 assert ended[450] == 1, ended
+
+# An input without an end, under a limit of 900 MB.
+for command in (
+    ["remat-run", "-"],
+    ["remat-opt", "-"],
+    ["remat-translate", "--program-to-text", "-"],
+    ["remat-solve", "recompute", "-", "--budget", "1"],
+):
+    with open("/dev/zero", "rb") as zeros:
+        done = subprocess.run(
+            command,
+            stdin=zeros,
+            capture_output=True,
+            timeout=60,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (900 << 20, 900 << 20)),
+        )
+    assert done.returncode == 1, (command, done.returncode)
+    assert b"memory" in done.stderr or b"more than" in done.stderr, (command, done.stderr)
