@@ -139,10 +139,41 @@ void fuzz::mutateField(program::ProgramT &P, Random &R) {
   }
 }
 
+template <typename T> static bool isAligned(const flatbuffers::Vector<T> *V) {
+  return !V || reinterpret_cast<uintptr_t>(V->Data()) % alignof(T) == 0;
+}
+
+static bool areAligned(
+    const flatbuffers::Vector<flatbuffers::Offset<program::Attribute>> *List) {
+  for (unsigned I = 0; List && I < List->size(); ++I)
+    if (!isAligned(List->Get(I)->ints()) || !isAligned(List->Get(I)->floats()))
+      return false;
+  return true;
+}
+
+/// Whether all numbers of eight bytes are aligned: the verifier of the bytes
+/// does not ask, and what unpacks them relies on it.
+static bool isAligned(const program::Program &P) {
+  for (unsigned I = 0; P.tensors() && I < P.tensors()->size(); ++I)
+    if (!isAligned(P.tensors()->Get(I)->shape()))
+      return false;
+  for (unsigned I = 0; P.steps() && I < P.steps()->size(); ++I) {
+    const program::Step &S = *P.steps()->Get(I);
+    if (!areAligned(S.attributes()))
+      return false;
+    for (unsigned J = 0; S.body() && J < S.body()->size(); ++J)
+      if (const program::BodyOp &B = *S.body()->Get(J);
+          !isAligned(B.shape()) || !areAligned(B.attributes()))
+        return false;
+  }
+  return true;
+}
+
 void fuzz::mutateProgram(std::string &Input, Random &R) {
   flatbuffers::Verifier Verifier(
       reinterpret_cast<const uint8_t *>(Input.data()), Input.size(), 16, 10000);
-  if (R.oneIn(6) || !program::VerifyProgramBuffer(Verifier)) {
+  if (R.oneIn(6) || !program::VerifyProgramBuffer(Verifier) ||
+      !isAligned(*program::GetProgram(Input.data()))) {
     if (!Input.empty())
       Input[R.draw(Input.size())] = static_cast<char>(R.draw(256));
     return;
