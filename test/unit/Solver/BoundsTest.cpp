@@ -67,6 +67,46 @@ int64_t leastOverInputs(const Model &M, OpId X, int64_t Known, bool ByCut) {
       });
 }
 
+/// Per op: does it descend from `From`? By a walk from each reader on.
+std::vector<bool> below(const Model &M, OpId From) {
+  std::vector<bool> Below(M.numOps(), false);
+  std::vector<OpId> Stack = {From};
+  while (!Stack.empty()) {
+    OpId O = Stack.back();
+    Stack.pop_back();
+    for (ValueId V : M.P.Ops[O].Outputs)
+      for (OpId R : M.Readers[V])
+        if (!Below[R]) {
+          Below[R] = true;
+          Stack.push_back(R);
+        }
+  }
+  return Below;
+}
+
+/// The sides of the first run of any of these ops, an op at a time.
+std::vector<int8_t> sidesOfFirst(const Model &M, const std::vector<OpId> &Ops) {
+  std::vector<int8_t> Side(M.numOps(), MomentCut::Apart);
+  std::vector<OpId> First;
+  for (OpId O : Ops)
+    if (std::none_of(Ops.begin(), Ops.end(),
+                     [&](OpId Other) { return bool(below(M, Other)[O]); }))
+      First.push_back(O);
+  for (OpId A = 0; A < M.numOps(); ++A) {
+    std::vector<bool> Below = below(M, A);
+    bool All = std::all_of(First.begin(), First.end(),
+                           [&](OpId O) { return bool(Below[O]); });
+    Side[A] = All ? MomentCut::Before : Side[A];
+  }
+  for (OpId O : First) {
+    std::vector<bool> Below = below(M, O);
+    for (OpId D = 0; D < M.numOps(); ++D)
+      if (D == O || Below[D])
+        Side[D] = MomentCut::After;
+  }
+  return Side;
+}
+
 /// The bounds at every op, with few cuts and with many: branches of every
 /// kind, finished or not.
 void expectNoBoundAbove(const Problem &P, int64_t Budget) {
@@ -435,4 +475,41 @@ TEST(Bounds, NoneAboveTheOptimumWhereOpsAreUnseen) {
               boundOf(P, Budget, false).Extra + 1e-6);
   }
   EXPECT_GT(Raised, 0);
+}
+
+TEST(Bounds, WhatDescendsIsFoundInAllWays) {
+  // More ops that are asked about than are answered by walks over all ops.
+  Rng R(7);
+  for (int Case = 0; Case < 20; ++Case) {
+    Problem P = randomProblem(R, 100 + R.below(60));
+    if (check(P))
+      continue;
+    Model M(P);
+    Descent Of(M);
+    for (OpId From = 0; From < M.numOps(); ++From) {
+      std::vector<OpId> Ops;
+      for (int K = 1 + R.below(4); K > 0; --K)
+        Ops.push_back(R.below(M.numOps()));
+      std::vector<bool> Below = below(M, From);
+      bool Any = std::any_of(Ops.begin(), Ops.end(),
+                             [&](OpId O) { return bool(Below[O]); });
+      EXPECT_EQ(Of.reachesAny(From, Ops), Any);
+    }
+  }
+}
+
+TEST(Bounds, TheFirstOfSeveralHasWhatAllDescendFrom) {
+  Rng R(11);
+  for (int Case = 0; Case < 200; ++Case) {
+    Problem P = randomProblem(R, 5 + R.below(30));
+    if (check(P))
+      continue;
+    Model M(P);
+    std::vector<OpId> Ops;
+    for (OpId O = 0; O < M.numOps(); ++O)
+      if (R.chance(20))
+        Ops.push_back(O);
+    if (!Ops.empty())
+      EXPECT_EQ(Moment::firstOf(M, Ops).Side, sidesOfFirst(M, Ops));
+  }
 }
