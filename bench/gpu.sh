@@ -3,7 +3,7 @@
 # every budget, GPT-2 124M beside PyTorch, a loss curve, the sanitizers.
 #
 # usage: bench/gpu.sh OUTPUT_FOLDER [PART...]
-#   parts: kernels device small sanitizer gpt2 curve (default: all)
+#   parts: kernels device types small sanitizer gpt2 curve (default: all)
 #
 # REMAT_BIN names the folder of the tools (default build/bin), REMAT_DATA a token
 # file for the loss curve (default: public-domain text). What ran goes to
@@ -14,7 +14,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 out=${1:?usage: bench/gpu.sh OUTPUT_FOLDER [PART...]}
 shift
-parts=${*:-kernels device small sanitizer gpt2 curve}
+parts=${*:-kernels device types small sanitizer gpt2 curve}
 mkdir -p "$out"
 out=$(realpath "$out")
 export REMAT_BIN=${REMAT_BIN:-$PWD/build/bin}
@@ -40,6 +40,8 @@ for part in $parts; do
     fi ;;
   device) # libraries, memory and graphs against the host device
     run device "${REMAT_TESTS:-$REMAT_BIN/../test/unit/RuntimeTests}" --gtest_filter='CUDA*' --gtest_brief=1 ;;
+  types) # every operation in every element type that it takes
+    run types python3 test/Target/op_types.py --cuda ;;
   small) run small python3 bench/gpu/small.py -o "$out/small.jsonl" ;;
   sanitizer) run sanitizer python3 bench/gpu/sanitizer.py -o "$out/sanitizer.jsonl" ;;
   gpt2) run gpt2 python3 bench/gpu/gpt2_table.py -o "$out/gpt2.jsonl" ;;

@@ -3,10 +3,11 @@
 usage: op_types.py --write FILE    writes the table of docs/Types.md
        op_types.py --check FILE    compares it, and tries all that it says on every device
        op_types.py --autocast      each operation through remat-autocast
+       op_types.py --cuda OPTIONS  runs all on a GPU, with these options of remat-run
 
 For each operation and element type there is a graph of that one operation. One that its
 verifier takes must run on the host and compile for CUDA; one that it does not take must be
-refused at the operation's line.
+refused at the operation's line. REMAT_BIN names the folder of the tools, if they are not on PATH.
 """
 
 import difflib
@@ -29,6 +30,7 @@ def run(arguments, text):
         with open(path, "w") as file:
             file.write(text)
         tool, *options = arguments
+        tool = os.path.join(os.environ.get("REMAT_BIN", ""), tool)
         return subprocess.run([tool, path, *options], capture_output=True, text=True, timeout=300)
 
 
@@ -59,20 +61,16 @@ def find_refused(cases):
     return refused
 
 
-WAYS = {
+COMPILE = ["--device", "cuda", "--compile-only"]
+RUN = ["--device", "cuda", "--steps", "1"]
+OWN = ["--fuse", "false", "--attention", "own"]
+HERE = {
     "host": ["--steps", "1"],
     "host, unfused": ["--steps", "1", "--fuse", "false"],
-    "CUDA": ["--device", "cuda", "--compile-only"],
-    "CUDA, unfused, own attention": [
-        "--device",
-        "cuda",
-        "--compile-only",
-        "--fuse",
-        "false",
-        "--attention",
-        "own",
-    ],
+    "CUDA": COMPILE,
+    "CUDA, unfused, own attention": [*COMPILE, *OWN],
 }
+ON_GPU = {"CUDA": RUN, "CUDA, unfused, own attention": [*RUN, *OWN]}
 
 
 def get_error(cases, options):
@@ -91,9 +89,15 @@ def find_failing(cases, options):
     return parts or [(cases, error)]
 
 
-def check_devices(accepted):
+def check_devices(accepted, ways, more=()):
     status = 0
-    for way, options in WAYS.items():
+    for way, options in ways.items():
+        options = [*options, *more]
+        errors = [get_error([case], options) for case in (accepted[0], accepted[-1])]
+        if all(errors):
+            print(f"{way}: nothing runs:\n{errors[0]}", file=sys.stderr)
+            status = 1
+            continue
         for cases, error in find_failing(accepted, options):
             names = ", ".join(f"{case.op} {case.label}" for case in cases)
             print(f"{way}: accepted, then fails: {names}\n{error}", file=sys.stderr)
@@ -180,6 +184,8 @@ def main():
     accepted = [case for number, case in enumerate(CASES) if number not in refused]
     if mode == "--autocast":
         sys.exit(check_autocast(accepted))
+    if mode == "--cuda":
+        sys.exit(check_devices(accepted, ON_GPU, sys.argv[2:]))
     table = print_table(refused)
     if mode == "--write":
         with open(sys.argv[2], "w") as file:
@@ -192,7 +198,7 @@ def main():
             difflib.unified_diff(written.splitlines(True), table.splitlines(True))
         )
         sys.exit(f"{sys.argv[2]} is out of date: run test/Target/op_types.py --write {sys.argv[2]}")
-    sys.exit(check_devices(accepted))
+    sys.exit(check_devices(accepted, HERE))
 
 
 if __name__ == "__main__":
