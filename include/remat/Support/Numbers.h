@@ -11,13 +11,19 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string_view>
 
 namespace remat {
 
+/// The longest text of a number; nobody writes tens of thousands of digits.
+inline constexpr std::size_t MaxNumberLength = 512;
+
 template <typename T> std::optional<T> parseNumber(std::string_view Text) {
+  if (Text.size() > MaxNumberLength)
+    return std::nullopt;
   T Value{};
   const char *End = Text.data() + Text.size();
   auto [Rest, Code] = std::from_chars(Text.data(), End, Value);

@@ -181,6 +181,9 @@ TEST(Numbers, WholeDecimalTextsOnly) {
   for (const char *Bad : {"", "nan", "inf", "-1", "1e999", "0x1p3", "1.5x"})
     EXPECT_EQ(parseReal(Bad, 0), std::nullopt) << Bad;
   EXPECT_EQ(parseReal("1", 0, 1), std::nullopt);
+  std::string Half = "0.5" + std::string(509, '0');
+  EXPECT_EQ(parseReal(Half, 0), 0.5);
+  EXPECT_EQ(parseReal(Half + "0", 0), std::nullopt);
 }
 
 } // namespace
