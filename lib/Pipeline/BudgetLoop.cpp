@@ -7,7 +7,6 @@
 #include "remat/Transforms/Memory.h"
 #include "remat/Transforms/Passes.h"
 #include <chrono>
-#include <tuple>
 
 using namespace mlir;
 using namespace remat;
@@ -185,15 +184,14 @@ const BudgetLoop::Attempt &BudgetLoop::getSmallest() const {
   });
 }
 
-/// The fastest attempt within the budget, the smallest of equally fast ones.
-/// There is one from the smallest budget found on.
+/// The fastest attempt within the budget, the first of equally fast ones. There
+/// is one from the smallest budget found on.
 const BudgetLoop::Attempt &
 BudgetLoop::getFastest(std::optional<int64_t> Budget) const {
   const Attempt *Best = nullptr;
   for (const Attempt &A : Attempts)
     if ((!Budget || A.ArenaBytes <= *Budget) &&
-        (!Best || std::tie(A.Microseconds, A.ArenaBytes) <
-                      std::tie(Best->Microseconds, Best->ArenaBytes)))
+        (!Best || A.Microseconds < Best->Microseconds))
       Best = &A;
   return *Best;
 }
