@@ -10,6 +10,7 @@ import math
 
 from context import FLOATS, NUMBERS, SMOOTH, Context
 from remat import ops
+from remat.text import Enum
 from remat.types import TensorType, broadcast_shapes
 from values import Known
 
@@ -237,9 +238,9 @@ def make_dropout(c: Context) -> None:
 def make_gelu_backward(c: Context) -> None:
     x = c.float()
     grad = c.like(x.shape, x.dtype)
-    kind = c.rng.choice(["", " {kind = #remat.gelu_kind<tanh>}"])
-    head = "{0}, {1}" + kind.replace("{", "{{").replace("}", "}}")
-    value = c.graph.add("gelu_backward", head, (x.value, grad.value), (x.value.type,), None, "result")
+    kind = {"kind": Enum("gelu_kind", "tanh")} if c.chance(0.5) else None
+    operands, types = (x.value, grad.value), (x.value.type,)
+    value = c.graph.add("gelu_backward", "{0}, {1}", operands, types, kind, "result")
     c.made(value[0], -1.2 * grad.largest, 1.2 * grad.largest, x, grad, adjoint=False)
 
 

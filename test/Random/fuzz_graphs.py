@@ -36,12 +36,16 @@ from shrink import Shrinker, fail  # noqa: E402
 from values import Box, TensorType  # noqa: E402
 
 DEVICE: dict = {}
+DEADLINE = [0.0]  # when no further graph begins; 0: never
 
 
 def check(seed: int):
     """The seed, what was counted, and the failure's signature and text if there is one."""
     torch.set_num_threads(1)
-    counts = Counts(graphs=1)
+    counts = Counts()
+    if DEADLINE[0] and time.time() > DEADLINE[0]:
+        return seed, counts, None, None
+    counts.graphs = 1
     try:
         with tempfile.TemporaryDirectory() as folder:
             checker = Checker(Workplace(Case.of(make(seed), seed), Path(folder)), DEVICE)
@@ -116,21 +120,15 @@ def replay(folder: Path) -> int:
 def run(options):
     """All graphs over the jobs; what was counted, and the failing seeds by signature."""
     begin, total, failures = time.time(), Counts(), {}
-    seeds = iter(range(options.seed, options.seed + options.count))
-
-    def fed():
-        for seed in seeds:
-            if options.seconds and time.time() - begin > options.seconds:
-                return
-            yield seed
-
+    DEADLINE[0] = begin + options.seconds if options.seconds else 0.0
+    seeds = range(options.seed, options.seed + options.count)
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
-        for seed, counts, signature, text in pool.imap_unordered(check, fed()):
+        for seed, counts, signature, text in pool.imap_unordered(check, seeds):
             total.add(counts)
             if signature:
                 failures.setdefault(signature, []).append(seed)
                 print(f"seed {seed}: {text}", flush=True)
-            if total.graphs % 100 == 0:
+            if counts.graphs and total.graphs % 100 == 0:
                 failed = sum(map(len, failures.values()))
                 print(f"{total.graphs} graphs, {failed} failed, {time.time() - begin:.0f} s", flush=True)
     return total, failures

@@ -13,7 +13,7 @@ from typing import Dict, List, Optional
 import torch
 from generic_ir import Function
 from oracle_ops import OPERATIONS, adamw_update, sgd_update
-from tensors import Tensors
+from tensors import TORCH, Tensors
 
 # Above the rounding of one operation; f32 functions are right to some units in the last place.
 ROUNDING = {"f32": 2.0**-21, "bf16": 2.0**-8, "f16": 2.0**-10}
@@ -28,6 +28,8 @@ class Noise:
 
     def __init__(self, amount: float, seed: int, autocast: Optional[str]) -> None:
         self.amount, self.autocast = amount, autocast
+        # Equal elements round alike: every other seed moves a tensor's elements together.
+        self.together = seed % 2 == 0
         self.generator = torch.Generator().manual_seed(seed)
         self.largest_f16 = 0.0
 
@@ -38,12 +40,12 @@ class Noise:
             self.largest_f16 = max(self.largest_f16, float(finite.max()))
         if not self.amount:
             return x
-        random = 2.0 * torch.rand(x.shape, generator=self.generator, dtype=torch.float64) - 1.0
-        moved = x * (1.0 + self.amount * ROUNDING[element] * random)
-        if element == "f16":
-            random = 2.0 * torch.rand(x.shape, generator=self.generator, dtype=torch.float64) - 1.0
-            moved = moved + self.amount * LEAST_F16 * random
-        return moved
+        moved = x * (1.0 + self.amount * ROUNDING[element] * self.draw(x))
+        return moved + self.amount * LEAST_F16 * self.draw(x) if element == "f16" else moved
+
+    def draw(self, x: torch.Tensor) -> torch.Tensor:
+        shape = () if self.together else x.shape
+        return 2.0 * torch.rand(shape, generator=self.generator, dtype=torch.float64) - 1.0
 
 
 class Move(torch.autograd.Function):
@@ -57,6 +59,17 @@ class Move(torch.autograd.Function):
         return ctx.noise.move(grad, ctx.element), None, None
 
 
+class Call:
+    """An operation as its function sees it; `move` is for what it rounds on the way, in f32."""
+
+    def __init__(self, operation, noise: Noise) -> None:
+        self.attributes, self.result_types = operation.attributes, operation.result_types
+        self.noise = noise
+
+    def move(self, x: torch.Tensor) -> torch.Tensor:
+        return Move.apply(x, self.noise, "f32")
+
+
 def run_block(block, arguments: List[torch.Tensor], noise: Noise) -> List[torch.Tensor]:
     values = dict(zip(block.arguments, arguments, strict=True))
     for o in block.operations:
@@ -66,7 +79,7 @@ def run_block(block, arguments: List[torch.Tensor], noise: Noise) -> List[torch.
         if o.name == "remat.kernel":
             results = run_block(o.regions[0], operands, noise)
         else:
-            results = OPERATIONS[o.name](o, *operands)
+            results = OPERATIONS[o.name](Call(o, noise), *operands)
         results = list(results) if isinstance(results, (list, tuple)) else [results]
         for name, value, type in zip(o.results, results, o.result_types, strict=True):
             assert tuple(value.shape) == type.shape, f"{o.name}: {tuple(value.shape)}, not {type}"
@@ -93,7 +106,6 @@ class Training:
 
     def __init__(self, graph: Function, tensors: Tensors, numeric: dict, noise: Noise) -> None:
         self.graph, self.numeric, self.noise = graph, numeric, noise
-        self.update_noise = Noise(noise.amount, 1000, None)  # parameters keep their types
         self.names = [a["remat.name"] for a in graph.argument_attributes]
         self.roles = [a["remat.role"] for a in graph.argument_attributes]
         self.values: Dict[str, torch.Tensor] = {}
@@ -191,7 +203,9 @@ class Training:
                 m, v = self.states.get(name, [torch.zeros_like(p), torch.zeros_like(p)])
                 betas = (option("beta1"), option("beta2"), option("epsilon"))
                 updated = adamw_update(p, g, m, v, rate, number, *betas, decay)
-            new[name] = self.update_noise.move(updated[0], types[name].element)
+            # Updates are made in f32; a parameter is what its own type holds of that.
+            stored = self.noise.move(updated[0], "f32").to(TORCH[types[name].element])
+            new[name] = stored.double()
             self.states[name] = updated[1:]
         return new
 

@@ -182,7 +182,8 @@ def matmul(o, lhs, rhs, bias=None):
 
 @op("softmax")
 def softmax(o, x):
-    return torch.softmax(x, -1)
+    e = o.move(torch.exp(x - x.detach().amax(-1, keepdim=True)))
+    return e / o.move(e.sum(-1, keepdim=True))
 
 
 @op("softmax_backward")
@@ -194,7 +195,8 @@ def softmax_backward(o, output, grad):
 def layer_norm(o, x, scale, bias):
     mean = x.mean(-1)
     rstd = torch.rsqrt(x.var(-1, correction=0) + o.attributes["epsilon"])
-    return (x - mean[..., None]) * rstd[..., None] * scale + bias, mean, rstd
+    normal = o.move(o.move(x - mean[..., None]) * rstd[..., None])
+    return normal * scale + bias, mean, rstd
 
 
 @op("layer_norm_backward")
@@ -234,13 +236,14 @@ class Attention:
         elif mask:
             scores = scores + mask[0]
         hidden = hidden.broadcast_to(scores.shape)
-        self.scores = scores.masked_fill(hidden, -math.inf)
+        scores = o.move(scores)
         nothing = hidden.all(-1)
         # A row without keys must not reach logsumexp: its gradient would be NaN.
-        safe = torch.where(nothing[..., None], torch.zeros_like(scores), self.scores)
-        lse = torch.logsumexp(safe, -1)
+        seen = scores.masked_fill(hidden, -math.inf)
+        safe = torch.where(nothing[..., None], torch.zeros_like(scores), seen)
+        lse = o.move(torch.logsumexp(safe, -1))
         self.lse = torch.where(nothing, torch.full_like(lse, -math.inf), lse)
-        probabilities = torch.exp(safe - lse[..., None])
+        probabilities = o.move(torch.exp(safe - lse[..., None]))
         self.probabilities = torch.where(nothing[..., None], 0.0, probabilities)
         p = o.attributes.get("dropout_p", 0.0)
         self.kept = torch.ones(scores.shape, dtype=torch.float64)
@@ -263,7 +266,7 @@ def attention_backward(o, *operands):
     v_grad = (a.probabilities * a.kept).mT @ grad
     p_grad = (grad @ a.v.mT) * a.kept
     row = (grad * output).sum(-1, keepdim=True)
-    s_grad = a.probabilities * (p_grad - row) * a.scale
+    s_grad = a.probabilities * (o.move(p_grad) - o.move(row)) * a.scale
     grads = [g.transpose(1, 2) for g in (s_grad @ a.k, s_grad.mT @ a.q, v_grad)]
     return [torch.stack(grads, 2)] if a.packed else grads
 
@@ -291,7 +294,7 @@ def rows_of(o, logits, targets):
 @op("cross_entropy")
 def cross_entropy(o, logits, targets):
     rows, targets, counted = rows_of(o, logits, targets)
-    lse = torch.logsumexp(rows, -1)
+    lse = o.move(torch.logsumexp(rows, -1))
     losses = (lse - rows.gather(1, targets[:, None])[:, 0]) * counted
     return losses.sum() / max(int(counted.sum()), 1), lse.reshape(logits.shape[:-1])
 
@@ -306,7 +309,7 @@ def cross_entropy_backward(o, grad, logits, targets, lse):
 
 @op("mse")
 def mse(o, x, y):
-    return ((x - y) ** 2).mean()
+    return (o.move(x - y) ** 2).mean()
 
 
 @op("global_norm")
