@@ -3,10 +3,12 @@
 # every budget, GPT-2 124M beside PyTorch, a loss curve, the sanitizers.
 #
 # usage: bench/gpu.sh OUTPUT_FOLDER [PART...]
-#   parts: kernels device types small sanitizer gpt2 curve (default: all)
+#   parts: kernels device types small random sanitizer gpt2 curve (default: all)
 #
 # REMAT_BIN names the folder of the tools (default build/bin), REMAT_DATA a token
-# file for the loss curve (default: public-domain text). What ran goes to
+# file for the loss curve (default: public-domain text). The part random makes
+# REMAT_RANDOM_COUNT graphs (default 1000) from seed REMAT_RANDOM_SEED (default 1)
+# on, as many at a time as there are processors. What ran goes to
 # OUTPUT_FOLDER/*.jsonl, one line a measurement, and as tables to the terminal.
 # Exits with 1 if a check failed. Needs python3 with PyTorch; compute-sanitizer
 # and CuPy for the parts that use them.
@@ -14,7 +16,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 out=${1:?usage: bench/gpu.sh OUTPUT_FOLDER [PART...]}
 shift
-parts=${*:-kernels device types small sanitizer gpt2 curve}
+parts=${*:-kernels device types small random sanitizer gpt2 curve}
 mkdir -p "$out"
 out=$(realpath "$out")
 export REMAT_BIN=${REMAT_BIN:-$PWD/build/bin}
@@ -43,6 +45,11 @@ for part in $parts; do
   types) # every operation in every element type that it takes
     run types python3 test/Target/op_types.py --cuda ;;
   small) run small python3 bench/gpu/small.py -o "$out/small.jsonl" ;;
+  random) # random graphs against PyTorch and the host, at several budgets
+    arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1 | tr -d .)
+    run random python3 test/Random/fuzz_graphs.py --device cuda --arch "sm_$arch" \
+      --count "${REMAT_RANDOM_COUNT:-1000}" --seed "${REMAT_RANDOM_SEED:-1}" --jobs "$(nproc)" \
+      --seconds "${REMAT_RANDOM_SECONDS:-0}" --shrink 30 --failures "$out/random" -o "$out/random.jsonl" ;;
   sanitizer) run sanitizer python3 bench/gpu/sanitizer.py -o "$out/sanitizer.jsonl" ;;
   gpt2) run gpt2 python3 bench/gpu/gpt2_table.py -o "$out/gpt2.jsonl" ;;
   curve)
