@@ -7,6 +7,7 @@ a small factor, is what a right result may differ by.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Dict, List, Optional
 
@@ -17,6 +18,11 @@ from tensors import TORCH, Tensors
 
 # Above the rounding of one operation; f32 functions are right to some units in the last place.
 ROUNDING = {"f32": 2.0**-21, "bf16": 2.0**-8, "f16": 2.0**-10}
+# What computes nothing rounds nothing: (-2)^3 stays defined where 3 stays 3.
+EXACT = {
+    f"remat.{name}"
+    for name in "constant reshape transpose slice broadcast pad concat neg abs relu".split()
+}
 LEAST_F16 = 2.0**-24  # half of f16's spacing around zero
 FACTOR, SAMPLES, MORE_SAMPLES = 10.0, 3, 24
 LEAST = 1e-35  # what f32 holds only in part, or not at all
@@ -49,14 +55,16 @@ class Noise:
 
 
 class Move(torch.autograd.Function):
+    """Moves a value, unless it is `exact`, and its gradient."""
+
     @staticmethod
-    def forward(ctx, x, noise, element):
+    def forward(ctx, x, noise, element, exact):
         ctx.noise, ctx.element = noise, element
-        return noise.move(x, element).clone()
+        return x.clone() if exact else noise.move(x, element).clone()
 
     @staticmethod
     def backward(ctx, grad):
-        return ctx.noise.move(grad, ctx.element), None, None
+        return ctx.noise.move(grad, ctx.element), None, None, None
 
 
 class Call:
@@ -67,7 +75,7 @@ class Call:
         self.noise = noise
 
     def move(self, x: torch.Tensor) -> torch.Tensor:
-        return Move.apply(x, self.noise, "f32")
+        return Move.apply(x, self.noise, "f32", False)
 
 
 def run_block(block, arguments: List[torch.Tensor], noise: Noise) -> List[torch.Tensor]:
@@ -83,7 +91,9 @@ def run_block(block, arguments: List[torch.Tensor], noise: Noise) -> List[torch.
         results = list(results) if isinstance(results, (list, tuple)) else [results]
         for name, value, type in zip(o.results, results, o.result_types, strict=True):
             assert tuple(value.shape) == type.shape, f"{o.name}: {tuple(value.shape)}, not {type}"
-            values[name] = Move.apply(value, noise, type.element) if type.is_float else value
+            if type.is_float:
+                value = Move.apply(value, noise, type.element, o.name in EXACT)
+            values[name] = value
     raise ValueError("the block has no terminator")
 
 
@@ -264,9 +274,10 @@ def judge(
 
 
 def distance_of(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The largest distance of two elements that are finite."""
-    difference = (a.double() - b.double()).abs()
-    difference = difference[difference.isfinite()]
+    """The largest distance of two elements; infinite where one alone is finite."""
+    a, b = a.double(), b.double()
+    difference = torch.where(a == b, 0.0, (a - b).abs()).nan_to_num(nan=math.inf)
+    difference = difference[a.isfinite() | b.isfinite()]
     return difference.max() if difference.numel() else torch.zeros((), dtype=torch.float64)
 
 
