@@ -10,19 +10,18 @@ DIRECTORY/../regressions, and is not written here.
 
 import json
 import pathlib
-import random
 import struct
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-for folder in ("python", "examples", "test/Pipeline"):
+for folder in ("python", "examples", "test/Random"):
     sys.path.insert(0, str(ROOT / folder))
 
 import attention  # noqa: E402
 import encoder_layer  # noqa: E402
+import generator  # noqa: E402
 import gpt2  # noqa: E402
-import random_graphs  # noqa: E402
 import remat  # noqa: E402
 from remat import init, ops  # noqa: E402
 
@@ -46,9 +45,9 @@ def graphs():
     yield "attention", attention.build(sequence=3, **tiny)
     yield "encoder", encoder_layer.build(sequence=3, feed_forward=8, **tiny)
     yield "few", few_ops()
-    for seed in (6, 10):
-        yield f"random{seed}", random_graphs.training_graph(random.Random(seed))
-    yield "states", random_graphs.state_graph(random.Random(5))
+    for seed in (8, 10):
+        yield f"random{seed}", generator.make(seed).text
+    yield "states", generator.make(93).text
 
 
 STAGES = {
@@ -68,7 +67,7 @@ WANTED = {
     "attention": ["autocast", "differentiate", "accumulate", "host", "cuda"],
     "encoder": ["fused", "cuda"],
     "few": [stage for stage in STAGES if stage != "planned"],
-    "random6": ["fused", "planned", "host"],
+    "random8": ["fused", "planned", "host"],
     "random10": ["planned"],
     "states": [],
 }
@@ -153,7 +152,7 @@ def main():
         program.parent.mkdir(exist_ok=True)
         run("remat-run", path, "--compile-only", "--effort=0", f"--emit-program={program}")
     dump = "--pass-pipeline=builtin.module(func.func(remat-differentiate,remat-dump-problem))"
-    for name in ("few", "random6"):
+    for name in ("few", "random8"):
         write("problem", name, run("remat-opt", target / "graph" / name, dump, "-o", "/dev/null"))
 
 
