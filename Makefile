@@ -1,7 +1,8 @@
 # make build   install what is missing, then build the tools into build/bin
 # make demo    build remat-run, then train a small GPT on the host in half its memory
 # make test    build, then run every test (what .ci/run calls)
-# make fuzz    more random tests than make test has: make fuzz N=10000 SEED=7
+# make fuzz    more random tests than make test has: make fuzz N=10000 SEED=7;
+#              make fuzz PARTS=bytes MINUTES=10: libFuzzer, sanitized
 # make asan    every native test under address and undefined-behaviour sanitizers
 # make static  tools that need libc only, in build-static/bin, to carry to a GPU machine
 # make format  clang-format on every source; make tidy: clang-tidy
@@ -29,7 +30,7 @@ test:
 
 fuzz: build
 	@scripts/setup.sh test
-	@N=$(N) SEED=$(SEED) scripts/fuzz.sh
+	@N=$(N) SEED=$(SEED) scripts/fuzz.sh $(PARTS)
 
 asan:
 	@scripts/setup.sh test
@@ -52,4 +53,4 @@ docs: build
 	@bash scripts/generate-docs.sh
 
 clean:
-	rm -rf build build-asan build-static
+	rm -rf build build-asan build-static build-fuzz
