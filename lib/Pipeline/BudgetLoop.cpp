@@ -132,7 +132,9 @@ bool BudgetLoop::isLarge() const {
 
 /// Attempts with the lowest peak that a strategy finds. Where packing needs
 /// clearly more than that peak, plans for slightly larger budgets may pack
-/// better. Says whether the first attempt was enough.
+/// better; without effort they are not tried, so that the first attempt is all.
+/// Says whether the planner met the least budget that is thinkable: then the
+/// first attempt depends on the effort.
 FailureOr<bool> BudgetLoop::findSmallest(solver::Strategy Method,
                                          int32_t Effort) {
   int64_t Floor = solver::floorOf(Problem.Problem).Bytes;
@@ -142,19 +144,20 @@ FailureOr<bool> BudgetLoop::findSmallest(solver::Strategy Method,
   FailureOr<int64_t> Arena = attempt(std::move(Least.Best), std::nullopt);
   if (failed(Arena))
     return failure();
+  bool IsQuick = Method == solver::Strategy::Search && Effort == 0;
   int64_t MinBudget = Least.Proof.MinBudget;
   int64_t Smallest = std::min(*Arena, Attempts.front().ArenaBytes);
   for (int64_t PerMille : {0, 10, 30}) {
     int64_t Target = MinBudget + MinBudget / 1000 * PerMille;
-    if (Smallest <= Target + MinBudget / 1000 || isLarge())
-      return PerMille == 0 && !FitsFloor;
+    if (Smallest <= Target + MinBudget / 1000 || IsQuick || isLarge())
+      break;
     Arena = attempt(solve(Method, Effort, Target, /*FindMinBudget=*/false).Best,
                     std::nullopt);
     if (failed(Arena))
       return failure();
     Smallest = std::min(Smallest, *Arena);
   }
-  return false;
+  return FitsFloor;
 }
 
 /// The series of attempts from which the smallest budget comes: see the class.
@@ -168,11 +171,11 @@ LogicalResult BudgetLoop::findSmallest() {
     if (failed(findSmallest(Other, 0)))
       return failure();
   for (int32_t Less = std::min(Effort, 1); Less <= Effort; ++Less) {
-    FailureOr<bool> AtOnce = findSmallest(Method, Less);
-    if (failed(AtOnce))
+    FailureOr<bool> FitsFloor = findSmallest(Method, Less);
+    if (failed(FitsFloor))
       return failure();
-    // Without effort the first attempt is the same, and the last one here.
-    if (Less == 1 && !*AtOnce && failed(findSmallest(Method, 0)))
+    // Else what is found without effort has been found.
+    if (Less == 1 && *FitsFloor && failed(findSmallest(Method, 0)))
       return failure();
   }
   return success();
