@@ -76,9 +76,18 @@ static void openStandardFiles() {
       (void)!::open("/dev/null", Number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/// What is printed once the files are written must not fail for want of a
+/// buffer.
+static void giveOutputABuffer() {
+  static char Buffer[1 << 16];
+  bool IsTerminal = ::isatty(STDOUT_FILENO) != 0;
+  std::setvbuf(stdout, Buffer, IsTerminal ? _IOLBF : _IOFBF, sizeof Buffer);
+}
+
 void remat::startTool(const char *Name) {
   ToolName = Name;
   openStandardFiles();
+  giveOutputABuffer();
   std::signal(SIGPIPE, SIG_IGN);
   for (int Signal : {SIGINT, SIGTERM, SIGHUP}) {
     // Whoever started the tool may have asked it not to listen (nohup, &).

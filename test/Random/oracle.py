@@ -18,6 +18,7 @@ from tensors import TORCH, Tensors
 
 # Above the rounding of one operation; f32 functions are right to some units in the last place.
 ROUNDING = {"f32": 2.0**-21, "bf16": 2.0**-8, "f16": 2.0**-10}
+ROUNDING["inside"] = ROUNDING["f32"]  # of what an operation makes on the way, whatever its type
 # What computes nothing rounds nothing: (-2)^3 stays defined where 3 stays 3.
 EXACT = {
     f"remat.{name}"
@@ -40,7 +41,8 @@ class Noise:
         self.largest_f16 = 0.0
 
     def move(self, x: torch.Tensor, element: str) -> torch.Tensor:
-        element = self.autocast or element
+        if element != "inside":
+            element = self.autocast or element
         if element == "f16" and x.numel():
             finite = x.detach().abs().nan_to_num(posinf=0.0)
             self.largest_f16 = max(self.largest_f16, float(finite.max()))
@@ -75,7 +77,11 @@ class Call:
         self.noise = noise
 
     def move(self, x: torch.Tensor) -> torch.Tensor:
-        return Move.apply(x, self.noise, "f32", False)
+        return Move.apply(x, self.noise, "inside", False)
+
+    def move_gradient(self, x: torch.Tensor) -> torch.Tensor:
+        """For a gradient that the backward makes of what the first result holds in its type."""
+        return Move.apply(x, self.noise, self.result_types[0].element, True)
 
 
 def run_block(block, arguments: List[torch.Tensor], noise: Noise) -> List[torch.Tensor]:

@@ -193,7 +193,8 @@ def softmax_backward(o, output, grad):
 
 @op("layer_norm")
 def layer_norm(o, x, scale, bias):
-    mean = x.mean(-1)
+    # Of a row of one element little is left: what is rounded before the difference counts.
+    mean = o.move(x.mean(-1))
     rstd = torch.rsqrt(x.var(-1, correction=0) + o.attributes["epsilon"])
     normal = o.move(o.move(x - mean[..., None]) * rstd[..., None])
     return normal * scale + bias, mean, rstd
@@ -201,10 +202,11 @@ def layer_norm(o, x, scale, bias):
 
 @op("layer_norm_backward")
 def layer_norm_backward(o, grad, x, scale, mean, rstd):
-    normal = (x - mean[..., None]) * rstd[..., None]
-    scaled = grad * scale
-    mean_of = lambda v: v.mean(-1, keepdim=True)
-    x_grad = rstd[..., None] * (scaled - mean_of(scaled) - normal * mean_of(scaled * normal))
+    normal = o.move(o.move(x - mean[..., None]) * rstd[..., None])
+    scaled = o.move(grad * scale)
+    mean_of = lambda v: o.move(v.mean(-1, keepdim=True))
+    along = o.move(normal * mean_of(scaled * normal))
+    x_grad = rstd[..., None] * (scaled - mean_of(scaled) - along)
     rows = (-1, x.shape[-1])
     return x_grad, (grad * normal).reshape(rows).sum(0), grad.reshape(rows).sum(0)
 
@@ -241,7 +243,9 @@ class Attention:
         # A row without keys must not reach logsumexp: its gradient would be NaN.
         seen = scores.masked_fill(hidden, -math.inf)
         safe = torch.where(nothing[..., None], torch.zeros_like(scores), seen)
-        lse = o.move(torch.logsumexp(safe, -1))
+        # Its gradient is the sum of gradients times probabilities, which the backward takes from
+        # the rounded output (FlashAttention; Dao et al., 2022).
+        lse = o.move_gradient(o.move(torch.logsumexp(safe, -1)))
         self.lse = torch.where(nothing, torch.full_like(lse, -math.inf), lse)
         probabilities = o.move(torch.exp(safe - lse[..., None]))
         self.probabilities = torch.where(nothing[..., None], 0.0, probabilities)

@@ -133,11 +133,12 @@ int remat::solver::runPack(const PackArgs &A) {
     for (int32_t I : R.Conflict)
       J["conflict"].push_back(F.Ids[I]);
   }
+  // A file is the last thing that can fail, so that no error leaves one behind.
+  std::string Line =
+      J.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   if (R.Feasible && !A.OutFile.empty() &&
       !writeFile(A.OutFile, csvOf(F, R.Offsets)))
     return ExitError;
-  std::printf("%s\n", J.dump(-1, ' ', false,
-                             nlohmann::ordered_json::error_handler_t::replace)
-                          .c_str());
+  std::printf("%s\n", Line.c_str());
   return R.Feasible ? ExitDone : ExitRefused;
 }

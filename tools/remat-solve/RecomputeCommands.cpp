@@ -94,10 +94,12 @@ int remat::solver::runRecompute(const RecomputeArgs &A) {
   Json J = jsonOf(R);
   if (!R.Feasible)
     addReason(J, *P, R.Reason);
+  // A file is the last thing that can fail, so that no error leaves one behind.
+  std::string Text = line(J);
   if (R.Feasible && !A.OutFile.empty() &&
       !writeFile(A.OutFile, writePlan(*P, R.Best, &R.Proof)))
     return ExitError;
-  std::printf("%s\n", line(J).c_str());
+  std::printf("%s\n", Text.c_str());
   return R.Feasible ? ExitDone : ExitRefused;
 }
 
@@ -247,12 +249,14 @@ int remat::solver::runFrontier(const RecomputeArgs &A) {
                            {"peak", R.Peak},
                            {"lower_bound", R.Bound},
                            {"single_time", R.Single}});
-  if (!A.CsvFile.empty() && !writeFile(A.CsvFile, csvOf(Rows, Base)))
+  bool DrawsSvg = !A.SvgFile.empty() && !Rows.empty() && Base > 0;
+  std::string Text = line(J), Csv = csvOf(Rows, Base),
+              Svg = DrawsSvg ? svgOf(Rows, Base) : "";
+  if (!A.CsvFile.empty() && !writeFile(A.CsvFile, Csv))
     return ExitError;
-  if (!A.SvgFile.empty() && !Rows.empty() && Base > 0 &&
-      !writeFile(A.SvgFile, svgOf(Rows, Base)))
+  if (DrawsSvg && !writeFile(A.SvgFile, Svg))
     return ExitError;
-  std::printf("%s\n", line(J).c_str());
+  std::printf("%s\n", Text.c_str());
   return Rows.empty() ? ExitRefused : ExitDone;
 }
 
