@@ -164,6 +164,8 @@ def reduce(o, x):
         return x
     if o.attributes["kind"] == "max":
         return torch.amax(x, dims, keep)
+    if x.is_floating_point():
+        x = o.move(x)  # partial sums are rounded, and terms may cancel
     if o.attributes["kind"] == "mean":
         return torch.mean(x, dims, keep)
     return torch.sum(x, dims, keep, dtype=x.dtype)
@@ -176,7 +178,7 @@ def reduce(o, x):
 def matmul(o, lhs, rhs, bias=None):
     lhs = lhs.mT if o.attributes.get("transpose_lhs") else lhs
     rhs = rhs.mT if o.attributes.get("transpose_rhs") else rhs
-    product = lhs @ rhs
+    product = o.move(lhs) @ rhs  # as in `reduce`
     return product if bias is None else product + bias
 
 
