@@ -47,20 +47,22 @@ static json::Value describeCertificate(const CompileOptions &O,
 json::Object remat::toJSON(const CompileOptions &O, const CompileReport &R) {
   using json::Value;
   bool Refused = R.Refused.has_value();
-  auto unlessRefused = [&](Value V) { return Refused ? Value(nullptr) : V; };
+  auto UnlessRefused = [&](Value V) {
+    return Refused ? Value(nullptr) : std::move(V);
+  };
   return json::Object{
       {"device", O.Device},
       {"budget_bytes", R.BudgetBytes ? Value(*R.BudgetBytes) : Value(nullptr)},
       {"unplanned_peak_bytes", R.UnplannedPeakBytes},
-      {"predicted_peak_bytes", unlessRefused(R.PredictedPeakBytes)},
+      {"predicted_peak_bytes", UnlessRefused(R.PredictedPeakBytes)},
       {"smallest_feasible_bytes", R.SmallestFeasibleBytes},
       {"impossible_bytes", R.ImpossibleBytes},
-      {"predicted_overhead", unlessRefused(R.PredictedOverhead)},
-      {"predicted_ms", unlessRefused(R.PredictedMs)},
-      {"recomputed_ops", unlessRefused(R.RecomputedOps)},
-      {"lower_bound_ms", unlessRefused(R.LowerBoundMs)},
-      {"gap", unlessRefused(R.Gap)},
-      {"certificate", unlessRefused(describeCertificate(O, R))},
+      {"predicted_overhead", UnlessRefused(R.PredictedOverhead)},
+      {"predicted_ms", UnlessRefused(R.PredictedMs)},
+      {"recomputed_ops", UnlessRefused(R.RecomputedOps)},
+      {"lower_bound_ms", UnlessRefused(R.LowerBoundMs)},
+      {"gap", UnlessRefused(R.Gap)},
+      {"certificate", UnlessRefused(describeCertificate(O, R))},
       {"classes", listPairs(R.Classes)},
       {"compile_seconds", listPairs(R.Seconds)},
       {"refused", Refused ? describe(*R.Refused) : Value(nullptr)},

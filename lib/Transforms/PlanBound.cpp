@@ -86,7 +86,7 @@ Clusters::Clusters(func::FuncOp Func) {
 
 void Clusters::addWork(Cluster &C, const llvm::IntEqClasses &Classes) const {
   unsigned Number = Classes[C.Members.front()];
-  auto isMember = [&](Operation *Op) {
+  auto IsMember = [&](Operation *Op) {
     auto It = Positions.find(Op);
     return It != Positions.end() && Classes[It->second] == Number;
   };
@@ -96,12 +96,12 @@ void Clusters::addWork(Cluster &C, const llvm::IntEqClasses &Classes) const {
     C.Flops += getCost(Op).Flops;
     for (Value Operand : Op->getOperands()) {
       Operation *Def = Operand.getDefiningOp();
-      if (!Def || (!isMember(Def) && !isSplatConstant(Def)))
+      if (!Def || (!IsMember(Def) && !isSplatConstant(Def)))
         Moved.insert(Operand);
     }
     for (Value Result : Op->getResults())
       if (llvm::any_of(Result.getUsers(),
-                       [&](Operation *User) { return !isMember(User); }))
+                       [&](Operation *User) { return !IsMember(User); }))
         Moved.insert(Result);
   }
   for (Value V : Moved)
