@@ -270,7 +270,7 @@ void BudgetLoop::certify(const Attempt &Best, std::optional<int64_t> Budget) {
   double Base = Attempts.front().Microseconds;
   Report.LowerBoundMs = LowerBound / 1000;
   if (Base > 0)
-    Report.Gap = std::max(0.0, Best.Microseconds - LowerBound) / Base;
+    Report.Gap = (Best.Microseconds - LowerBound) / Base;
   int64_t Limit = Budget.value_or(solver::MaxTotalBytes);
   solver::VerifyResult Planned =
       solver::verify(Problem.Problem, Best.Plan, Limit);

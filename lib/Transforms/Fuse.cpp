@@ -37,8 +37,7 @@ public:
 
 private:
   bool mayMeet(Operation *Producer, Operation *Consumer) const {
-    std::optional<ArrayRef<int64_t>> Shape = getPointwiseShape(Producer);
-    if (!Shape || Shape != getPointwiseShape(Consumer))
+    if (!mayShareKernel(Producer, Consumer))
       return false;
     // Before planning, whether a value lives from the forward to the backward
     // is still to be decided, and so is what a user asked to be kept.
@@ -191,9 +190,7 @@ private:
       return false;
     Operation *Op = Unit.Ops.front();
     return Unit.isGroup() || (!Op->use_empty() && getPointwiseShape(Op) &&
-                              llvm::any_of(Op->getOperands(), [](Value V) {
-                                return isSplatConstant(V.getDefiningOp());
-                              }));
+                              readsSplatConstant(Op));
   }
 
   static void eraseDeadConstants(func::FuncOp Func) {

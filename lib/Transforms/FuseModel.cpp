@@ -31,6 +31,17 @@ std::optional<ArrayRef<int64_t>> remat::getPointwiseShape(Operation *Op) {
   return cast<RankedTensorType>(Op->getResult(0).getType()).getShape();
 }
 
+bool remat::readsSplatConstant(Operation *Op) {
+  return llvm::any_of(Op->getOperands(), [](Value Operand) {
+    return isSplatConstant(Operand.getDefiningOp());
+  });
+}
+
+bool remat::mayShareKernel(Operation *Producer, Operation *Consumer) {
+  std::optional<ArrayRef<int64_t>> Shape = getPointwiseShape(Producer);
+  return Shape && Shape == getPointwiseShape(Consumer);
+}
+
 FuseModel::FuseModel(func::FuncOp Func) {
   Block &Body = Func.getBody().front();
   for (Operation &Op : Body.without_terminator()) {

@@ -24,6 +24,10 @@ std::optional<llvm::ArrayRef<int64_t>> getPointwiseShape(mlir::Operation *Op);
 
 /// Whether `Op` is a constant that a group makes anew instead of reading it.
 bool isSplatConstant(mlir::Operation *Op);
+bool readsSplatConstant(mlir::Operation *Op);
+
+/// Whether one kernel can compute both, where `Consumer` reads `Producer`.
+bool mayShareKernel(mlir::Operation *Producer, mlir::Operation *Consumer);
 
 /// Replaces cheap elementwise operations by a clone beside each reader where
 /// that saves traffic and keeps nothing alive for longer. Block order must be

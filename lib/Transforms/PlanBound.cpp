@@ -50,17 +50,6 @@ private:
 
 } // namespace
 
-static bool readsSplatConstant(Operation *Op) {
-  return llvm::any_of(Op->getOperands(), [](Value Operand) {
-    return isSplatConstant(Operand.getDefiningOp());
-  });
-}
-
-static bool mayMerge(Operation *Producer, Operation *Consumer) {
-  std::optional<ArrayRef<int64_t>> Shape = getPointwiseShape(Consumer);
-  return Shape && getPointwiseShape(Producer) == Shape;
-}
-
 Clusters::Clusters(func::FuncOp Func) {
   for (Operation &Op : Func.getBody().front().without_terminator()) {
     Positions[&Op] = Ops.size();
@@ -69,7 +58,8 @@ Clusters::Clusters(func::FuncOp Func) {
   llvm::IntEqClasses Classes(Ops.size());
   for (auto [Position, Op] : llvm::enumerate(Ops))
     for (Value Operand : Op->getOperands())
-      if (Operation *Def = Operand.getDefiningOp(); Def && mayMerge(Def, Op))
+      if (Operation *Def = Operand.getDefiningOp();
+          Def && mayShareKernel(Def, Op))
         Classes.join(Positions.at(Def), Position);
   Classes.compress();
   Found.resize(Classes.getNumClasses());

@@ -265,11 +265,11 @@ Status Session::writeArgument(std::string_view Name, const void *Data,
   });
 }
 
-Status Session::readArgument(std::string_view Name, void *Data,
-                             uint64_t Bytes) {
+Status Session::read(std::string_view Name, bool IsArgument, void *Data,
+                     uint64_t Bytes) {
   auto Lock = TheDevice.lock();
   return guard([&]() -> Status {
-    Result<uint32_t> Tensor = findValue(Name, /*IsArgument=*/true);
+    Result<uint32_t> Tensor = findValue(Name, IsArgument);
     if (!Tensor)
       return Tensor.getError();
     REMAT_TRY(checkSize(TheProgram->Tensors[*Tensor], Name, Bytes));
@@ -277,15 +277,13 @@ Status Session::readArgument(std::string_view Name, void *Data,
   });
 }
 
+Status Session::readArgument(std::string_view Name, void *Data,
+                             uint64_t Bytes) {
+  return read(Name, /*IsArgument=*/true, Data, Bytes);
+}
+
 Status Session::readResult(std::string_view Name, void *Data, uint64_t Bytes) {
-  auto Lock = TheDevice.lock();
-  return guard([&]() -> Status {
-    Result<uint32_t> Tensor = findValue(Name, /*IsArgument=*/false);
-    if (!Tensor)
-      return Tensor.getError();
-    REMAT_TRY(checkSize(TheProgram->Tensors[*Tensor], Name, Bytes));
-    return TheDevice.copyOut(Data, getAddress(*Tensor), Bytes);
-  });
+  return read(Name, /*IsArgument=*/false, Data, Bytes);
 }
 
 Status Session::loadArgument(std::string_view Name, const Source &From) {
@@ -309,31 +307,30 @@ Status Session::loadArgument(std::string_view Name, const Source &From) {
   });
 }
 
-Status Session::store(uint32_t Tensor, const Sink &To) {
-  uint64_t Bytes = TheProgram->Tensors[Tensor].Bytes;
-  std::vector<char> Buffer(std::min(Bytes, StreamBytes));
-  for (uint64_t At = 0; At < Bytes; At += Buffer.size()) {
-    uint64_t Count = std::min<uint64_t>(Buffer.size(), Bytes - At);
-    REMAT_TRY(TheDevice.copyOut(Buffer.data(), getAddress(Tensor) + At, Count));
-    REMAT_TRY(To(Buffer.data(), Count));
-  }
-  return {};
+Status Session::store(std::string_view Name, bool IsArgument, const Sink &To) {
+  auto Lock = TheDevice.lock();
+  return guard([&]() -> Status {
+    Result<uint32_t> Tensor = findValue(Name, IsArgument);
+    if (!Tensor)
+      return Tensor.getError();
+    uint64_t Bytes = TheProgram->Tensors[*Tensor].Bytes;
+    std::vector<char> Buffer(std::min(Bytes, StreamBytes));
+    for (uint64_t At = 0; At < Bytes; At += Buffer.size()) {
+      uint64_t Count = std::min<uint64_t>(Buffer.size(), Bytes - At);
+      REMAT_TRY(
+          TheDevice.copyOut(Buffer.data(), getAddress(*Tensor) + At, Count));
+      REMAT_TRY(To(Buffer.data(), Count));
+    }
+    return {};
+  });
 }
 
 Status Session::storeArgument(std::string_view Name, const Sink &To) {
-  auto Lock = TheDevice.lock();
-  return guard([&]() -> Status {
-    Result<uint32_t> Tensor = findValue(Name, /*IsArgument=*/true);
-    return Tensor ? store(*Tensor, To) : Status(Tensor.getError());
-  });
+  return store(Name, /*IsArgument=*/true, To);
 }
 
 Status Session::storeResult(std::string_view Name, const Sink &To) {
-  auto Lock = TheDevice.lock();
-  return guard([&]() -> Status {
-    Result<uint32_t> Tensor = findValue(Name, /*IsArgument=*/false);
-    return Tensor ? store(*Tensor, To) : Status(Tensor.getError());
-  });
+  return store(Name, /*IsArgument=*/false, To);
 }
 
 //===----------------------------------------------------------------------===//

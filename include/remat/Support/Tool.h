@@ -23,8 +23,7 @@ extern std::atomic<bool> Interrupted;
 ///  - exhausted memory and an uncaught exception end the process with a line
 ///    on standard error and exit code 1;
 ///  - so does SIGINT, SIGTERM or SIGHUP, unless `handleInterrupts(true)` was
-///  called;
-///    files that are not finished are removed;
+///    called; files that are not finished are removed;
 ///  - files 0 to 2 are open, so that no file of the tool gets their numbers.
 void startTool(const char *Name);
 

@@ -118,7 +118,9 @@ private:
   Status loadConstants();
   char *getAddress(uint32_t Tensor) const;
   Result<uint32_t> findValue(std::string_view Name, bool IsArgument) const;
-  Status store(uint32_t Tensor, const Sink &To);
+  Status read(std::string_view Name, bool IsArgument, void *Data,
+              uint64_t Bytes);
+  Status store(std::string_view Name, bool IsArgument, const Sink &To);
 
   std::shared_ptr<const Program> TheProgram;
   Device &TheDevice;
