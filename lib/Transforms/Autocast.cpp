@@ -144,11 +144,12 @@ void Autocasting::lowerEmbedding(EmbeddingOp Op) {
   if (isLow(Op.getResult()))
     return;
   B.setInsertionPointAfter(Op);
-  auto Type = Op.getResult().getType().clone(Low);
-  auto Cast = CastOp::create(B, Op.getLoc(), Type, Op.getResult());
+  Type Before = Written.at(Op.getResult());
+  auto Cast = CastOp::create(
+      B, Op.getLoc(), Op.getResult().getType().clone(Low), Op.getResult());
   Op.getResult().replaceAllUsesExcept(Cast.getResult(), Cast);
   Casts[{Op.getResult(), Low}] = Cast;
-  Written[Cast] = Written.at(Op.getResult());
+  Written[Cast] = Before;
 }
 
 void Autocasting::visit(Operation *Op) {

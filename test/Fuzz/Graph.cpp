@@ -16,6 +16,7 @@
 #include "remat/Pipeline.h"
 #include "remat/Target/Program.h"
 #include "remat/Transforms/Passes.h"
+#include "remat/runtime/Program.h"
 
 using namespace mlir;
 using namespace remat;
@@ -86,7 +87,8 @@ Outcome remat::fuzz::runGraph(Bytes Data) {
     return Outcome::Read;
   (void)toJSON(Options, Report);
   if (runOnHost(Program, MaxArenaBytes) == Outcome::Refused)
-    fail("the loader refuses what the compiler made");
+    fail("the loader refuses what the compiler made: " +
+         runtime::Program::load(Program).getError().getMessage());
   return Outcome::Done;
 }
 

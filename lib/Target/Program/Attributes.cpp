@@ -117,8 +117,8 @@ std::string remat::describeLocation(Location Loc) {
 
 SmallVector<Value> remat::getProgramOperands(Operation *Op) {
   SmallVector<Value> Operands;
-  if (auto Segments =
-          Op->getAttrOfType<DenseI32ArrayAttr>("operandSegmentSizes")) {
+  if (Op->hasTrait<OpTrait::AttrSizedOperandSegments>()) {
+    auto Segments = Op->getAttrOfType<DenseI32ArrayAttr>("operandSegmentSizes");
     unsigned Next = 0;
     for (int32_t Size : Segments.asArrayRef()) {
       if (Size == 0)

@@ -41,11 +41,26 @@ static LogicalResult verifyMatmul(MatmulOp Op) {
   return success();
 }
 
+/// The largest grid of compute capability 3.0 and later, as the CUDA C++
+/// programming guide has it.
+static LogicalResult verifyGrid(Operation *Op, const cuda::Launch &Launch) {
+  constexpr std::array<int64_t, 3> Most = {2147483647, 65535, 65535};
+  for (auto [Blocks, Limit] : llvm::zip_equal(Launch.Grid, Most))
+    if (Blocks > Limit)
+      return Op->emitOpError()
+             << "cannot run on CUDA: its kernel has " << Blocks
+             << " blocks, more than the " << Limit << " of one launch";
+  return success();
+}
+
 /// Refuses an operation that neither `Launches` nor a library runs.
 static LogicalResult verifyRunnable(Operation *Op, StringRef Choice,
                                     ArrayRef<cuda::Launch> Launches) {
   if (auto Matmul = dyn_cast<MatmulOp>(Op))
     return verifyMatmul(Matmul);
+  for (const cuda::Launch &Launch : Launches)
+    if (failed(verifyGrid(Op, Launch)))
+      return failure();
   if (!Launches.empty() || Choice.starts_with("cudnn"))
     return success();
   if (isa<AttentionOp, AttentionBackwardOp>(Op)) {

@@ -8,6 +8,7 @@
 // RUN: remat-run %t/rows.mlir --device cuda --compile-only
 // RUN: not remat-run %t/heads.mlir --device cuda --compile-only 2>&1 | FileCheck %s --check-prefix=HEADS
 // RUN: remat-run %t/heads.mlir --steps 1
+// RUN: not remat-run %t/blocks.mlir --device cuda --compile-only 2>&1 | FileCheck %s --check-prefix=BLOCKS
 // BIAS: error: 'remat.matmul' op cannot run on CUDA: no kernel adds a bias 'tensor<4xbf16>' to a result 'tensor<8x4xf32>'
 // BIAS: note: cast the bias to 'f32'
 // ROWS: error: 'remat.kernel' op cannot run on CUDA: no kernel takes 'tensor<4x8xf32>'
@@ -17,6 +18,9 @@
 // (4 * 16 * 388 + 2 * 16 * 17) * 4 = 101504 bytes, more than the 101376 of a block.
 // HEADS: heads.mlir:2:14: error: 'remat.attention' op cannot run on CUDA: heads of 387 elements of 'f32', where kernels take 386
 // HEADS: note: matmul and softmax take heads of any width
+
+// 2^44 elements of 4 bytes, 4 to a thread, 256 threads to a block: 2^34 blocks.
+// BLOCKS: blocks.mlir:2:8: error: 'remat.neg' op cannot run on CUDA: its kernel has 17179869184 blocks, more than the 2147483647 of one launch
 
 //--- bias.mlir
 func.func @main(
@@ -43,4 +47,10 @@ func.func @main(%x: tensor<4x8xf32> {remat.role = #remat.role<input>, remat.name
 func.func @main(%q: tensor<1x4x3x1x387xf32> {remat.role = #remat.role<input>, remat.name = "q"}) -> (tensor<1x4x1x387xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
   %y, %lse = remat.attention %q : (tensor<1x4x3x1x387xf32>) -> (tensor<1x4x1x387xf32>, tensor<1x1x4xf32>)
   return %y : tensor<1x4x1x387xf32>
+}
+
+//--- blocks.mlir
+func.func @main(%x: tensor<17592186044416xf32> {remat.role = #remat.role<input>, remat.name = "x"}) -> (tensor<17592186044416xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
+  %y = remat.neg %x : tensor<17592186044416xf32>
+  return %y : tensor<17592186044416xf32>
 }

@@ -32,7 +32,7 @@ struct Argument {
 struct Launch {
   std::string Name;   ///< a legal C identifier that says what it does
   std::string Source; ///< with the placeholder `@NAME@` where the name stands
-  std::array<uint32_t, 3> Grid = {1, 1, 1};
+  std::array<int64_t, 3> Grid = {1, 1, 1}; ///< may be more than a GPU takes
   std::array<uint32_t, 3> Block = {1, 1, 1};
   uint32_t SharedBytes = 0;
   llvm::SmallVector<Argument> Arguments;

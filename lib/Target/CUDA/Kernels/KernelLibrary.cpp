@@ -97,8 +97,7 @@ Writer &Writer::set(llvm::StringRef Key, int64_t Number) {
 }
 
 Writer &Writer::grid(int64_t X, int64_t Y, int64_t Z) {
-  Result.Grid = {static_cast<uint32_t>(X), static_cast<uint32_t>(Y),
-                 static_cast<uint32_t>(Z)};
+  Result.Grid = {X, Y, Z};
   return *this;
 }
 Writer &Writer::block(int64_t Threads) {
