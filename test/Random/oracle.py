@@ -73,11 +73,21 @@ class Call:
     """An operation as its function sees it; `move` is for what it rounds on the way, in f32."""
 
     def __init__(self, operation, noise: Noise) -> None:
-        self.attributes, self.result_types = operation.attributes, operation.result_types
+        self.attributes = operation.attributes
+        self.operand_types, self.result_types = operation.operand_types, operation.result_types
         self.noise = noise
 
     def move(self, x: torch.Tensor) -> torch.Tensor:
         return Move.apply(x, self.noise, "inside", False)
+
+    def decide(self, predicate, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """`predicate` of two values; of those that rounding may make equal, sometimes of equals."""
+        noise, decided = self.noise, predicate(x, y)
+        if not noise.amount or not x.is_floating_point():
+            return decided
+        rounding = ROUNDING[noise.autocast or self.operand_types[0].element]
+        near = (x - y).abs() <= noise.amount * rounding * torch.maximum(x.abs(), y.abs())
+        return torch.where(near & (noise.draw(decided) > 0), predicate(y, y), decided)
 
     def move_gradient(self, x: torch.Tensor) -> torch.Tensor:
         """For a gradient that the backward makes of what the first result holds in its type."""
@@ -86,8 +96,14 @@ class Call:
 
 def run_block(block, arguments: List[torch.Tensor], noise: Noise) -> List[torch.Tensor]:
     values = dict(zip(block.arguments, arguments, strict=True))
+    rows = set()  # autocast lets some readers have them as they are, others rounded
     for o in block.operations:
-        operands = [values[name] for name in o.operands]
+        operands = [
+            Move.apply(values[name], noise, "f32", False) if name in rows else values[name]
+            for name in o.operands
+        ]
+        if noise.autocast and o.name == "remat.embedding":
+            rows.update(o.results)
         if o.name in ("func.return", "remat.yield"):
             return operands
         if o.name == "remat.kernel":
@@ -98,7 +114,8 @@ def run_block(block, arguments: List[torch.Tensor], noise: Noise) -> List[torch.
         for name, value, type in zip(o.results, results, o.result_types, strict=True):
             assert tuple(value.shape) == type.shape, f"{o.name}: {tuple(value.shape)}, not {type}"
             if type.is_float:
-                value = Move.apply(value, noise, type.element, o.name in EXACT)
+                exact = o.name in EXACT and not (noise.autocast and o.name == "remat.concat")
+                value = Move.apply(value, noise, type.element, exact)
             values[name] = value
     raise ValueError("the block has no terminator")
 
@@ -144,13 +161,16 @@ class Training:
 
     def micro_batch(self, index: int):
         """Results and gradients of one slice of the inputs."""
-        arguments = []
+        arguments, leaves = [], []
+        elements = {n: t.element for n, t in zip(self.names, self.graph.argument_types)}
         for name, role in zip(self.names, self.roles):
             x = self.values[name]
             if role == "input" and self.count > 1:
                 x = x[index]
             if role == "parameter":
                 x = x.detach().requires_grad_()
+                leaves.append(x)
+                x = Move.apply(x, self.noise, elements[name], True)
             arguments.append(x)
         for o in self.graph.block.operations:
             if "id" in o.attributes:
@@ -160,11 +180,10 @@ class Training:
             if "id" in o.attributes:
                 o.attributes["id"] -= index * self.stride
         losses = self.graph.result_indices("loss")
-        parameters = [a for a, role in zip(arguments, self.roles) if role == "parameter"]
         gradients = []
-        if losses and parameters:
-            grads = torch.autograd.grad(results[losses[0]], parameters, allow_unused=True)
-            gradients = [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, grads)]
+        if losses and leaves:
+            grads = torch.autograd.grad(results[losses[0]], leaves, allow_unused=True)
+            gradients = [torch.zeros_like(p) if g is None else g for p, g in zip(leaves, grads)]
         return [r.detach() for r in results], [g.detach() for g in gradients]
 
     def step(self, number: int) -> Expected:

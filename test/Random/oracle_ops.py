@@ -62,7 +62,7 @@ def div(o, x, y):
 
 @op("compare")
 def compare(o, x, y):
-    return getattr(torch, o.attributes["predicate"])(x, y)
+    return o.decide(getattr(torch, o.attributes["predicate"]), x, y)
 
 
 @op("select")
