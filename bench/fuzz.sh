@@ -33,8 +33,8 @@ options 1 1024 16"
 mkdir -p "$out/crashes" "$out/logs"
 out=$(realpath "$out")
 workers=$(echo "$targets" | awk '{ sum += $2 } END { print sum }')
-# All workers one behind the other take cores * minutes.
-seconds=$((minutes * 60 * cores / workers))
+# The workers take turns on the cores.
+seconds=$((minutes * 60 / ((workers + cores - 1) / cores)))
 [ "$seconds" -ge 1 ] || seconds=1
 
 # One worker: begins again after each crash, until its time is over.
