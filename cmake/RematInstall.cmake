@@ -1,13 +1,19 @@
-# The install tree: the C interface as the CMake package Remat, and the tools.
+# The install tree: the CMake package Remat with the planner and the C
+# interface, as far as they are built, and the tools.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Remat)
-set_target_properties(RematCAPI PROPERTIES EXPORT_NAME Remat)
-install(TARGETS RematCAPI EXPORT RematTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/remat-c DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY python/remat DESTINATION ${CMAKE_INSTALL_DATADIR}/remat/python
-        PATTERN __pycache__ EXCLUDE)
+set_target_properties(RematSolver PROPERTIES EXPORT_NAME Solver)
+install(TARGETS RematSolver EXPORT RematTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/remat/Solver DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/remat)
+if(TARGET RematCAPI)
+  set_target_properties(RematCAPI PROPERTIES EXPORT_NAME Remat)
+  install(TARGETS RematCAPI EXPORT RematTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY include/remat-c DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(DIRECTORY python/remat DESTINATION ${CMAKE_INSTALL_DATADIR}/remat/python
+          PATTERN __pycache__ EXCLUDE)
+endif()
 install(EXPORT RematTargets NAMESPACE Remat:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/RematConfig.cmake.in RematConfig.cmake
   INSTALL_DESTINATION ${package_dir})
