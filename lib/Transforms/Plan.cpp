@@ -79,6 +79,8 @@ struct DumpProblemPass : remat::impl::DumpProblemBase<DumpProblemPass> {
     if (failed(Problem))
       return signalPassFailure();
     llvm::outs() << solver::writeProblem(Problem->Problem) << "\n";
+    // The graph is printed by another stream of the same file.
+    llvm::outs().flush();
   }
 };
 
