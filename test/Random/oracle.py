@@ -89,6 +89,10 @@ class Call:
         near = (x - y).abs() <= noise.amount * rounding * torch.maximum(x.abs(), y.abs())
         return torch.where(near & (noise.draw(decided) > 0), predicate(y, y), decided)
 
+    def round_result(self, x: torch.Tensor) -> torch.Tensor:
+        """The first result as it is stored, for what is made of it outside autograd."""
+        return self.noise.move(x, self.result_types[0].element)
+
     def move_gradient(self, x: torch.Tensor) -> torch.Tensor:
         """For a gradient that the backward makes of what the first result holds in its type."""
         return Move.apply(x, self.noise, self.result_types[0].element, True)

@@ -36,9 +36,7 @@ SIMPLE = {
     "reciprocal": torch.reciprocal,
     "sin": torch.sin,
     "cos": torch.cos,
-    "tanh": torch.tanh,
     "erf": torch.erf,
-    "sigmoid": torch.sigmoid,
     "silu": torch.nn.functional.silu,
     "relu": torch.relu,
     "add": torch.add,
@@ -50,6 +48,33 @@ SIMPLE = {
 }
 for _name, _function in SIMPLE.items():
     op(_name)(lambda o, *operands, f=_function: f(*operands))
+
+
+class FromResult(torch.autograd.Function):
+    """A function whose gradient is made of its result as it is stored: near 1 the slopes 1 - y^2
+    and y (1 - y) lose digits that the operand still has."""
+
+    @staticmethod
+    def forward(ctx, x, function, slope, o):
+        y = function(x)
+        ctx.slope, ctx.o = slope, o
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        stored = ctx.o.round_result(ctx.saved_tensors[0])
+        return grad * ctx.slope(stored), None, None, None
+
+
+@op("tanh")
+def tanh(o, x):
+    return FromResult.apply(x, torch.tanh, lambda y: 1.0 - y * y, o)
+
+
+@op("sigmoid")
+def sigmoid(o, x):
+    return FromResult.apply(x, torch.sigmoid, lambda y: y * (1.0 - y), o)
 
 
 @op("div")
