@@ -11,28 +11,10 @@ OpCost remat::getCost(Operation *Op) {
   OpCost Cost;
   if (isView(Op) || isResidentConstant(Op))
     return Cost;
-  if (auto Interface = dyn_cast<CostOpInterface>(Op))
-    Cost.Flops = Interface.getFlops();
-  auto addBytes = [&](Type T) {
-    if (std::optional<int64_t> Bytes = getByteSize(T))
-      Cost.Bytes += static_cast<double>(*Bytes);
-  };
-  for (Type T : Op->getOperandTypes())
-    addBytes(T);
-  for (Type T : Op->getResultTypes())
-    addBytes(T);
-  // A gather touches the rows that it takes, not the whole table.
-  if (auto Embedding = dyn_cast<EmbeddingOp>(Op)) {
-    Cost.Bytes = 0;
-    addBytes(Embedding.getIds().getType());
-    addBytes(Embedding.getType());
-    addBytes(Embedding.getType());
-  }
+  auto Interface = dyn_cast<CostOpInterface>(Op);
+  Cost.Flops = Interface ? Interface.getFlops() : 0.0;
+  Cost.Bytes = Interface ? Interface.getBytes() : detail::countBytes(Op);
   return Cost;
-}
-
-bool remat::usesMatrixUnits(Operation *Op) {
-  return isa<MatmulOp, AttentionOp, AttentionBackwardOp>(Op);
 }
 
 static double getRooflineMicroseconds(const Roofline &Rates, double FlopRate,
@@ -51,7 +33,7 @@ double RooflineModel::getMicroseconds(Operation *Op) const {
   if (isView(Op) || isResidentConstant(Op))
     return 0;
   double Rate = Rates.ScalarFlops;
-  if (usesMatrixUnits(Op)) {
+  if (Op->hasTrait<UsesMatrixUnits>()) {
     auto Type = cast<RankedTensorType>(Op->getOperand(0).getType());
     Rate = Type.getElementTypeBitWidth() <= 16 ? Rates.MatrixFlops16
                                                : Rates.MatrixFlops32;

@@ -31,11 +31,8 @@ static MemoryClass getArgumentClass(BlockArgument Argument) {
 }
 
 static bool isGradientUse(OpOperand &Use) {
-  if (auto Sgd = dyn_cast<SgdOp>(Use.getOwner()))
-    return Use.get() == Sgd.getGrad();
-  if (auto AdamW = dyn_cast<AdamWOp>(Use.getOwner()))
-    return Use.get() == AdamW.getGrad();
-  return false;
+  auto Update = dyn_cast<UpdateOpInterface>(Use.getOwner());
+  return Update && Use.get() == Update.getGradMutable().get();
 }
 
 MemoryClasses::MemoryClasses(func::FuncOp Func) : Func(Func) {

@@ -139,24 +139,14 @@ LogicalResult Accumulation::findIdStride() {
   return success();
 }
 
-/// Attention draws only when it drops.
-static bool drawsNumbers(Operation *Op) {
-  if (!isa<RandomOpInterface>(Op))
-    return false;
-  if (auto Attention = dyn_cast<AttentionOp>(Op))
-    return !Attention.getDropoutP().isZero();
-  if (auto Attention = dyn_cast<AttentionBackwardOp>(Op))
-    return !Attention.getDropoutP().isZero();
-  return true;
-}
-
 void Accumulation::markVarying() {
   for (unsigned Index : getArgsOfRole(Graph, Role::input))
     Varying.insert(Graph.getArgument(Index));
   for (Operation &Op : Block.without_terminator()) {
-    if (!drawsNumbers(&Op) && llvm::none_of(Op.getOperands(), [&](Value V) {
-          return Varying.contains(V);
-        }))
+    auto Random = dyn_cast<RandomOpInterface>(&Op);
+    bool Draws = Random && Random.drawsNumbers();
+    if (!Draws && llvm::none_of(Op.getOperands(),
+                                [&](Value V) { return Varying.contains(V); }))
       continue;
     Body.push_back(&Op);
     Varying.insert_range(Op.getResults());

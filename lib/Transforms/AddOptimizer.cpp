@@ -203,7 +203,7 @@ static Operation *findLast(Value Gradient, Value Parameter) {
     for (Operation *Reader : Copies.pop_back_val().getUsers()) {
       if (isa<func::ReturnOp>(Reader))
         continue;
-      if (isa<CastOp, ReshapeOp, TransposeOp, SliceOp, BroadcastOp>(Reader))
+      if (Reader->hasTrait<CopiesOperand>())
         Copies.push_back(Reader->getResult(0));
       if (!Last || Last->isBeforeInBlock(Reader))
         Last = Reader;

@@ -1,17 +1,15 @@
 //===- Autocast.cpp - mixed precision, every cast explicit ----------------===//
 //
-// One walk forward. Each operation falls into one class, which says in which
-// type it runs; its operands are cast to that type and its results follow. An
-// operation that no class moves reads the types that the user wrote, so that
-// it stays as valid as it was. A value is cast once: later users share the
-// cast.
+// One walk forward. Each operation says in which precision it runs
+// (PrecisionOpInterface): its operands are cast to that type and its results
+// follow. One that says nothing reads the types that the user wrote, so that it
+// stays as valid as it was. A value is cast once: later users share the cast.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/TypeUtilities.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -22,16 +20,6 @@ namespace remat {
 
 namespace {
 
-/// In which type an operation runs. The first three are for operations whose
-/// float operands and results may all be of any one type.
-enum class Policy {
-  Low,    ///< always in the low type: its time is products or their memory
-  Follow, ///< in the low type as soon as one operand is low, else as written
-  Full,   ///< in f32: small results that lose too much in the low type
-  Any,    ///< reads floats of any type; the result's type does not depend on it
-  Written ///< as written: its types depend on each other in ways of its own
-};
-
 class Autocasting {
 public:
   Autocasting(func::FuncOp Graph, FloatType Low)
@@ -41,12 +29,11 @@ public:
   LogicalResult run();
 
 private:
-  Policy getPolicy(Operation *Op);
   void visit(Operation *Op);
-  void runIn(Operation *Op, MutableArrayRef<OpOperand> Operands,
-             ValueRange Results, FloatType Type);
-  void restore(MutableArrayRef<OpOperand> Operands);
-  void lowerEmbedding(EmbeddingOp Op);
+  void setOperands(PrecisionOpInterface Op, Precision How);
+  void setResults(PrecisionOpInterface Op, Precision How);
+  void restore(OpOperand &Operand);
+  void lowerResult(Value Result);
   Value castTo(Value V, Type Element, Operation *Before);
   bool isLow(Value V) { return getElementTypeOrSelf(V.getType()) == Low; }
 
@@ -61,24 +48,6 @@ private:
 
 static bool isFloat(Value V) {
   return isa<FloatType>(getElementTypeOrSelf(V.getType()));
-}
-
-Policy Autocasting::getPolicy(Operation *Op) {
-  return TypeSwitch<Operation *, Policy>(Op)
-      .Case<MatmulOp>([](auto) { return Policy::Low; })
-      .Case<ExpOp, LogOp, PowOp, RsqrtOp, ReciprocalOp, MseOp>(
-          [](auto) { return Policy::Full; })
-      .Case<ReduceOp>([](ReduceOp Reduce) {
-        bool ToOne = Reduce.getResult().getType().getNumElements() == 1;
-        return ToOne && Reduce.getKind() != Reduction::max ? Policy::Full
-                                                           : Policy::Follow;
-      })
-      .Case<CastOp, CrossEntropyOp, GlobalNormOp>(
-          [](auto) { return Policy::Any; })
-      .Case<ScalarOpInterface, DropoutOp, ReshapeOp, TransposeOp, SliceOp,
-            PadOp, ConcatOp, BroadcastOp, SoftmaxOp, SoftmaxBackwardOp>(
-          [](auto) { return Policy::Follow; })
-      .Default([](auto) { return Policy::Written; });
 }
 
 /// The constant `V` rounded to another float type, or null if it is none.
@@ -121,65 +90,82 @@ Value Autocasting::castTo(Value V, Type Element, Operation *Before) {
   return Known;
 }
 
-void Autocasting::runIn(Operation *Op, MutableArrayRef<OpOperand> Operands,
-                        ValueRange Results, FloatType Type) {
-  for (OpOperand &Operand : Operands)
-    Operand.set(castTo(Operand.get(), Type, Op));
-  for (Value Result : Results)
+/// Gives an operand back the type that it had before the pass.
+void Autocasting::restore(OpOperand &Operand) {
+  Operand.set(
+      castTo(Operand.get(), Written.at(Operand.get()), Operand.getOwner()));
+}
+
+void Autocasting::setOperands(PrecisionOpInterface Op, Precision How) {
+  for (OpOperand &Operand : Op->getOpOperands()) {
+    Precision Own = Op.getOperandPrecision(Operand.getOperandNumber());
+    if (Own == Precision::any)
+      continue;
+    if (Own == Precision::written || How == Precision::written)
+      restore(Operand);
+    else
+      Operand.set(
+          castTo(Operand.get(), How == Precision::full ? F32 : Low, Op));
+  }
+}
+
+/// What follows from the operands' types, for operations that infer theirs.
+static void inferResultTypes(Operation *Op, unsigned Count) {
+  SmallVector<Type> Types;
+  if (auto Infer = dyn_cast<InferTypeOpInterface>(Op))
+    if (succeeded(Infer.inferReturnTypes(
+            Op->getContext(), Op->getLoc(), Op->getOperands(),
+            Op->getRawDictionaryAttrs(), Op->getPropertiesStorage(),
+            Op->getRegions(), Types)))
+      for (unsigned I = 0; I < Count; ++I)
+        Op->getResult(I).setType(Types[I]);
+}
+
+void Autocasting::setResults(PrecisionOpInterface Op, Precision How) {
+  if (How == Precision::any)
+    return inferResultTypes(Op, Op.getNumCastResults());
+  if (How == Precision::written)
+    return;
+  FloatType Type = How == Precision::full ? F32 : Low;
+  for (Value Result : Op->getResults().take_front(Op.getNumCastResults()))
     if (isFloat(Result))
       Result.setType(cast<RankedTensorType>(Result.getType()).clone(Type));
 }
 
-/// Gives operands back the types that they had before the pass.
-void Autocasting::restore(MutableArrayRef<OpOperand> Operands) {
-  for (OpOperand &Operand : Operands)
-    Operand.set(
-        castTo(Operand.get(), Written.at(Operand.get()), Operand.getOwner()));
-}
-
-/// The table stays as written, f32 as a rule, so that its gradient is summed
-/// there; the rows, of which there are few, go on in the low type.
-void Autocasting::lowerEmbedding(EmbeddingOp Op) {
-  restore(Op->getOpOperands());
-  if (isLow(Op.getResult()))
+/// The result stays as written and its readers get it in the low type. So a
+/// table of f32 has its gradient summed there, while the rows, of which there
+/// are few, go on in the low type.
+void Autocasting::lowerResult(Value Result) {
+  if (!isFloat(Result) || isLow(Result))
     return;
-  B.setInsertionPointAfter(Op);
-  Type Before = Written.at(Op.getResult());
-  auto Cast = CastOp::create(
-      B, Op.getLoc(), Op.getResult().getType().clone(Low), Op.getResult());
-  Op.getResult().replaceAllUsesExcept(Cast.getResult(), Cast);
-  Casts[{Op.getResult(), Low}] = Cast;
+  B.setInsertionPointAfterValue(Result);
+  Type Before = Written.at(Result);
+  auto Type = cast<RankedTensorType>(Result.getType()).clone(Low);
+  auto Cast = CastOp::create(B, Result.getLoc(), Type, Result);
+  Result.replaceAllUsesExcept(Cast.getResult(), Cast);
+  Casts[{Result, Low}] = Cast;
   Written[Cast] = Before;
 }
 
 void Autocasting::visit(Operation *Op) {
-  MutableArrayRef<OpOperand> Operands = Op->getOpOperands();
-  if (auto Embedding = dyn_cast<EmbeddingOp>(Op))
-    return lowerEmbedding(Embedding);
-  // Statistics, scale and bias of a norm keep their types.
-  if (auto Norm = dyn_cast<LayerNormOp>(Op)) {
-    restore(Operands.drop_front());
-    Norm.getResult().setType(Norm.getOperand().getType());
+  auto Interface = dyn_cast<PrecisionOpInterface>(Op);
+  if (!Interface) {
+    for (OpOperand &Operand : Op->getOpOperands())
+      restore(Operand);
     return;
   }
-  // The log-sum-exp stays f32, a mask is of any type.
-  if (auto Attention = dyn_cast<AttentionOp>(Op))
-    return runIn(Op, Operands.take_front(Attention.getQkv().size()),
-                 Attention.getResult(), Low);
-  switch (getPolicy(Op)) {
-  case Policy::Low:
-    return runIn(Op, Operands, Op->getResults(), Low);
-  case Policy::Follow:
-    if (llvm::any_of(Op->getOperands(), [&](Value V) { return isLow(V); }))
-      return runIn(Op, Operands, Op->getResults(), Low);
-    return restore(Operands);
-  case Policy::Full:
-    return runIn(Op, Operands, Op->getResults(), F32);
-  case Policy::Any:
-    return;
-  case Policy::Written:
-    return restore(Operands);
-  }
+  Precision How = Interface.getPrecision();
+  bool LowersResults = How == Precision::low_result;
+  if (How == Precision::follow)
+    How = llvm::any_of(Op->getOperands(), [&](Value V) { return isLow(V); })
+              ? Precision::low
+              : Precision::written;
+  if (LowersResults)
+    How = Precision::written;
+  setOperands(Interface, How);
+  setResults(Interface, How);
+  if (LowersResults)
+    llvm::for_each(Op->getResults(), [&](Value V) { lowerResult(V); });
 }
 
 /// A cast that the user wrote to the type that its operand has by now, and a

@@ -18,11 +18,6 @@ using namespace remat;
 /// More readers than this leave the value stored.
 static constexpr unsigned MaxReaders = 8;
 
-static bool isCheap(Operation *Op) {
-  return isa<BroadcastOp, CastOp, CompareOp, SelectOp, NegOp, AbsOp, AddOp,
-             SubOp, MulOp, MaxOp, MinOp, ReluOp>(Op);
-}
-
 namespace {
 
 /// The order of a block's operations while some are inserted. The block's own
@@ -128,7 +123,7 @@ void Cloner::run() {
   // one that it shows, which is the one erased last.
   SmallVector<Operation *> Cheap;
   for (Operation &Op : Body.without_terminator())
-    if (isCheap(&Op))
+    if (Op.hasTrait<CheapToRepeat>())
       Cheap.push_back(&Op);
   // From the end, so that the clones of a reader are readers in their turn.
   for (Operation *Op : llvm::reverse(Cheap)) {

@@ -19,14 +19,10 @@ bool remat::isSplatConstant(Operation *Op) {
   return isa_and_present<ConstantOp>(Op) && !isResidentConstant(Op);
 }
 
-static bool isPointwise(Operation *Op) {
-  return isa<ScalarOpInterface, DropoutOp, RandomOp, BroadcastOp>(Op);
-}
-
 std::optional<ArrayRef<int64_t>> remat::getPointwiseShape(Operation *Op) {
   if (auto Kernel = dyn_cast<KernelOp>(Op))
     return Kernel.getPointwiseShape();
-  if (!isPointwise(Op))
+  if (!Op->hasTrait<Pointwise>())
     return std::nullopt;
   return cast<RankedTensorType>(Op->getResult(0).getType()).getShape();
 }

@@ -16,9 +16,6 @@ struct OpCost {
 };
 OpCost getCost(mlir::Operation *Op);
 
-/// Whether the operation is a matrix product or contains one (attention).
-bool usesMatrixUnits(mlir::Operation *Op);
-
 /// Rates of a device. An operation takes the longer of its arithmetic and its
 /// traffic, plus a fixed launch time (the roofline: Williams et al., 2009).
 struct Roofline {

@@ -66,35 +66,117 @@ def Remat_InPlaceFromOperands
     : DeclareOpInterfaceMethods<Remat_InPlaceOpInterface, ["getReusableOperands"]>;
 def Remat_ElementwiseCost : DeclareOpInterfaceMethods<Remat_CostOpInterface>;
 def Remat_Cost : DeclareOpInterfaceMethods<Remat_CostOpInterface, ["getFlops"]>;
+/// An optimizer's update of a parameter.
+def Remat_Update : TraitList<[Remat_UpdateOpInterface, Remat_RunsOnce]>;
+def Remat_CostAndTraffic
+    : DeclareOpInterfaceMethods<Remat_CostOpInterface, ["getFlops", "getBytes"]>;
+def Remat_SometimesRandom
+    : DeclareOpInterfaceMethods<Remat_RandomOpInterface, ["drawsNumbers"]>;
 def Remat_View : DeclareOpInterfaceMethods<Remat_ViewOpInterface>;
 defvar Remat_InferType = InferTypeOpAdaptor;
 
-/// An elementwise operation given by one C expression; see ScalarOpInterface.
-class Remat_ScalarOp<string mnemonic, string expression, list<Trait> traits = []>
-    : Remat_Op<mnemonic, !listconcat(
-        [Remat_ElementwiseCost, Remat_InPlace, Remat_ScalarOpInterface], traits)> {
-  code expressionMethod = [{
-    ::std::string getScalarExpression() { return "}] # expression # [{"; }
-  }];
-  let extraClassDeclaration = expressionMethod;
-}
+/// Each result element depends on the operands' elements at its position, as
+/// broadcasting has it: a kernel computes such operations together.
+def Remat_Pointwise : NativeOpTrait<"Pointwise"> { let cppNamespace = "::remat"; }
+/// Result rows (along the last dimension) depend on whole rows of the operands.
+def Remat_Rowwise : NativeOpTrait<"Rowwise"> { let cppNamespace = "::remat"; }
+/// So little arithmetic that making the result again beats reading it.
+def Remat_CheapToRepeat : NativeOpTrait<"CheapToRepeat"> { let cppNamespace = "::remat"; }
+/// The result holds elements of operand 0 and nothing else, at most rounded.
+def Remat_CopiesOperand : NativeOpTrait<"CopiesOperand"> { let cppNamespace = "::remat"; }
+/// A matrix product, or one that contains some.
+def Remat_UsesMatrixUnits : NativeOpTrait<"UsesMatrixUnits"> { let cppNamespace = "::remat"; }
 
-class Remat_UnaryOp<string mnemonic, string expression, list<Trait> traits = []>
-    : Remat_ScalarOp<mnemonic, expression, !listconcat(
-        [SameOperandsAndResultType, Remat_Differentiable], traits)> {
+class Remat_HasPrecision<string case>
+    : ParamNativeOpTrait<"HasPrecision", "::remat::Precision::" # case> {
+  let cppNamespace = "::remat";
+}
+/// What autocast does with the operation: a case of `Precision`. Operations
+/// without it stay as they are written.
+class Remat_Precision<string case>
+    : TraitList<[Remat_PrecisionOpInterface, Remat_HasPrecision<case>]>;
+def Remat_OwnPrecision
+    : DeclareOpInterfaceMethods<Remat_PrecisionOpInterface, ["getPrecision"]>;
+def Remat_OperandPrecision
+    : DeclareOpInterfaceMethods<Remat_PrecisionOpInterface, [
+        "getPrecision", "getOperandPrecision", "getNumCastResults"]>;
+
+/// One function of the operands' elements, which each target has in a table:
+/// lib/Target/CUDA/Expressions.cpp, runtime/host/Scalar.cpp.
+def Remat_ScalarFunction : NativeOpTrait<"ScalarFunction"> { let cppNamespace = "::remat"; }
+
+/// An operation that is such a function.
+class Remat_ScalarOp<string mnemonic, list<Trait> traits = [], string precision = "follow">
+    : Remat_Op<mnemonic, !listconcat(
+        [Remat_ElementwiseCost, Remat_InPlace, Remat_Pointwise,
+         Remat_ScalarFunction, Remat_Precision<precision>], traits)>;
+
+/// A function of one float. `adjoint` is the body of a C++ function that
+/// returns the operand's gradient: `B` is an AdjointBuilder, `G` the result's
+/// gradient, `V` what `reads` says, if it says anything: the operand or the
+/// result, never both, since each must live until the backward. G and V are
+/// f32, and what is returned is rounded to the operand's type; without
+/// `adjointInF32` they are as they come.
+class Remat_UnaryOp<string mnemonic, list<Trait> traits = [], string precision = "follow">
+    : Remat_ScalarOp<mnemonic, !listconcat(
+        [SameOperandsAndResultType, Remat_Differentiable], traits), precision> {
   let arguments = (ins Remat_FloatTensor:$operand);
   let results = (outs Remat_FloatTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
+  string reads = "";
+  code adjoint = "";
+  bit adjointInF32 = 1;
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::buildAdjoint(
+        ::mlir::OpBuilder &Builder, ::mlir::ValueRange ResultGrads,
+        ::llvm::ArrayRef<bool> Needed,
+        ::llvm::MutableArrayRef<::mlir::Value> OperandGrads) {
+      ::remat::AdjointBuilder B(Builder, getOperation());
+      if (Needed[0] && ResultGrads[0])
+        OperandGrads[0] = B.unary(ResultGrads[0], }] #
+            !cond(!eq(reads, "operand"): "getOperand()",
+                  !eq(reads, "result"): "getResult()",
+                  true: "::mlir::Value()") # ", " #
+            !if(adjointInF32, "true", "false") # [{,
+            [&](::mlir::Value G, ::mlir::Value V) -> ::mlir::Value {
+              }] # adjoint # [{
+            });
+      return ::mlir::success();
+    }
+  }];
 }
 
-/// Operands of one element type; shapes broadcast as NumPy's do.
-class Remat_BinaryOp<string mnemonic, string expression, list<Trait> traits = []>
-    : Remat_ScalarOp<mnemonic, expression, !listconcat(
-        [Remat_BroadcastResult, Remat_Differentiable], traits)> {
+/// A function of two elements of one type; shapes broadcast as NumPy's do.
+/// `lhsAdjoint` and `rhsAdjoint` are bodies of C++ functions that return the
+/// gradients of the operands, null for zero: `B` is an AdjointBuilder, `G` the
+/// result's gradient, `X`, `Y` and `R` operands and result. Gradients of
+/// broadcast operands are summed to their shapes.
+class Remat_BinaryOp<string mnemonic, list<Trait> traits = [], string precision = "follow">
+    : Remat_ScalarOp<mnemonic, !listconcat(
+        [Remat_BroadcastResult, Remat_Differentiable], traits), precision> {
   let arguments = (ins Remat_NumberTensor:$lhs, Remat_NumberTensor:$rhs);
   let results = (outs Remat_NumberTensor:$result);
   let assemblyFormat =
       "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  code lhsAdjoint = "";
+  code rhsAdjoint = "";
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::buildAdjoint(
+        ::mlir::OpBuilder &Builder, ::mlir::ValueRange ResultGrads,
+        ::llvm::ArrayRef<bool> Needed,
+        ::llvm::MutableArrayRef<::mlir::Value> OperandGrads) {
+      [[maybe_unused]] ::mlir::Value G = ResultGrads[0], R = getResult();
+      [[maybe_unused]] ::mlir::Value X = getLhs(), Y = getRhs();
+      ::remat::AdjointBuilder B(Builder, getOperation());
+      auto Lhs = [&]() -> ::mlir::Value { }] # lhsAdjoint # [{ };
+      auto Rhs = [&]() -> ::mlir::Value { }] # rhsAdjoint # [{ };
+      if (G && Needed[0])
+        OperandGrads[0] = B.sumTo(Lhs(), ::remat::shapeOf(X));
+      if (G && Needed[1])
+        OperandGrads[1] = B.sumTo(Rhs(), ::remat::shapeOf(Y));
+      return ::mlir::success();
+    }
+  }];
 }
 
 #endif // REMAT_IR_REMATBASE_TD

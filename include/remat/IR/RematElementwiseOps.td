@@ -9,31 +9,92 @@ include "remat/IR/RematBase.td"
 // Unary
 //===----------------------------------------------------------------------===//
 
-def Remat_NegOp : Remat_UnaryOp<"neg", "-a"> { let summary = "-x"; let hasFolder = 1; }
-def Remat_AbsOp : Remat_UnaryOp<"abs", "fabsf(a)"> { let summary = "|x|"; }
-def Remat_ExpOp : Remat_UnaryOp<"exp", "expf(a)"> { let summary = "e to the x"; }
-def Remat_LogOp : Remat_UnaryOp<"log", "logf(a)"> { let summary = "natural logarithm"; }
-def Remat_SqrtOp : Remat_UnaryOp<"sqrt", "sqrtf(a)"> { let summary = "square root"; }
-def Remat_RsqrtOp : Remat_UnaryOp<"rsqrt", "1.0f / sqrtf(a)"> { let summary = "1 / square root"; }
-def Remat_ReciprocalOp : Remat_UnaryOp<"reciprocal", "1.0f / a"> { let summary = "1 / x"; }
-def Remat_SinOp : Remat_UnaryOp<"sin", "sinf(a)"> { let summary = "sine of x in radians"; }
-def Remat_CosOp : Remat_UnaryOp<"cos", "cosf(a)"> { let summary = "cosine of x in radians"; }
-def Remat_TanhOp : Remat_UnaryOp<"tanh", "tanhf(a)"> { let summary = "hyperbolic tangent"; }
-def Remat_ErfOp : Remat_UnaryOp<"erf", "erff(a)"> { let summary = "error function"; }
-def Remat_SigmoidOp : Remat_UnaryOp<"sigmoid", "1.0f / (1.0f + expf(-a))"> {
+def Remat_NegOp : Remat_UnaryOp<"neg", [Remat_CheapToRepeat]> {
+  let summary = "-x";
+  let hasFolder = 1;
+  let adjoint = "return B.neg(G);";
+}
+def Remat_AbsOp : Remat_UnaryOp<"abs", [Remat_CheapToRepeat]> {
+  let summary = "|x|";
+  let reads = "operand";
+  let adjoint = [{
+    Value Zero = B.scalarLike(0.0, G);
+    Value OrMinus = B.select(B.compare(Predicate::lt, V, Zero), B.neg(G), Zero);
+    return B.select(B.compare(Predicate::gt, V, Zero), G, OrMinus);
+  }];
+}
+def Remat_ExpOp : Remat_UnaryOp<"exp", [], "full"> {
+  let summary = "e to the x";
+  let reads = "result";
+  let adjoint = "return B.mul(G, V);";
+}
+def Remat_LogOp : Remat_UnaryOp<"log", [], "full"> {
+  let summary = "natural logarithm";
+  let reads = "operand";
+  let adjoint = "return B.div(G, V);";
+}
+def Remat_SqrtOp : Remat_UnaryOp<"sqrt"> {
+  let summary = "square root";
+  let reads = "result";
+  let adjoint = "return B.div(B.mul(G, 0.5), V);";
+}
+def Remat_RsqrtOp : Remat_UnaryOp<"rsqrt", [], "full"> {
+  let summary = "1 / square root";
+  let reads = "result";
+  let adjoint = "return B.mul(B.mul(G, -0.5), B.mul(V, B.mul(V, V)));";
+}
+def Remat_ReciprocalOp : Remat_UnaryOp<"reciprocal", [], "full"> {
+  let summary = "1 / x";
+  let reads = "result";
+  let adjoint = "return B.neg(B.mul(G, B.mul(V, V)));";
+}
+def Remat_SinOp : Remat_UnaryOp<"sin"> {
+  let summary = "sine of x in radians";
+  let reads = "operand";
+  let adjoint = "return B.mul(G, CosOp::create(B, V));";
+}
+def Remat_CosOp : Remat_UnaryOp<"cos"> {
+  let summary = "cosine of x in radians";
+  let reads = "operand";
+  let adjoint = "return B.neg(B.mul(G, SinOp::create(B, V)));";
+}
+def Remat_TanhOp : Remat_UnaryOp<"tanh"> {
+  let summary = "hyperbolic tangent";
+  let reads = "result";
+  let adjoint = "return B.mul(G, B.sub(B.scalarLike(1.0, V), B.mul(V, V)));";
+}
+def Remat_ErfOp : Remat_UnaryOp<"erf"> {
+  let summary = "error function";
+  let reads = "operand";
+  let adjoint = [{
+    Value Bell = ExpOp::create(B, B.neg(B.mul(V, V)));
+    return B.mul(G, B.mul(Bell, 2.0 * std::numbers::inv_sqrtpi));
+  }];
+}
+def Remat_SigmoidOp : Remat_UnaryOp<"sigmoid"> {
   let summary = "1 / (1 + exp(-x))";
+  let reads = "result";
+  let adjoint = "return B.mul(G, B.mul(V, B.sub(B.scalarLike(1.0, V), V)));";
 }
-def Remat_SiluOp : Remat_UnaryOp<"silu", "a / (1.0f + expf(-a))"> {
+def Remat_SiluOp : Remat_UnaryOp<"silu"> {
   let summary = "x * sigmoid(x)";
+  let reads = "operand";
+  let adjoint = [{
+    // s (1 + x (1 - s)) with s = sigmoid(x).
+    Value S = SigmoidOp::create(B, V);
+    Value One = B.scalarLike(1.0, V);
+    return B.mul(G, B.mul(S, B.add(One, B.mul(V, B.sub(One, S)))));
+  }];
 }
-def Remat_ReluOp : Remat_UnaryOp<"relu", "a < 0.0f ? 0.0f : a"> {
+def Remat_ReluOp : Remat_UnaryOp<"relu", [Remat_CheapToRepeat]> {
   let summary = "max(x, 0)";
   let description = [{ A NaN stays a NaN. The backward reads the result only. }];
+  let reads = "result";
+  let adjointInF32 = 0;
+  let adjoint = "return ReluBackwardOp::create(B, V, G);";
 }
 
-def Remat_GeluOp : Remat_Op<"gelu", [
-    SameOperandsAndResultType, Remat_ElementwiseCost, Remat_InPlace,
-    DeclareOpInterfaceMethods<Remat_ScalarOpInterface>, Remat_Differentiable]> {
+def Remat_GeluOp : Remat_UnaryOp<"gelu"> {
   let summary = "Gaussian error linear unit";
   let description = [{
     `erf`: x * (1 + erf(x / sqrt(2))) / 2; `tanh`: its approximation
@@ -42,13 +103,13 @@ def Remat_GeluOp : Remat_Op<"gelu", [
   }];
   let arguments = (ins Remat_FloatTensor:$operand,
       DefaultValuedAttr<Remat_GeluAttr, "::remat::Gelu::erf">:$kind);
-  let results = (outs Remat_FloatTensor:$result);
-  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let reads = "operand";
+  let adjointInF32 = 0;
+  let adjoint = "return GeluBackwardOp::create(B, V, G, getKind());";
 }
 
-def Remat_GeluBackwardOp : Remat_Op<"gelu_backward", [
-    SameOperandsAndResultType, Remat_ElementwiseCost, Remat_InPlace,
-    DeclareOpInterfaceMethods<Remat_ScalarOpInterface>]> {
+def Remat_GeluBackwardOp
+    : Remat_ScalarOp<"gelu_backward", [SameOperandsAndResultType]> {
   let summary = "gradient of gelu: derivative at `operand` times `grad`";
   let arguments = (ins Remat_FloatTensor:$operand, Remat_FloatTensor:$grad,
       DefaultValuedAttr<Remat_GeluAttr, "::remat::Gelu::erf">:$kind);
@@ -57,7 +118,7 @@ def Remat_GeluBackwardOp : Remat_Op<"gelu_backward", [
 }
 
 def Remat_ReluBackwardOp
-    : Remat_ScalarOp<"relu_backward", "a > 0.0f ? b : 0.0f", [SameOperandsAndResultType]> {
+    : Remat_ScalarOp<"relu_backward", [SameOperandsAndResultType]> {
   let summary = "gradient of relu from its result: `grad` where `output` > 0, else 0";
   let arguments = (ins Remat_FloatTensor:$output, Remat_FloatTensor:$grad);
   let results = (outs Remat_FloatTensor:$result);
@@ -68,51 +129,64 @@ def Remat_ReluBackwardOp
 // Binary, broadcasting
 //===----------------------------------------------------------------------===//
 
-def Remat_AddOp : Remat_BinaryOp<"add", "a + b", [Commutative]> {
-  let summary = "x + y"; let hasFolder = 1;
-}
-def Remat_SubOp : Remat_BinaryOp<"sub", "a - b"> { let summary = "x - y"; let hasFolder = 1; }
-def Remat_MulOp : Remat_BinaryOp<"mul", "a * b", [Commutative]> {
-  let summary = "x * y"; let hasFolder = 1;
-}
-def Remat_DivOp : Remat_BinaryOp<"div", "a / b"> {
-  let summary = "x / y";
-  let description = [{ Integers round toward zero; division by zero gives 0. }];
+def Remat_AddOp : Remat_BinaryOp<"add", [Commutative, Remat_CheapToRepeat]> {
+  let summary = "x + y";
   let hasFolder = 1;
-  let extraClassDeclaration = [{
-    ::std::string getScalarExpression() {
-      return ::llvm::isa<::mlir::FloatType>(getResult().getType().getElementType())
-                 ? "a / b" : "b == 0 ? 0 : a / b";
-    }
+  let lhsAdjoint = "return G;";
+  let rhsAdjoint = "return G;";
+}
+def Remat_SubOp : Remat_BinaryOp<"sub", [Remat_CheapToRepeat]> {
+  let summary = "x - y";
+  let hasFolder = 1;
+  let lhsAdjoint = "return G;";
+  let rhsAdjoint = "return B.neg(B.sumTo(G, shapeOf(Y)));";
+}
+def Remat_MulOp : Remat_BinaryOp<"mul", [Commutative, Remat_CheapToRepeat]> {
+  let summary = "x * y";
+  let hasFolder = 1;
+  let lhsAdjoint = "return B.mul(G, Y);";
+  let rhsAdjoint = "return B.mul(G, X);";
+}
+def Remat_DivOp : Remat_BinaryOp<"div"> {
+  let summary = "x / y";
+  let description = [{
+    Integers round toward zero; division by zero gives 0. The gradient of y,
+    -g (x / y) / y, reads the quotient instead of x: whoever reads the quotient
+    next keeps it anyway.
+  }];
+  let hasFolder = 1;
+  let lhsAdjoint = "return B.div(G, Y);";
+  let rhsAdjoint = [{
+    Value Grad = B.div(B.mul(B.f32(G), B.f32(R)), B.f32(Y));
+    return B.neg(B.sumTo(B.cast(Grad, elementOf(G)), shapeOf(Y)));
   }];
 }
-def Remat_MaxOp : Remat_BinaryOp<"max", "a > b || a != a ? a : b"> {
+def Remat_MaxOp : Remat_BinaryOp<"max", [Remat_CheapToRepeat]> {
   let summary = "the larger of x and y; a NaN wins";
   let description = [{ Where x and y are equal, each gets half of the gradient. }];
+  let lhsAdjoint = "return B.gradientWhere(Predicate::gt, X, Y, G);";
+  let rhsAdjoint = "return B.gradientWhere(Predicate::gt, Y, X, G);";
 }
-def Remat_MinOp : Remat_BinaryOp<"min", "a < b || a != a ? a : b"> {
+def Remat_MinOp : Remat_BinaryOp<"min", [Remat_CheapToRepeat]> {
   let summary = "the smaller of x and y; a NaN wins";
   let description = [{ Where x and y are equal, each gets half of the gradient. }];
+  let lhsAdjoint = "return B.gradientWhere(Predicate::lt, X, Y, G);";
+  let rhsAdjoint = "return B.gradientWhere(Predicate::lt, Y, X, G);";
 }
-def Remat_PowOp : Remat_Op<"pow", [
-    Remat_BroadcastResult, Remat_ElementwiseCost, Remat_InPlace, Remat_Differentiable,
-    Remat_ScalarOpInterface]> {
+def Remat_PowOp : Remat_BinaryOp<"pow", [], "full"> {
   let summary = "x to the y";
   let arguments = (ins Remat_FloatTensor:$lhs, Remat_FloatTensor:$rhs);
   let results = (outs Remat_FloatTensor:$result);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
-  let extraClassDeclaration = [{
-    ::std::string getScalarExpression() { return "powf(a, b)"; }
-  }];
+  let lhsAdjoint = "return B.powBaseGradient(X, Y, G);";
+  let rhsAdjoint = "return B.powExponentGradient(X, R, G);";
 }
 
 //===----------------------------------------------------------------------===//
 // Compare, select, cast
 //===----------------------------------------------------------------------===//
 
-def Remat_CompareOp : Remat_Op<"compare", [
-    Remat_InferType, Remat_ElementwiseCost, Remat_InPlace,
-    DeclareOpInterfaceMethods<Remat_ScalarOpInterface>]> {
+def Remat_CompareOp
+    : Remat_ScalarOp<"compare", [Remat_InferType, Remat_CheapToRepeat]> {
   let summary = "elementwise comparison, broadcasting; a NaN is equal to nothing";
   let arguments = (ins Remat_PredicateAttr:$predicate,
                        Remat_NumberTensor:$lhs, Remat_NumberTensor:$rhs);
@@ -122,8 +196,8 @@ def Remat_CompareOp : Remat_Op<"compare", [
   }];
 }
 
-def Remat_SelectOp : Remat_ScalarOp<"select", "a ? b : c",
-                                    [Remat_InferType, Remat_Differentiable]> {
+def Remat_SelectOp : Remat_ScalarOp<"select", [
+    Remat_InferType, Remat_Differentiable, Remat_CheapToRepeat]> {
   let summary = "elementwise choice, broadcasting";
   let hasFolder = 1;
   let arguments = (ins Remat_BoolTensor:$condition,
@@ -135,7 +209,8 @@ def Remat_SelectOp : Remat_ScalarOp<"select", "a ? b : c",
   }];
 }
 
-def Remat_CastOp : Remat_ScalarOp<"cast", "a", [Remat_Differentiable]> {
+def Remat_CastOp : Remat_ScalarOp<"cast", [
+    Remat_Differentiable, Remat_CheapToRepeat, Remat_CopiesOperand], "any"> {
   let summary = "conversion to another element type";
   let description = [{
     To a narrower float: round to nearest even. Float to integer: toward zero.
@@ -162,7 +237,8 @@ def Remat_ConstantOp : Remat_Op<"constant", [ConstantLike, Remat_InferType]> {
 }
 
 def Remat_RandomOp : Remat_Op<"random", [
-    Remat_ElementwiseCost, DeclareOpInterfaceMethods<Remat_RandomOpInterface>]> {
+    Remat_ElementwiseCost, Remat_Pointwise,
+    Remat_RandomOpInterface]> {
   let summary = "random numbers from (seed, id, step)";
   let description = [{
     `uniform`: in [0, 1); `normal`: mean 0, variance 1 (Box and Muller, 1958).
@@ -180,7 +256,8 @@ def Remat_RandomOp : Remat_Op<"random", [
 
 def Remat_DropoutOp : Remat_Op<"dropout", [
     AllTypesMatch<["operand", "result"]>, Remat_ElementwiseCost, Remat_InPlace,
-    Remat_Differentiable, DeclareOpInterfaceMethods<Remat_RandomOpInterface>]> {
+    Remat_Pointwise, Remat_Precision<"follow">, Remat_Differentiable,
+    Remat_RandomOpInterface]> {
   let summary = "zeroes elements with probability p, scales the others by 1 / (1 - p)";
   let description = [{
     Element i is kept when its uniform number, drawn as in `remat.random`, is at

@@ -13,15 +13,19 @@ include "mlir/IR/OpBase.td"
 def Remat_CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::remat";
   let description = [{
-    How much arithmetic an operation does. Bytes moved follow from its operand
-    and result types.
+    How much arithmetic an operation does, and how many bytes it moves.
   }];
   let methods = [
     InterfaceMethod<[{
       Floating-point operations of one execution (a fused multiply-add is two).
       The default is one for each element of the largest operand or result.
     }], "double", "getFlops", (ins), "",
-    [{ return ::remat::detail::countElementwiseFlops($_op); }]>];
+    [{ return ::remat::detail::countElementwiseFlops($_op); }]>,
+    InterfaceMethod<[{
+      Bytes read and written. The default reads each operand and writes each
+      result once.
+    }], "double", "getBytes", (ins), "",
+    [{ return ::remat::detail::countBytes($_op); }]>];
 }
 
 def Remat_InPlaceOpInterface : OpInterface<"InPlaceOpInterface"> {
@@ -51,19 +55,29 @@ def Remat_ViewOpInterface : OpInterface<"ViewOpInterface"> {
     }], "::std::optional<int64_t>", "getViewOffset", (ins)>];
 }
 
-def Remat_ScalarOpInterface : OpInterface<"ScalarOpInterface"> {
+def Remat_PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   let cppNamespace = "::remat";
   let description = [{
-    An elementwise operation: each result element is a C expression of the
-    operand elements at the same (broadcast) position.
+    In which precision autocast has an operation run.
   }];
   let methods = [
+    InterfaceMethod<"The policy; it may depend on types and attributes.",
+      "::remat::Precision", "getPrecision", (ins)>,
     InterfaceMethod<[{
-      The expression over `a`, `b`, `c`, ... for operands 0, 1, 2, ... in C++
-      that CUDA accepts. Floating-point operands of any width arrive as `float`
-      and the result is rounded to the result's type; integers as themselves,
-      i1 as `bool`.
-    }], "::std::string", "getScalarExpression", (ins)>];
+      The policy of one operand: that of the operation, `any`, or `written`.
+    }], "::remat::Precision", "getOperandPrecision", (ins "unsigned":$operand), "",
+      [{ return $_op.getPrecision(); }]>,
+    InterfaceMethod<"How many results, from the first on, change their type.",
+      "unsigned", "getNumCastResults", (ins), "",
+      [{ return $_op->getNumResults(); }]>];
+}
+
+def Remat_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
+  let cppNamespace = "::remat";
+  let description = [{ The update of a parameter by an optimizer. }];
+  let methods = [
+    InterfaceMethod<"The operand that is the parameter's gradient.",
+      "::mlir::OpOperand &", "getGradMutable", (ins)>];
 }
 
 def Remat_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
@@ -94,9 +108,11 @@ def Remat_RandomOpInterface : OpInterface<"RandomOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"The id that keeps its numbers apart from other ops'.",
-      "int64_t", "getRandomId", (ins)>,
+      "int64_t", "getRandomId", (ins), "", [{ return $_op.getId(); }]>,
     InterfaceMethod<"Replaces the id.", "void", "setRandomId",
-      (ins "int64_t":$id)>];
+      (ins "int64_t":$id), "", [{ $_op.setId(id); }]>,
+    InterfaceMethod<"Whether it draws numbers with the attributes that it has.",
+      "bool", "drawsNumbers", (ins), "", [{ return true; }]>];
 }
 
 // Operations that change the world when they run twice (optimizer updates):

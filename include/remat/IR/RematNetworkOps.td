@@ -6,7 +6,8 @@
 include "remat/IR/RematBase.td"
 
 def Remat_MatmulOp : Remat_Op<"matmul", [
-    Remat_Cost, Remat_Differentiable]> {
+    Remat_Cost, Remat_UsesMatrixUnits, Remat_Precision<"low">,
+    Remat_Differentiable]> {
   let summary = "matrix product, batched, with transposes and bias";
   let description = [{
     With no transposes, lhs is [batch..., M, K], rhs [batch..., K, N], the result
@@ -30,7 +31,8 @@ def Remat_MatmulOp : Remat_Op<"matmul", [
 }
 
 def Remat_SoftmaxOp : Remat_Op<"softmax", [
-    SameOperandsAndResultType, Remat_Cost, Remat_InPlace, Remat_Differentiable]> {
+    SameOperandsAndResultType, Remat_Cost, Remat_InPlace, Remat_Rowwise,
+    Remat_Precision<"follow">, Remat_Differentiable]> {
   let summary = "exp(x - max) / sum over the last dimension";
   let description = [{ Computed in f32. The backward reads the result only. }];
   let arguments = (ins Remat_FloatTensor:$operand);
@@ -40,7 +42,8 @@ def Remat_SoftmaxOp : Remat_Op<"softmax", [
 }
 
 def Remat_SoftmaxBackwardOp : Remat_Op<"softmax_backward", [
-    SameOperandsAndResultType, Remat_Cost, Remat_InPlace]> {
+    SameOperandsAndResultType, Remat_Cost, Remat_InPlace, Remat_Rowwise,
+    Remat_Precision<"follow">]> {
   let summary = "output * (grad - sum(output * grad)) over the last dimension";
   let arguments = (ins Remat_FloatTensor:$output, Remat_FloatTensor:$grad);
   let results = (outs Remat_FloatTensor:$result);
@@ -48,7 +51,8 @@ def Remat_SoftmaxBackwardOp : Remat_Op<"softmax_backward", [
 }
 
 def Remat_LayerNormOp : Remat_Op<"layer_norm", [
-    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands, Remat_Differentiable]> {
+    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands,
+    Remat_OperandPrecision, Remat_Differentiable]> {
   let summary = "normalises the last dimension, then scales and shifts";
   let description = [{
     y = (x - mean) * rstd * scale + bias with rstd = 1 / sqrt(variance + epsilon),
@@ -86,8 +90,8 @@ def Remat_LayerNormBackwardOp : Remat_Op<"layer_norm_backward", [
 }
 
 def Remat_AttentionOp : Remat_Op<"attention", [
-    AttrSizedOperandSegments, Remat_InferType, Remat_Cost, Remat_Differentiable,
-    DeclareOpInterfaceMethods<Remat_RandomOpInterface>]> {
+    AttrSizedOperandSegments, Remat_InferType, Remat_Cost, Remat_UsesMatrixUnits,
+    Remat_OperandPrecision, Remat_Differentiable, Remat_SometimesRandom]> {
   let summary = "scaled dot-product attention";
   let description = [{
     Either one packed operand [B, T, 3, H, D], or query [B, T, H, D], key and
@@ -115,8 +119,8 @@ def Remat_AttentionOp : Remat_Op<"attention", [
 }
 
 def Remat_AttentionBackwardOp : Remat_Op<"attention_backward", [
-    AttrSizedOperandSegments, Remat_Cost,
-    DeclareOpInterfaceMethods<Remat_RandomOpInterface>]> {
+    AttrSizedOperandSegments, Remat_Cost, Remat_UsesMatrixUnits,
+    Remat_SometimesRandom]> {
   let summary = "gradients of attention with respect to the packed operand or to query, key, value";
   let arguments = (ins Remat_FloatTensor:$grad, Variadic<Remat_FloatTensor>:$qkv,
                        Remat_FloatTensor:$output, Remat_F32Tensor:$lse,
@@ -134,7 +138,8 @@ def Remat_AttentionBackwardOp : Remat_Op<"attention_backward", [
 }
 
 def Remat_EmbeddingOp : Remat_Op<"embedding", [
-    Remat_InferType, Remat_Cost, Remat_Differentiable]> {
+    Remat_InferType, Remat_CostAndTraffic, Remat_Precision<"low_result">,
+    Remat_Differentiable]> {
   let summary = "rows of a table";
   let description = [{
     ids [rows...] into table [V, C] gives [rows..., C]. An id outside [0, V) is an
@@ -162,7 +167,7 @@ def Remat_EmbeddingBackwardOp : Remat_Op<"embedding_backward", [Remat_Cost]> {
 }
 
 def Remat_CrossEntropyOp : Remat_Op<"cross_entropy", [
-    Remat_InferType, Remat_Cost, Remat_Differentiable]> {
+    Remat_InferType, Remat_Cost, Remat_Precision<"any">, Remat_Differentiable]> {
   let summary = "mean negative log-likelihood of targets under softmax(logits)";
   let description = [{
     logits [rows..., V], targets [rows...] of i32 or i64. Rows whose target is
@@ -191,7 +196,8 @@ def Remat_CrossEntropyBackwardOp : Remat_Op<"cross_entropy_backward", [
 }
 
 def Remat_MseOp : Remat_Op<"mse", [
-    SameTypeOperands, DeclareOpInterfaceMethods<InferTypeOpInterface>, Remat_Cost, Remat_Differentiable]> {
+    SameTypeOperands, DeclareOpInterfaceMethods<InferTypeOpInterface>, Remat_Cost,
+    Remat_Precision<"full">, Remat_Differentiable]> {
   let summary = "mean of (x - y)^2 over all elements, in f32";
   let arguments = (ins Remat_FloatTensor:$prediction, Remat_FloatTensor:$target);
   let results = (outs Remat_F32Scalar:$loss);

@@ -12,6 +12,43 @@ namespace remat {
 template <typename ConcreteType>
 class RunsOnce : public mlir::OpTrait::TraitBase<ConcreteType, RunsOnce> {};
 
+// What these say of an operation stands in RematBase.td.
+template <typename ConcreteType>
+class ScalarFunction
+    : public mlir::OpTrait::TraitBase<ConcreteType, ScalarFunction> {};
+template <typename ConcreteType>
+class Pointwise : public mlir::OpTrait::TraitBase<ConcreteType, Pointwise> {};
+template <typename ConcreteType>
+class Rowwise : public mlir::OpTrait::TraitBase<ConcreteType, Rowwise> {};
+template <typename ConcreteType>
+class CheapToRepeat
+    : public mlir::OpTrait::TraitBase<ConcreteType, CheapToRepeat> {};
+template <typename ConcreteType>
+class CopiesOperand
+    : public mlir::OpTrait::TraitBase<ConcreteType, CopiesOperand> {};
+template <typename ConcreteType>
+class UsesMatrixUnits
+    : public mlir::OpTrait::TraitBase<ConcreteType, UsesMatrixUnits> {};
+
+/// What autocast does with the float types of an operation.
+enum class Precision {
+  written,    ///< they stay as the user wrote them
+  low,        ///< operands and results get the low type
+  full,       ///< operands and results get f32
+  follow,     ///< low as soon as one operand is, as written otherwise
+  any,        ///< operands stay as they come, results follow by type inference
+  low_result, ///< as written, and a cast of the result to the low type goes on
+};
+
+/// An operation whose policy depends on nothing.
+template <Precision Policy> struct HasPrecision {
+  template <typename ConcreteType>
+  class Impl : public mlir::OpTrait::TraitBase<ConcreteType, Impl> {
+  public:
+    static Precision getPrecision() { return Policy; }
+  };
+};
+
 namespace detail {
 mlir::LogicalResult verifySizedTensors(mlir::Operation *Op);
 mlir::LogicalResult
@@ -19,6 +56,8 @@ inferBroadcastType(std::optional<mlir::Location> Loc, mlir::ValueRange Operands,
                    llvm::SmallVectorImpl<mlir::Type> &Types);
 /// One operation for each element of the largest operand or result.
 double countElementwiseFlops(mlir::Operation *Op);
+/// Bytes of all operands and results.
+double countBytes(mlir::Operation *Op);
 /// The operands whose type has the shape and element width of result `Result`.
 llvm::SmallVector<unsigned> sameShapeOperands(mlir::Operation *Op,
                                               unsigned Result);

@@ -5,7 +5,8 @@
 
 include "remat/IR/RematBase.td"
 
-def Remat_ReshapeOp : Remat_Op<"reshape", [Remat_View, Remat_Differentiable]> {
+def Remat_ReshapeOp : Remat_Op<"reshape", [
+    Remat_View, Remat_CopiesOperand, Remat_Precision<"follow">, Remat_Differentiable]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Remat_Tensor:$operand);
   let results = (outs Remat_Tensor:$result);
@@ -15,7 +16,8 @@ def Remat_ReshapeOp : Remat_Op<"reshape", [Remat_View, Remat_Differentiable]> {
 }
 
 def Remat_TransposeOp : Remat_Op<"transpose", [
-    Remat_InferType, Remat_ElementwiseCost, Remat_Differentiable]> {
+    Remat_InferType, Remat_ElementwiseCost, Remat_CopiesOperand, Remat_Precision<"follow">,
+    Remat_Differentiable]> {
   let summary = "permutes dimensions: result dimension i is operand dimension permutation[i]";
   let arguments = (ins Remat_Tensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs Remat_Tensor:$result);
@@ -26,7 +28,8 @@ def Remat_TransposeOp : Remat_Op<"transpose", [
 }
 
 def Remat_SliceOp : Remat_Op<"slice", [
-    Remat_InferType, Remat_ElementwiseCost, Remat_View, Remat_Differentiable]> {
+    Remat_InferType, Remat_ElementwiseCost, Remat_View, Remat_CopiesOperand, Remat_Precision<"follow">,
+    Remat_Differentiable]> {
   let summary = "the box of `sizes` elements that begins at `offsets`";
   let arguments = (ins Remat_Tensor:$operand, DenseI64ArrayAttr:$offsets,
                        DenseI64ArrayAttr:$sizes);
@@ -38,7 +41,8 @@ def Remat_SliceOp : Remat_Op<"slice", [
 }
 
 def Remat_PadOp : Remat_Op<"pad", [
-    Remat_InferType, Remat_ElementwiseCost, Remat_Differentiable]> {
+    Remat_InferType, Remat_ElementwiseCost, Remat_Precision<"follow">,
+    Remat_Differentiable]> {
   let summary = "puts `low` zeros before and `high` zeros behind, for each dimension";
   let arguments = (ins Remat_Tensor:$operand, DenseI64ArrayAttr:$low,
                        DenseI64ArrayAttr:$high);
@@ -49,7 +53,8 @@ def Remat_PadOp : Remat_Op<"pad", [
 }
 
 def Remat_ConcatOp : Remat_Op<"concat", [
-    Remat_InferType, Remat_ElementwiseCost, Remat_Differentiable]> {
+    Remat_InferType, Remat_ElementwiseCost, Remat_Precision<"follow">,
+    Remat_Differentiable]> {
   let summary = "joins tensors along dimension `dim`";
   let arguments = (ins Variadic<Remat_Tensor>:$operands, I64Attr:$dim);
   let results = (outs Remat_Tensor:$result);
@@ -58,7 +63,8 @@ def Remat_ConcatOp : Remat_Op<"concat", [
 }
 
 def Remat_BroadcastOp : Remat_Op<"broadcast", [
-    Remat_ElementwiseCost, Remat_Differentiable]> {
+    Remat_ElementwiseCost, Remat_Pointwise, Remat_CheapToRepeat,
+    Remat_CopiesOperand, Remat_Precision<"follow">, Remat_Differentiable]> {
   let summary = "repeats elements to a larger shape, by NumPy's rule";
   let arguments = (ins Remat_Tensor:$operand);
   let results = (outs Remat_Tensor:$result);
@@ -68,7 +74,8 @@ def Remat_BroadcastOp : Remat_Op<"broadcast", [
 }
 
 def Remat_ReduceOp : Remat_Op<"reduce", [
-    Remat_InferType, Remat_Cost, Remat_Differentiable]> {
+    Remat_InferType, Remat_Cost, Remat_Rowwise, Remat_OwnPrecision,
+    Remat_Differentiable]> {
   let summary = "sum, mean or max over dimensions";
   let description = [{
     `dims` is sorted, without repetition. With `keep_dims` the reduced dimensions

@@ -10,7 +10,7 @@ include "remat/IR/RematBase.td"
 //===----------------------------------------------------------------------===//
 
 def Remat_SgdOp : Remat_Op<"sgd", [
-    AttrSizedOperandSegments, Remat_ElementwiseCost, Remat_RunsOnce,
+    AttrSizedOperandSegments, Remat_ElementwiseCost, Remat_Update,
     Remat_InPlaceFromOperands]> {
   let summary = "stochastic gradient descent";
   let description = [{
@@ -33,7 +33,7 @@ def Remat_SgdOp : Remat_Op<"sgd", [
 }
 
 def Remat_AdamWOp : Remat_Op<"adamw", [
-    Remat_Cost, Remat_RunsOnce, Remat_InferType, Remat_InPlaceFromOperands]> {
+    Remat_Cost, Remat_Update, Remat_InferType, Remat_InPlaceFromOperands]> {
   let summary = "Adam with decoupled weight decay (Loshchilov and Hutter, 2019)";
   let description = [{
     t = step + 1, g = grad * grad_scale; m = beta1 m + (1 - beta1) g;
@@ -58,7 +58,7 @@ def Remat_AdamWOp : Remat_Op<"adamw", [
   let hasVerifier = 1;
 }
 
-def Remat_GlobalNormOp : Remat_Op<"global_norm", [Remat_Cost]> {
+def Remat_GlobalNormOp : Remat_Op<"global_norm", [Remat_Cost, Remat_Precision<"any">]> {
   let summary = "square root of the sum of squares of all elements of all operands, in f32";
   let description = [{
     With `remat.min(1, max_norm / (norm + 1e-6))` it gives the factor of gradient
@@ -80,7 +80,7 @@ def Remat_KernelOp : Remat_Op<"kernel", [
   let description = [{
     Made by `remat-fuse`. The block's arguments are the operands; its values stay
     in registers. The yielded values are the results. All operations inside are
-    elementwise (ScalarOpInterface, dropout, random, broadcast, splat constants)
+    elementwise (functions of elements, dropout, random, broadcast, splat constants)
     over one common shape, or, with a row reduction inside, over rows of it.
     Every device runs kernels of the former kind; canonicalization takes others
     apart.

@@ -365,7 +365,7 @@ def PrintCost : Remat_Pass<"remat-print-cost"> {
 def Fuse : Remat_Pass<"remat-fuse"> {
   let summary = "Groups elementwise operations into kernels";
   let description = [{
-    Puts elementwise operations (`ScalarOpInterface`, `dropout`, `random`,
+    Puts elementwise operations (functions of elements, `dropout`, `random`,
     `broadcast` and splat constants) over one common shape into `remat.kernel`.
     Each value is rounded to its element type as if it had been stored, so no
     bit of any value depends on the grouping. A group stands at the place of its

@@ -29,6 +29,8 @@ Value AdjointBuilder::reshape(Value Operand, ArrayRef<int64_t> Shape) {
 }
 
 Value AdjointBuilder::sumTo(Value Operand, ArrayRef<int64_t> Shape) {
+  if (!Operand)
+    return Value();
   ArrayRef<int64_t> From = shapeOf(Operand);
   size_t Added = From.size() - Shape.size();
   SmallVector<int64_t> Dims;

@@ -29,7 +29,8 @@ public:
   mlir::Value f32(mlir::Value Operand) { return cast(Operand, getF32Type()); }
   /// `Operand` under another shape; itself if it has it already.
   mlir::Value reshape(mlir::Value Operand, llvm::ArrayRef<int64_t> Shape);
-  /// Sums over the dimensions that broadcasting `Shape` would have repeated.
+  /// Sums over the dimensions that broadcasting `Shape` would have repeated;
+  /// null of null.
   mlir::Value sumTo(mlir::Value Operand, llvm::ArrayRef<int64_t> Shape);
 
   mlir::Value add(mlir::Value Lhs, mlir::Value Rhs);
@@ -41,6 +42,23 @@ public:
   mlir::Value compare(Predicate How, mlir::Value Lhs, mlir::Value Rhs);
   mlir::Value select(mlir::Value Condition, mlir::Value True,
                      mlir::Value False);
+
+  /// The gradient of a unary operation's operand, which `Body` makes of that of
+  /// the result and of `Read`, a value of the forward or null: in f32 and
+  /// rounded to the type of `Grad`, or as they come.
+  mlir::Value
+  unary(mlir::Value Grad, mlir::Value Read, bool InF32,
+        llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> Body);
+  /// `Grad` where `Wins` holds between `Self` and `Other`, half of it where
+  /// they are equal, zero elsewhere.
+  mlir::Value gradientWhere(Predicate Wins, mlir::Value Self, mlir::Value Other,
+                            mlir::Value Grad);
+  /// d(x^y)/dx = y x^(y-1), 0 where y is 0; null if that is everywhere.
+  mlir::Value powBaseGradient(mlir::Value Base, mlir::Value Exponent,
+                              mlir::Value Grad);
+  /// d(x^y)/dy = x^y ln x, 0 where x is 0: the limit for every y > 0.
+  mlir::Value powExponentGradient(mlir::Value Base, mlir::Value Result,
+                                  mlir::Value Grad);
 };
 
 inline mlir::RankedTensorType tensorType(mlir::Value V) {

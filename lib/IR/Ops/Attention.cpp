@@ -120,8 +120,14 @@ LogicalResult AttentionOp::verify() {
 
 double AttentionOp::getFlops() { return countFlops(*this, 2.0); }
 
-int64_t AttentionOp::getRandomId() { return getId(); }
-void AttentionOp::setRandomId(int64_t Id) { setId(Id); }
+bool AttentionOp::drawsNumbers() { return !getDropoutP().isZero(); }
+
+// The mask is of any type, the log-sum-exp stays f32.
+Precision AttentionOp::getPrecision() { return Precision::low; }
+Precision AttentionOp::getOperandPrecision(unsigned Operand) {
+  return Operand < getQkv().size() ? Precision::low : Precision::any;
+}
+unsigned AttentionOp::getNumCastResults() { return 1; }
 
 //===----------------------------------------------------------------------===//
 // attention_backward
@@ -149,5 +155,4 @@ LogicalResult AttentionBackwardOp::verify() {
 // probabilities, query and key.
 double AttentionBackwardOp::getFlops() { return countFlops(*this, 5.0); }
 
-int64_t AttentionBackwardOp::getRandomId() { return getId(); }
-void AttentionBackwardOp::setRandomId(int64_t Id) { setId(Id); }
+bool AttentionBackwardOp::drawsNumbers() { return !getDropoutP().isZero(); }

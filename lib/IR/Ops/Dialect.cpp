@@ -1,10 +1,12 @@
 //===- Dialect.cpp - registration and shared op behaviour -------*- C++ -*-===//
 
+#include "../Adjoints/AdjointBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "remat/IR/RematOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
+#include <numbers>
 
 using namespace mlir;
 using namespace remat;
@@ -67,6 +69,16 @@ double remat::detail::countElementwiseFlops(Operation *Op) {
   llvm::for_each(Op->getOperandTypes(), Count);
   llvm::for_each(Op->getResultTypes(), Count);
   return static_cast<double>(Largest);
+}
+
+double remat::detail::countBytes(Operation *Op) {
+  double Bytes = 0.0;
+  auto Add = [&](Type Type) {
+    Bytes += static_cast<double>(getByteSize(Type).value_or(0));
+  };
+  llvm::for_each(Op->getOperandTypes(), Add);
+  llvm::for_each(Op->getResultTypes(), Add);
+  return Bytes;
 }
 
 SmallVector<unsigned> remat::detail::sameShapeOperands(Operation *Op,

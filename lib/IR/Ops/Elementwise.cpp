@@ -6,48 +6,6 @@ using namespace mlir;
 using namespace remat;
 
 //===----------------------------------------------------------------------===//
-// Scalar expressions
-//===----------------------------------------------------------------------===//
-
-std::string GeluOp::getScalarExpression() {
-  if (getKind() == Gelu::erf)
-    return "0.5f * a * (1.0f + erff(a * 0.70710678118654752f))";
-  return "0.5f * a * (1.0f + tanhf(0.79788456080286536f * "
-         "(a + 0.044715f * a * a * a)))";
-}
-
-std::string GeluBackwardOp::getScalarExpression() {
-  // erf: Phi(a) + a phi(a), the normal distribution and its density.
-  if (getKind() == Gelu::erf)
-    return "b * (0.5f * (1.0f + erff(a * 0.70710678118654752f)) + "
-           "a * 0.39894228040143268f * expf(-0.5f * a * a))";
-  // tanh, with t = tanh(u(a)): (1 + t) / 2 + a (1 - t^2) u'(a) / 2, where
-  // 1 - t^2 is written (1 - t)(1 + t).
-  const std::string T =
-      "tanhf(0.79788456080286536f * (a + 0.044715f * a * a * a))";
-  return "b * 0.5f * (1.0f + " + T + ") * (1.0f + a * (1.0f - " + T +
-         ") * 0.79788456080286536f * (1.0f + 0.134145f * a * a))";
-}
-
-std::string CompareOp::getScalarExpression() {
-  switch (getPredicate()) {
-  case Predicate::eq:
-    return "a == b";
-  case Predicate::ne:
-    return "a != b";
-  case Predicate::lt:
-    return "a < b";
-  case Predicate::le:
-    return "a <= b";
-  case Predicate::gt:
-    return "a > b";
-  case Predicate::ge:
-    return "a >= b";
-  }
-  llvm_unreachable("all predicates are handled");
-}
-
-//===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
 
@@ -109,12 +67,3 @@ LogicalResult DropoutOp::verify() {
     return emitOpError() << "p is " << P << "; it must be in [0, 1)";
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// RandomOpInterface
-//===----------------------------------------------------------------------===//
-
-int64_t RandomOp::getRandomId() { return getId(); }
-void RandomOp::setRandomId(int64_t Id) { setId(Id); }
-int64_t DropoutOp::getRandomId() { return getId(); }
-void DropoutOp::setRandomId(int64_t Id) { setId(Id); }

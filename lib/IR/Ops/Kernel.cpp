@@ -63,8 +63,7 @@ void KernelOp::print(OpAsmPrinter &Printer) {
 /// Whether a kernel can compute `Op` element by element, or, of the row
 /// operations, by rows.
 static LogicalResult verifyMember(KernelOp Kernel, Operation &Op) {
-  if (isa<ScalarOpInterface, DropoutOp, RandomOp, BroadcastOp, SoftmaxOp,
-          SoftmaxBackwardOp, YieldOp>(Op))
+  if (Op.hasTrait<Pointwise>() || isa<YieldOp>(Op))
     return success();
   if (auto Constant = dyn_cast<ConstantOp>(Op)) {
     auto Value = dyn_cast<SplatElementsAttr>(Constant.getValue());
@@ -79,6 +78,8 @@ static LogicalResult verifyMember(KernelOp Kernel, Operation &Op) {
     return Op.emitOpError("must reduce the last dimension to be part of a "
                           "kernel");
   }
+  if (Op.hasTrait<Rowwise>())
+    return success();
   InFlightDiagnostic Diagnostic = Op.emitOpError("cannot be part of a kernel");
   Diagnostic.attachNote(Kernel.getLoc()) << "the kernel is here";
   return Diagnostic;
@@ -153,8 +154,7 @@ std::optional<ArrayRef<int64_t>> KernelOp::getPointwiseShape() {
   };
   for (Operation &Op : getBody().front().without_terminator())
     if (!isa<ConstantOp>(Op) &&
-        (isa<ReduceOp, SoftmaxOp, SoftmaxBackwardOp>(Op) ||
-         !HasShape(Op.getResult(0))))
+        (Op.hasTrait<Rowwise>() || !HasShape(Op.getResult(0))))
       return std::nullopt;
   if (!llvm::all_of(getResults(), HasShape))
     return std::nullopt;
@@ -204,7 +204,7 @@ SmallVector<unsigned> KernelOp::getReusableOperands(unsigned Result) {
   // may read a row again after part of it is written.
   int64_t Full = 0;
   for (Operation &Op : getBody().front()) {
-    if (isa<ReduceOp, SoftmaxOp, SoftmaxBackwardOp>(Op))
+    if (Op.hasTrait<Rowwise>())
       return {};
     for (Value Value : Op.getResults())
       Full = std::max(Full, getTensorType(Value).getNumElements());

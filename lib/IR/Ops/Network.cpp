@@ -142,6 +142,13 @@ LogicalResult LayerNormOp::verify() {
   return verifyFinite(*this, "epsilon", getEpsilon());
 }
 
+// Statistics, scale and bias keep their types.
+Precision LayerNormOp::getPrecision() { return Precision::any; }
+Precision LayerNormOp::getOperandPrecision(unsigned Operand) {
+  return Operand == 0 ? Precision::any : Precision::written;
+}
+unsigned LayerNormOp::getNumCastResults() { return 1; }
+
 SmallVector<unsigned> LayerNormOp::getReusableOperands(unsigned Result) {
   return Result == 0 ? SmallVector<unsigned>{0} : SmallVector<unsigned>{};
 }
@@ -196,6 +203,11 @@ LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *,
 }
 
 double EmbeddingOp::getFlops() { return 0.0; }
+// A gather touches the rows that it takes, not the whole table.
+double EmbeddingOp::getBytes() {
+  return static_cast<double>(getByteSize(getIds().getType()).value_or(0)) +
+         2.0 * static_cast<double>(getByteSize(getType()).value_or(0));
+}
 double EmbeddingBackwardOp::getFlops() { return countElements(getGrad()); }
 
 LogicalResult EmbeddingBackwardOp::verify() {

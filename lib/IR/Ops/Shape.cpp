@@ -208,6 +208,14 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
+// A sum over everything, a loss above all, is small and loses much when it is
+// rounded.
+Precision ReduceOp::getPrecision() {
+  bool ToOne = getResult().getType().getNumElements() == 1;
+  return ToOne && getKind() != Reduction::max ? Precision::full
+                                              : Precision::follow;
+}
+
 double ReduceOp::getFlops() {
   return static_cast<double>(getOperand().getType().getNumElements());
 }

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Expressions.h"
 #include "PointwiseIndex.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/CUDA/Emission.h"
@@ -89,7 +90,7 @@ static constexpr unsigned ThreadsPerBlock = 256;
 static bool isPointwise(Operation *Op) {
   if (auto Constant = dyn_cast<ConstantOp>(Op))
     return Constant.getValue().isSplat();
-  return isa<ScalarOpInterface, DropoutOp, RandomOp, BroadcastOp>(Op);
+  return Op->hasTrait<Pointwise>();
 }
 
 static RankedTensorType typeOf(Value V) {
@@ -402,9 +403,9 @@ void PointwisePrinter::printOp(Operation *Op) {
                                          : "(" + Type + ")" + Operands[0],
                Comment);
       })
-      .Case([&](ScalarOpInterface Scalar) {
-        define(Op->getResult(0),
-               substitute(Scalar.getScalarExpression(), Operands), Comment);
+      .Default([&](Operation *) {
+        if (std::optional<std::string> Expression = getExpression(Op))
+          define(Op->getResult(0), substitute(*Expression, Operands), Comment);
       });
 }
 

@@ -1,0 +1,103 @@
+//===- Expressions.cpp - scalar functions in CUDA C++ ---------------------===//
+//
+// One row an operation: an expression over `a`, `b`, `c` for operands 0, 1, 2.
+// Floats of any width arrive as `float` and the result is rounded to its type;
+// integers arrive as themselves, i1 as `bool`. An operation of the dialect that
+// is a scalar function and has no row here does not compile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Expressions.h"
+#include "remat/IR/RematOps.h"
+
+using namespace mlir;
+using namespace remat;
+
+static std::string express(NegOp) { return "-a"; }
+static std::string express(AbsOp) { return "fabsf(a)"; }
+static std::string express(ExpOp) { return "expf(a)"; }
+static std::string express(LogOp) { return "logf(a)"; }
+static std::string express(SqrtOp) { return "sqrtf(a)"; }
+static std::string express(RsqrtOp) { return "1.0f / sqrtf(a)"; }
+static std::string express(ReciprocalOp) { return "1.0f / a"; }
+static std::string express(SinOp) { return "sinf(a)"; }
+static std::string express(CosOp) { return "cosf(a)"; }
+static std::string express(TanhOp) { return "tanhf(a)"; }
+static std::string express(ErfOp) { return "erff(a)"; }
+static std::string express(SigmoidOp) { return "1.0f / (1.0f + expf(-a))"; }
+static std::string express(SiluOp) { return "a / (1.0f + expf(-a))"; }
+static std::string express(ReluOp) { return "a < 0.0f ? 0.0f : a"; }
+static std::string express(ReluBackwardOp) { return "a > 0.0f ? b : 0.0f"; }
+
+static std::string express(GeluOp Op) {
+  if (Op.getKind() == Gelu::erf)
+    return "0.5f * a * (1.0f + erff(a * 0.70710678118654752f))";
+  return "0.5f * a * (1.0f + tanhf(0.79788456080286536f * "
+         "(a + 0.044715f * a * a * a)))";
+}
+
+static std::string express(GeluBackwardOp Op) {
+  // erf: Phi(a) + a phi(a), the normal distribution and its density.
+  if (Op.getKind() == Gelu::erf)
+    return "b * (0.5f * (1.0f + erff(a * 0.70710678118654752f)) + "
+           "a * 0.39894228040143268f * expf(-0.5f * a * a))";
+  // tanh, with t = tanh(u(a)): (1 + t) / 2 + a (1 - t^2) u'(a) / 2, where
+  // 1 - t^2 is written (1 - t)(1 + t).
+  const std::string T =
+      "tanhf(0.79788456080286536f * (a + 0.044715f * a * a * a))";
+  return "b * 0.5f * (1.0f + " + T + ") * (1.0f + a * (1.0f - " + T +
+         ") * 0.79788456080286536f * (1.0f + 0.134145f * a * a))";
+}
+
+static std::string express(AddOp) { return "a + b"; }
+static std::string express(SubOp) { return "a - b"; }
+static std::string express(MulOp) { return "a * b"; }
+static std::string express(DivOp Op) {
+  return isa<FloatType>(Op.getResult().getType().getElementType())
+             ? "a / b"
+             : "b == 0 ? 0 : a / b";
+}
+static std::string express(MaxOp) { return "a > b || a != a ? a : b"; }
+static std::string express(MinOp) { return "a < b || a != a ? a : b"; }
+static std::string express(PowOp) { return "powf(a, b)"; }
+static std::string express(SelectOp) { return "a ? b : c"; }
+static std::string express(CastOp) { return "a"; }
+
+static std::string express(CompareOp Op) {
+  switch (Op.getPredicate()) {
+  case Predicate::eq:
+    return "a == b";
+  case Predicate::ne:
+    return "a != b";
+  case Predicate::lt:
+    return "a < b";
+  case Predicate::le:
+    return "a <= b";
+  case Predicate::gt:
+    return "a > b";
+  case Predicate::ge:
+    return "a >= b";
+  }
+  llvm_unreachable("all predicates are handled");
+}
+
+template <typename OpType>
+static void expressIf(Operation *Op, std::optional<std::string> &Text) {
+  if constexpr (OpType::template hasTrait<ScalarFunction>())
+    if (auto Scalar = dyn_cast<OpType>(Op))
+      Text = express(Scalar);
+}
+
+template <typename... OpTypes>
+static std::optional<std::string> expressOneOf(Operation *Op) {
+  std::optional<std::string> Text;
+  (expressIf<OpTypes>(Op, Text), ...);
+  return Text;
+}
+
+std::optional<std::string> remat::cuda::getExpression(Operation *Op) {
+  return expressOneOf<
+#define GET_OP_LIST
+#include "remat/IR/RematOps.cpp.inc"
+      >(Op);
+}
