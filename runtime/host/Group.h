@@ -40,7 +40,7 @@ struct GroupNode {
   std::vector<uint32_t> Operands; ///< nodes
   uint32_t Slot = 0;              ///< of the scratch
   uint32_t Input = 0;
-  ScalarFunction Function = nullptr;
+  ScalarFunction Function;
   Reduction Reduce = Reduction::Sum;
   bool Normal = false; ///< distribution of Random
   int64_t Id = 0;      ///< of random numbers

@@ -12,15 +12,25 @@ using namespace remat::runtime;
 //===----------------------------------------------------------------------===//
 
 template <typename T, auto F>
-static void unary(const void *const *In, void *Out, int64_t Count) {
+static void unary(const void *const *In, void *Out, int64_t Count, float) {
   auto *A = static_cast<const T *>(In[0]);
   auto *R = static_cast<T *>(Out);
   for (int64_t I = 0; I < Count; ++I)
     R[I] = F(A[I]);
 }
 
+/// A function of one float and of a number that an attribute gives.
+template <auto F>
+static void unaryWith(const void *const *In, void *Out, int64_t Count,
+                      float Number) {
+  auto *A = static_cast<const float *>(In[0]);
+  auto *R = static_cast<float *>(Out);
+  for (int64_t I = 0; I < Count; ++I)
+    R[I] = F(A[I], Number);
+}
+
 template <typename T, typename Result, auto F>
-static void binary(const void *const *In, void *Out, int64_t Count) {
+static void binary(const void *const *In, void *Out, int64_t Count, float) {
   auto *A = static_cast<const T *>(In[0]);
   auto *B = static_cast<const T *>(In[1]);
   auto *R = static_cast<Result *>(Out);
@@ -29,7 +39,7 @@ static void binary(const void *const *In, void *Out, int64_t Count) {
 }
 
 template <typename T>
-static void select(const void *const *In, void *Out, int64_t Count) {
+static void select(const void *const *In, void *Out, int64_t Count, float) {
   auto *Condition = static_cast<const uint8_t *>(In[0]);
   auto *A = static_cast<const T *>(In[1]);
   auto *B = static_cast<const T *>(In[2]);
@@ -37,6 +47,22 @@ static void select(const void *const *In, void *Out, int64_t Count) {
   for (int64_t I = 0; I < Count; ++I)
     R[I] = Condition[I] ? A[I] : B[I];
 }
+
+namespace {
+/// Element types of a call.
+struct Types {
+  std::span<const DType> Operands;
+  DType Result;
+
+  /// All operands are of one type, the result too unless it is compared.
+  bool areEqual() const {
+    for (DType Type : Operands)
+      if (Type != Operands[0])
+        return false;
+    return true;
+  }
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Cast
@@ -68,7 +94,7 @@ template <typename To, typename From> static To convert(From X) {
 }
 
 template <typename From, typename To>
-static void cast(const void *const *In, void *Out, int64_t Count) {
+static void cast(const void *const *In, void *Out, int64_t Count, float) {
   auto *A = static_cast<const From *>(In[0]);
   auto *R = static_cast<To *>(Out);
   for (int64_t I = 0; I < Count; ++I)
@@ -88,21 +114,21 @@ template <typename From> static ScalarFunction resolveCastTo(DType To) {
   }
 }
 
-static ScalarFunction resolveCast(DType From, DType To) {
-  switch (From) {
+static ScalarFunction resolveCast(const Types &T, const AttributeList &) {
+  switch (T.Operands[0]) {
   case DType::I32:
-    return resolveCastTo<int32_t>(To);
+    return resolveCastTo<int32_t>(T.Result);
   case DType::I64:
-    return resolveCastTo<int64_t>(To);
+    return resolveCastTo<int64_t>(T.Result);
   case DType::I1:
-    return resolveCastTo<uint8_t>(To);
+    return resolveCastTo<uint8_t>(T.Result);
   default:
-    return resolveCastTo<float>(To);
+    return resolveCastTo<float>(T.Result);
   }
 }
 
 //===----------------------------------------------------------------------===//
-// Unary
+// Functions of floats
 //===----------------------------------------------------------------------===//
 
 static constexpr float InvSqrt2 = 0.70710678118654752f;
@@ -141,36 +167,28 @@ static float geluTanhBackward(float X, float Grad) {
   return Grad * (0.5f * (1.0f + T) + 0.5f * X * (1.0f - T * T) * Inner);
 }
 
-namespace {
-struct FloatEntry {
-  std::string_view Name;
-  ScalarFunction Function;
-};
-} // namespace
+/// One loop, for floats of any width.
+template <ScalarFunction::Loop Loop>
+static ScalarFunction floats(const Types &T, const AttributeList &) {
+  return T.areEqual() && isFloat(T.Operands[0]) && T.Result == T.Operands[0]
+             ? ScalarFunction(Loop)
+             : ScalarFunction();
+}
 
-static constexpr FloatEntry UnaryTable[] = {
-    {"neg", unary<float, [](float A) { return -A; }>},
-    {"abs", unary<float, [](float A) { return fabsf(A); }>},
-    {"exp", unary<float, [](float A) { return expf(A); }>},
-    {"log", unary<float, [](float A) { return logf(A); }>},
-    {"sqrt", unary<float, [](float A) { return sqrtf(A); }>},
-    {"rsqrt", unary<float, [](float A) { return 1.0f / sqrtf(A); }>},
-    {"reciprocal", unary<float, [](float A) { return 1.0f / A; }>},
-    {"sin", unary<float, [](float A) { return sinf(A); }>},
-    {"cos", unary<float, [](float A) { return cosf(A); }>},
-    {"tanh", unary<float, [](float A) { return hyperbolicTangent(A); }>},
-    {"erf", unary<float, [](float A) { return erff(A); }>},
-    {"sigmoid", unary<float, [](float A) { return 1.0f / (1.0f + expf(-A)); }>},
-    {"silu", unary<float, [](float A) { return A / (1.0f + expf(-A)); }>},
-    {"relu", unary<float, [](float A) { return A < 0.0f ? 0.0f : A; }>},
-};
+/// The loop of the attribute `kind`.
+template <ScalarFunction::Loop Erf, ScalarFunction::Loop Tanh>
+static ScalarFunction ofKind(const Types &T, const AttributeList &Attributes) {
+  std::string_view Kind = Attributes.getText("kind");
+  return Kind == "erf"    ? floats<Erf>(T, Attributes)
+         : Kind == "tanh" ? floats<Tanh>(T, Attributes)
+                          : ScalarFunction();
+}
 
 //===----------------------------------------------------------------------===//
-// Binary
+// Arithmetic on floats and integers, which wrap around
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Integer arithmetic wraps around.
 template <typename T> struct Wrap {
   using Type = T;
 };
@@ -181,12 +199,27 @@ template <> struct Wrap<int64_t> {
   using Type = uint64_t;
 };
 
-template <typename T> struct Arithmetic {
-  using U = typename Wrap<T>::Type;
-  static T add(T A, T B) { return T(U(A) + U(B)); }
-  static T sub(T A, T B) { return T(U(A) - U(B)); }
-  static T mul(T A, T B) { return T(U(A) * U(B)); }
-  static T div(T A, T B) {
+struct Add {
+  template <typename T, typename U = typename Wrap<T>::Type>
+  static T of(T A, T B) {
+    return T(U(A) + U(B));
+  }
+};
+struct Sub {
+  template <typename T, typename U = typename Wrap<T>::Type>
+  static T of(T A, T B) {
+    return T(U(A) - U(B));
+  }
+};
+struct Mul {
+  template <typename T, typename U = typename Wrap<T>::Type>
+  static T of(T A, T B) {
+    return T(U(A) * U(B));
+  }
+};
+struct Div {
+  template <typename T, typename U = typename Wrap<T>::Type>
+  static T of(T A, T B) {
     if constexpr (std::is_integral_v<T>) {
       if (B == 0)
         return 0;
@@ -195,31 +228,41 @@ template <typename T> struct Arithmetic {
     }
     return A / B;
   }
-  static T max(T A, T B) { return A > B || A != A ? A : B; }
-  static T min(T A, T B) { return A < B || A != A ? A : B; }
+};
+struct Max {
+  template <typename T> static T of(T A, T B) {
+    return A > B || A != A ? A : B;
+  }
+};
+struct Min {
+  template <typename T> static T of(T A, T B) {
+    return A < B || A != A ? A : B;
+  }
 };
 } // namespace
 
-template <typename T>
-static ScalarFunction resolveArithmetic(std::string_view Name) {
-  using A = Arithmetic<T>;
-  if (Name == "add")
-    return binary<T, T, A::add>;
-  if (Name == "sub")
-    return binary<T, T, A::sub>;
-  if (Name == "mul")
-    return binary<T, T, A::mul>;
-  if (Name == "div")
-    return binary<T, T, A::div>;
-  if (Name == "max")
-    return binary<T, T, A::max>;
-  if (Name == "min")
-    return binary<T, T, A::min>;
-  return nullptr;
+template <typename Function>
+static ScalarFunction numbers(const Types &T, const AttributeList &) {
+  if (!T.areEqual() || T.Result != T.Operands[0])
+    return ScalarFunction();
+  switch (T.Result) {
+  case DType::I1:
+    return ScalarFunction();
+  case DType::I32:
+    return binary<int32_t, int32_t, Function::template of<int32_t>>;
+  case DType::I64:
+    return binary<int64_t, int64_t, Function::template of<int64_t>>;
+  default:
+    return binary<float, float, Function::template of<float>>;
+  }
 }
 
+//===----------------------------------------------------------------------===//
+// Compare, select
+//===----------------------------------------------------------------------===//
+
 template <typename T>
-static ScalarFunction resolveCompare(std::string_view Predicate) {
+static ScalarFunction resolvePredicate(std::string_view Predicate) {
   if (Predicate == "eq")
     return binary<T, uint8_t, [](T A, T B) { return A == B; }>;
   if (Predicate == "ne")
@@ -232,92 +275,115 @@ static ScalarFunction resolveCompare(std::string_view Predicate) {
     return binary<T, uint8_t, [](T A, T B) { return A > B; }>;
   if (Predicate == "ge")
     return binary<T, uint8_t, [](T A, T B) { return A >= B; }>;
-  return nullptr;
+  return ScalarFunction();
 }
 
-/// Ops over floats only.
-static ScalarFunction resolveFloat(std::string_view Name,
-                                   const AttributeList &Attributes) {
-  for (const FloatEntry &E : UnaryTable)
-    if (E.Name == Name)
-      return E.Function;
-  if (Name == "pow")
-    return binary<float, float, [](float A, float B) { return powf(A, B); }>;
-  if (Name == "relu_backward")
-    return binary<float, float,
-                  [](float A, float B) { return A > 0.0f ? B : 0.0f; }>;
-  std::string_view Kind = Attributes.getText("kind");
-  if (Kind != "erf" && Kind != "tanh")
-    return nullptr;
-  if (Name == "gelu")
-    return Kind == "erf" ? unary<float, geluErf> : unary<float, geluTanh>;
-  if (Name == "gelu_backward")
-    return Kind == "erf" ? binary<float, float, geluErfBackward>
-                         : binary<float, float, geluTanhBackward>;
-  return nullptr;
+static ScalarFunction resolveCompare(const Types &T,
+                                     const AttributeList &Attributes) {
+  std::string_view Predicate = Attributes.getText("predicate");
+  if (!T.areEqual() || T.Result != DType::I1)
+    return ScalarFunction();
+  switch (T.Operands[0]) {
+  case DType::I1:
+    return ScalarFunction();
+  case DType::I32:
+    return resolvePredicate<int32_t>(Predicate);
+  case DType::I64:
+    return resolvePredicate<int64_t>(Predicate);
+  default:
+    return resolvePredicate<float>(Predicate);
+  }
 }
 
-//===----------------------------------------------------------------------===//
-// Look-up
-//===----------------------------------------------------------------------===//
-
-std::optional<unsigned> remat::runtime::getScalarArity(std::string_view Name) {
-  for (const FloatEntry &E : UnaryTable)
-    if (E.Name == Name)
-      return 1;
-  if (Name == "gelu" || Name == "cast")
-    return 1;
-  for (std::string_view Binary :
-       {"add", "sub", "mul", "div", "max", "min", "pow", "compare",
-        "relu_backward", "gelu_backward"})
-    if (Binary == Name)
-      return 2;
-  if (Name == "select")
-    return 3;
-  return std::nullopt;
-}
-
-static ScalarFunction resolveSelect(DType Type) {
-  switch (getComputeWidth(Type)) {
+static ScalarFunction resolveSelect(const Types &T, const AttributeList &) {
+  if (T.Operands[0] != DType::I1 || T.Operands[1] != T.Result ||
+      T.Operands[2] != T.Result)
+    return ScalarFunction();
+  switch (getComputeWidth(T.Result)) {
   case 8:
     return select<int64_t>;
   case 1:
     return select<uint8_t>;
   default:
-    return isFloat(Type) ? select<float> : select<int32_t>;
+    return isFloat(T.Result) ? select<float> : select<int32_t>;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Row {
+  std::string_view Name;
+  unsigned Arity;
+  ScalarFunction (*Resolve)(const Types &, const AttributeList &);
+};
+} // namespace
+
+static constexpr Row Table[] = {
+    {"neg", 1, floats<unary<float, [](float A) { return -A; }>>},
+    {"abs", 1, floats<unary<float, [](float A) { return fabsf(A); }>>},
+    {"exp", 1, floats<unary<float, [](float A) { return expf(A); }>>},
+    {"log", 1, floats<unary<float, [](float A) { return logf(A); }>>},
+    {"sqrt", 1, floats<unary<float, [](float A) { return sqrtf(A); }>>},
+    {"rsqrt", 1, floats<unary<float, [](float A) { return 1.0f / sqrtf(A); }>>},
+    {"reciprocal", 1, floats<unary<float, [](float A) { return 1.0f / A; }>>},
+    {"sin", 1, floats<unary<float, [](float A) { return sinf(A); }>>},
+    {"cos", 1, floats<unary<float, [](float A) { return cosf(A); }>>},
+    {"tanh", 1, floats<unary<float, hyperbolicTangent>>},
+    {"erf", 1, floats<unary<float, [](float A) { return erff(A); }>>},
+    {"sigmoid", 1,
+     floats<unary<float, [](float A) { return 1.0f / (1.0f + expf(-A)); }>>},
+    {"silu", 1,
+     floats<unary<float, [](float A) { return A / (1.0f + expf(-A)); }>>},
+    {"relu", 1,
+     floats<unary<float, [](float A) { return A < 0.0f ? 0.0f : A; }>>},
+    {"relu_backward", 2,
+     floats<binary<float, float,
+                   [](float A, float B) { return A > 0.0f ? B : 0.0f; }>>},
+    {"gelu", 1, ofKind<unary<float, geluErf>, unary<float, geluTanh>>},
+    {"gelu_backward", 2,
+     ofKind<binary<float, float, geluErfBackward>,
+            binary<float, float, geluTanhBackward>>},
+    {"pow", 2,
+     floats<binary<float, float, [](float A, float B) { return powf(A, B); }>>},
+    {"add", 2, numbers<Add>},
+    {"sub", 2, numbers<Sub>},
+    {"mul", 2, numbers<Mul>},
+    {"div", 2, numbers<Div>},
+    {"max", 2, numbers<Max>},
+    {"min", 2, numbers<Min>},
+    {"compare", 2, resolveCompare},
+    {"select", 3, resolveSelect},
+    {"cast", 1, resolveCast},
+};
+
+static const Row *findRow(std::string_view Name) {
+  for (const Row &R : Table)
+    if (R.Name == Name)
+      return &R;
+  return nullptr;
+}
+
+std::vector<std::string_view> remat::runtime::getScalarNames() {
+  std::vector<std::string_view> Names;
+  for (const Row &R : Table)
+    Names.push_back(R.Name);
+  return Names;
+}
+
+std::optional<unsigned> remat::runtime::getScalarArity(std::string_view Name) {
+  const Row *R = findRow(Name);
+  return R ? std::optional(R->Arity) : std::nullopt;
 }
 
 ScalarFunction remat::runtime::resolveScalar(std::string_view Name,
                                              std::span<const DType> Operands,
                                              DType Result,
                                              const AttributeList &Attributes) {
-  if (getScalarArity(Name) != Operands.size())
-    return nullptr;
-  if (Name == "cast")
-    return resolveCast(Operands[0], Result);
-  if (Name == "select")
-    return Operands[0] == DType::I1 && Operands[1] == Result &&
-                   Operands[2] == Result
-               ? resolveSelect(Result)
-               : nullptr;
-  for (DType Type : Operands)
-    if (Type != Operands[0] || Type == DType::I1)
-      return nullptr;
-  bool Float = isFloat(Operands[0]), Narrow = Operands[0] == DType::I32;
-  if (Name == "compare") {
-    std::string_view Predicate = Attributes.getText("predicate");
-    return Result != DType::I1 ? nullptr
-           : Float             ? resolveCompare<float>(Predicate)
-           : Narrow            ? resolveCompare<int32_t>(Predicate)
-                               : resolveCompare<int64_t>(Predicate);
-  }
-  if (Result != Operands[0])
-    return nullptr;
-  ScalarFunction Function = Float    ? resolveArithmetic<float>(Name)
-                            : Narrow ? resolveArithmetic<int32_t>(Name)
-                                     : resolveArithmetic<int64_t>(Name);
-  if (!Function && Float)
-    Function = resolveFloat(Name, Attributes);
-  return Function;
+  const Row *R = findRow(Name);
+  return R && R->Arity == Operands.size()
+             ? R->Resolve({Operands, Result}, Attributes)
+             : ScalarFunction();
 }

@@ -33,8 +33,27 @@ inline bool isStoredAsComputed(DType Type) {
 }
 
 /// Out[i] = op(In[0][i], In[1][i], ...) for i < Count. Out may be one of In.
-using ScalarFunction = void (*)(const void *const *In, void *Out,
-                                int64_t Count);
+class ScalarFunction {
+public:
+  using Loop = void (*)(const void *const *In, void *Out, int64_t Count,
+                        float Number);
+
+  ScalarFunction() = default;
+  /// `Number` is what an attribute of the op says, for those that have one.
+  ScalarFunction(Loop Run, float Number = 0.0f) : Run(Run), Number(Number) {}
+
+  explicit operator bool() const { return Run; }
+  void operator()(const void *const *In, void *Out, int64_t Count) const {
+    Run(In, Out, Count, Number);
+  }
+
+private:
+  Loop Run = nullptr;
+  float Number = 0.0f;
+};
+
+/// The names of all elementwise ops.
+std::vector<std::string_view> getScalarNames();
 
 /// Operands of the elementwise op of that name, or nothing.
 std::optional<unsigned> getScalarArity(std::string_view Name);

@@ -92,7 +92,7 @@ func.func @f(%x: tensor<4x8xf32>, %s: tensor<8xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x8xf32>, %s: tensor<8xf32>) {
-  // expected-error @+1 {{epsilon must be a finite number}}
+  // expected-error @+1 {{attribute 'epsilon' failed to satisfy constraint: 64-bit float attribute whose value is finite}}
   %0:3 = remat.layer_norm %x, %s, %s {epsilon = 0x7FF0000000000000 : f64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -189,7 +189,7 @@ func.func @f(%x: tensor<2x8x3x4x16xf32>, %s: tensor<i64>) {
 // -----
 
 func.func @f(%x: tensor<2x8x3x4x16xf32>) {
-  // expected-error @+1 {{scale must be a finite number}}
+  // expected-error @+1 {{attribute 'scale' failed to satisfy constraint: 64-bit float attribute whose value is finite}}
   %0:2 = remat.attention %x {scale = 0x7FF8000000000000 : f64} : (tensor<2x8x3x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
   return
 }

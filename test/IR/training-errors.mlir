@@ -43,7 +43,7 @@ func.func @f(%p: tensor<4xf32>, %r: tensor<f32>) {
 // -----
 
 func.func @f(%p: tensor<4xf32>, %r: tensor<f32>) {
-  // expected-error @+1 {{weight_decay must be a finite number}}
+  // expected-error @+1 {{attribute 'weight_decay' failed to satisfy constraint: 64-bit float attribute whose value is finite}}
   %0 = remat.sgd %p, %p rate %r {weight_decay = 0x7FF0000000000000 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }

@@ -36,6 +36,11 @@ class Remat_Scalar<Type element, string description, string build>
 def Remat_F32Scalar : Remat_Scalar<F32, "a tensor<f32>", "$_builder.getF32Type()">;
 def Remat_I64Scalar : Remat_Scalar<I64, "a tensor<i64>", "$_builder.getI64Type()">;
 
+/// Kernels are written for no infinity and no NaN as an attribute.
+def Remat_FiniteAttr : ConfinedAttr<F64Attr, [
+    AttrConstraint<CPred<"::llvm::cast<::mlir::FloatAttr>($_self).getValue().isFinite()">,
+                   "whose value is finite">]>;
+
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
@@ -113,17 +118,17 @@ class Remat_ScalarOp<string mnemonic, list<Trait> traits = [], string precision 
 
 /// A function of one float. `adjoint` is the body of a C++ function that
 /// returns the operand's gradient: `B` is an AdjointBuilder, `G` the result's
-/// gradient, `V` what `reads` says, if it says anything: the operand or the
-/// result, never both, since each must live until the backward. G and V are
-/// f32, and what is returned is rounded to the operand's type; without
-/// `adjointInF32` they are as they come.
+/// gradient, `V` what the C++ expression `reads` says: `operand`, `result`,
+/// which must live until the backward, or no value. G and V are f32, and what is
+/// returned is rounded to the operand's type; without `adjointInF32` they are as
+/// they come.
 class Remat_UnaryOp<string mnemonic, list<Trait> traits = [], string precision = "follow">
     : Remat_ScalarOp<mnemonic, !listconcat(
         [SameOperandsAndResultType, Remat_Differentiable], traits), precision> {
   let arguments = (ins Remat_FloatTensor:$operand);
   let results = (outs Remat_FloatTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
-  string reads = "";
+  string reads = "::mlir::Value()";
   code adjoint = "";
   bit adjointInF32 = 1;
   let extraClassDefinition = [{
@@ -131,12 +136,10 @@ class Remat_UnaryOp<string mnemonic, list<Trait> traits = [], string precision =
         ::mlir::OpBuilder &Builder, ::mlir::ValueRange ResultGrads,
         ::llvm::ArrayRef<bool> Needed,
         ::llvm::MutableArrayRef<::mlir::Value> OperandGrads) {
+      [[maybe_unused]] ::mlir::Value operand = getOperand(), result = getResult();
       ::remat::AdjointBuilder B(Builder, getOperation());
       if (Needed[0] && ResultGrads[0])
-        OperandGrads[0] = B.unary(ResultGrads[0], }] #
-            !cond(!eq(reads, "operand"): "getOperand()",
-                  !eq(reads, "result"): "getResult()",
-                  true: "::mlir::Value()") # ", " #
+        OperandGrads[0] = B.unary(ResultGrads[0], }] # reads # ", " #
             !if(adjointInF32, "true", "false") # [{,
             [&](::mlir::Value G, ::mlir::Value V) -> ::mlir::Value {
               }] # adjoint # [{

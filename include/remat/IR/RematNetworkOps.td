@@ -61,7 +61,7 @@ def Remat_LayerNormOp : Remat_Op<"layer_norm", [
   }];
   let arguments = (ins Remat_FloatTensor:$operand, Remat_FloatTensor:$scale,
                        Remat_FloatTensor:$bias,
-                       DefaultValuedAttr<F64Attr, "1.0e-5">:$epsilon);
+                       DefaultValuedAttr<Remat_FiniteAttr, "1.0e-5">:$epsilon);
   let results = (outs Remat_FloatTensor:$result, Remat_F32Tensor:$mean,
                       Remat_F32Tensor:$rstd);
   let assemblyFormat = [{
@@ -106,7 +106,7 @@ def Remat_AttentionOp : Remat_Op<"attention", [
   }];
   let arguments = (ins Variadic<Remat_FloatTensor>:$qkv, Optional<Remat_Tensor>:$mask,
                        Optional<Remat_I64Scalar>:$seed, Optional<Remat_I64Scalar>:$step,
-                       UnitAttr:$causal, OptionalAttr<F64Attr>:$scale,
+                       UnitAttr:$causal, OptionalAttr<Remat_FiniteAttr>:$scale,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout_p,
                        DefaultValuedAttr<I64Attr, "0">:$id);
   let results = (outs Remat_FloatTensor:$result, Remat_F32Tensor:$lse);
@@ -126,7 +126,7 @@ def Remat_AttentionBackwardOp : Remat_Op<"attention_backward", [
                        Remat_FloatTensor:$output, Remat_F32Tensor:$lse,
                        Optional<Remat_Tensor>:$mask, Optional<Remat_I64Scalar>:$seed,
                        Optional<Remat_I64Scalar>:$step, UnitAttr:$causal,
-                       OptionalAttr<F64Attr>:$scale,
+                       OptionalAttr<Remat_FiniteAttr>:$scale,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout_p,
                        DefaultValuedAttr<I64Attr, "0">:$id);
   let results = (outs Variadic<Remat_FloatTensor>:$qkvGrads);

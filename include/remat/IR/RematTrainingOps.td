@@ -21,8 +21,8 @@ def Remat_SgdOp : Remat_Op<"sgd", [
   let arguments = (ins Remat_FloatTensor:$parameter, Remat_FloatTensor:$grad,
                        Optional<Remat_F32Tensor>:$buffer, Remat_F32Scalar:$rate,
                        Optional<Remat_F32Scalar>:$grad_scale,
-                       DefaultValuedAttr<F64Attr, "0.0">:$momentum,
-                       DefaultValuedAttr<F64Attr, "0.0">:$weight_decay);
+                       DefaultValuedAttr<Remat_FiniteAttr, "0.0">:$momentum,
+                       DefaultValuedAttr<Remat_FiniteAttr, "0.0">:$weight_decay);
   let results = (outs Remat_FloatTensor:$newParameter,
                       Optional<Remat_F32Tensor>:$newBuffer);
   let assemblyFormat = [{
@@ -47,8 +47,8 @@ def Remat_AdamWOp : Remat_Op<"adamw", [
                        Optional<Remat_F32Scalar>:$grad_scale,
                        DefaultValuedAttr<F64Attr, "0.9">:$beta1,
                        DefaultValuedAttr<F64Attr, "0.999">:$beta2,
-                       DefaultValuedAttr<F64Attr, "1.0e-8">:$epsilon,
-                       DefaultValuedAttr<F64Attr, "0.01">:$weight_decay);
+                       DefaultValuedAttr<Remat_FiniteAttr, "1.0e-8">:$epsilon,
+                       DefaultValuedAttr<Remat_FiniteAttr, "0.01">:$weight_decay);
   let results = (outs Remat_FloatTensor:$newParameter, Remat_F32Tensor:$newMoment1,
                       Remat_F32Tensor:$newMoment2);
   let assemblyFormat = [{

@@ -18,15 +18,6 @@ inline double countElements(mlir::Value Value) {
   return static_cast<double>(getTensorType(Value).getNumElements());
 }
 
-/// Refuses infinities and NaNs, which no kernel is written for.
-inline llvm::LogicalResult verifyFinite(mlir::Operation *Op,
-                                        llvm::StringRef Name,
-                                        const llvm::APFloat &Value) {
-  if (Value.isFinite())
-    return llvm::success();
-  return Op->emitOpError() << Name << " must be a finite number";
-}
-
 } // namespace remat
 
 #endif // REMAT_LIB_IR_OPS_OPUTILS_H

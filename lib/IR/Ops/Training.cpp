@@ -35,8 +35,7 @@ LogicalResult SgdOp::verify() {
        (failed(verifyShape(*this, "buffer", getBuffer(), Type)) ||
         failed(verifyShape(*this, "new buffer", getNewBuffer(), Type)))))
     return failure();
-  return failure(failed(verifyFinite(*this, "momentum", getMomentum())) ||
-                 failed(verifyFinite(*this, "weight_decay", getWeightDecay())));
+  return success();
 }
 
 SmallVector<unsigned> SgdOp::getReusableOperands(unsigned Result) {
@@ -71,8 +70,7 @@ LogicalResult AdamWOp::verify() {
       return emitOpError() << Name << " is " << Value
                            << "; it must be in [0, 1)";
   }
-  return failure(failed(verifyFinite(*this, "epsilon", getEpsilon())) ||
-                 failed(verifyFinite(*this, "weight_decay", getWeightDecay())));
+  return success();
 }
 
 SmallVector<unsigned> AdamWOp::getReusableOperands(unsigned Result) {

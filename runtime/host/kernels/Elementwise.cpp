@@ -20,7 +20,7 @@ static Status check(const OpCall &Op) {
                   "has an operand of shape " + formatShape(Operand.Shape) +
                       " that does not broadcast to " +
                       formatShape(Op.Results[0].Shape));
-  REMAT_REQUIRE(resolve(Op),
+  REMAT_REQUIRE(bool(resolve(Op)),
                 "does not exist for these element types and attributes");
   return {};
 }
@@ -71,13 +71,7 @@ static Status run(const OpCall &Op, Context &C) {
 std::span<const OpRecord> remat::runtime::getElementwiseOps() {
   static const auto Records = [] {
     std::vector<OpRecord> All;
-    for (std::string_view Name :
-         {"neg",           "abs",           "exp",  "log",  "sqrt",
-          "rsqrt",         "reciprocal",    "sin",  "cos",  "tanh",
-          "erf",           "sigmoid",       "silu", "relu", "gelu",
-          "gelu_backward", "relu_backward", "add",  "sub",  "mul",
-          "div",           "max",           "min",  "pow",  "compare",
-          "select",        "cast"})
+    for (std::string_view Name : getScalarNames())
       All.push_back({Name, check, reusesElementwise, run});
     return All;
   }();
