@@ -7,9 +7,14 @@ IR <- Analysis <- Transforms <- Pipeline <- CAPI <- tools; Transforms uses
 Solver; Target uses IR and Analysis. Solver and the runtime include nothing of
 MLIR or LLVM. Compiler and runtime share the program format, and Support, which
 is the standard library and POSIX only.
+
+Nor do the project's files include each other in a circle, nor do the folders
+that they lie in.
 """
 
+import collections
 import pathlib
+import posixpath
 import re
 import sys
 
@@ -71,9 +76,51 @@ def classify(path, rules):
     return None
 
 
+def find_circle(graph):
+    """Some nodes in a circle, the first of them once more at the end; nothing where there is none."""
+    done, path = set(), []
+
+    def visit(node):
+        if node in path:
+            return path[path.index(node):] + [node]
+        if node in done:
+            return None
+        path.append(node)
+        for other in sorted(graph[node]):
+            if circle := visit(other):
+                return circle
+        done.add(path.pop())
+        return None
+
+    for node in sorted(graph):
+        if circle := visit(node):
+            return circle
+    return None
+
+
+def find_circles(texts):
+    """Faults in the graph of includes, of files and of folders. `texts` has the text of each file by its path."""
+    by_end = collections.defaultdict(set)  # a header is named by the end of its path
+    for name in texts:
+        parts = name.split("/")
+        for i in range(len(parts)):
+            by_end["/".join(parts[i:])].add(name)
+    files, folders = collections.defaultdict(set), collections.defaultdict(set)
+    for name, text in texts.items():
+        folder = posixpath.dirname(name)
+        for header in INCLUDE.findall(text):
+            beside = posixpath.normpath(posixpath.join(folder, header))
+            for target in {beside} if beside in texts else by_end[header]:
+                files[name].add(target)
+                if posixpath.dirname(target) != folder:
+                    folders[folder].add(posixpath.dirname(target))
+    circles = [("files", find_circle(files)), ("folders", find_circle(folders))]
+    return [f"{kind} include each other in a circle: {' -> '.join(c)}" for kind, c in circles if c]
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
-    faults, files, includes = [], 0, 0
+    faults, files, includes, texts = [], 0, 0, {}
     for folder in ("include", "lib", "runtime", "tools"):
         for file in sorted((root / folder).rglob("*")):
             if file.suffix not in (".h", ".cpp", ".c", ".inc"):
@@ -84,13 +131,15 @@ def main():
             if layer not in ALLOWED:
                 faults.append(f"{name}: belongs to no layer that test/layers.py knows")
                 continue
-            for header in INCLUDE.findall(file.read_text()):
+            texts[name] = file.read_text()
+            for header in INCLUDE.findall(texts[name]):
                 target = classify(header, HEADERS)
                 if target is None or target == layer:
                     continue  # the system, another package, or the layer itself
                 includes += 1
                 if target not in ALLOWED[layer]:
                     faults.append(f"{name}: {layer} must not include {header} ({target})")
+    faults += find_circles(texts)
     print(f"{files} files, {includes} includes between layers, {len(faults)} faults")
     for fault in faults:
         print(fault)

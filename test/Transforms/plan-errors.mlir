@@ -4,12 +4,14 @@
 // RUN: not remat-opt %s -remat-assign-memory="device=tpu" 2>&1 | FileCheck %s --check-prefix=DEVICE
 // RUN: not remat-opt %s -remat-plan="budget=-1" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not remat-opt %s -remat-plan="effort=21" 2>&1 | FileCheck %s --check-prefix=EFFORT
+// RUN: not remat-opt %s -remat-plan="effort=4294967297" 2>&1 | FileCheck %s --check-prefix=WRAPS
 // RUN: not remat-opt %s -remat-plan="effort=-9223372036854775808" 2>&1 | FileCheck %s --check-prefix=NO-EFFORT
 // RUN: not remat-opt %s -remat-assign-memory="node-limit=-1" 2>&1 | FileCheck %s --check-prefix=NODES
 // RUN: not remat-opt %s -remat-assign-memory="target=-256" 2>&1 | FileCheck %s --check-prefix=TARGET
 
 // NEGATIVE: error: budget=-1 effort=1: a budget is not negative
 // EFFORT: error: budget=0 effort=21: a budget is not negative, an effort is 0 to 20
+// WRAPS: error: budget=0 effort=4294967297: a budget is not negative, an effort is 0 to 20
 // NO-EFFORT: error: budget=0 effort=-9223372036854775808: a budget
 // NODES: error: node-limit is -1 and target is 0; neither must be negative
 // TARGET: error: node-limit is 1000000 and target is -256; neither must be negative

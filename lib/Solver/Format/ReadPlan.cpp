@@ -1,5 +1,5 @@
 //===- ReadPlan.cpp - The format remat-plan-1 -----------------------------===//
-#include "Reader.h"
+#include "Format/Reader.h"
 
 #include "remat/Solver/JSON.h"
 

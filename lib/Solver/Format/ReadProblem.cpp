@@ -1,5 +1,5 @@
 //===- ReadProblem.cpp - The format remat-problem-1 -----------------------===//
-#include "Reader.h"
+#include "Format/Reader.h"
 
 #include "remat/Solver/JSON.h"
 

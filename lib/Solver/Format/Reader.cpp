@@ -1,5 +1,5 @@
 //===- Reader.cpp - Walks JSON text, names the place of the first error ---===//
-#include "Reader.h"
+#include "Format/Reader.h"
 
 #include "remat/Solver/Problem.h"
 

@@ -1,5 +1,5 @@
 //===- Highs.cpp - Finding the HiGHS library ------------------------------===//
-#include "Highs.h"
+#include "Linear/Highs.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 //===- LinearProgram.cpp - Programs and their solution by HiGHS -----------===//
-#include "LinearProgram.h"
-#include "Highs.h"
+#include "Linear/LinearProgram.h"
+#include "Linear/Highs.h"
 
 #include <algorithm>
 

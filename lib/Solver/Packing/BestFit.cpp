@@ -1,5 +1,5 @@
 //===- BestFit.cpp - Offsets by best fit in several orders ----------------===//
-#include "Pack.h"
+#include "Packing/Pack.h"
 
 #include <algorithm>
 #include <bit>

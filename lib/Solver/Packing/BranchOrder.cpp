@@ -1,6 +1,6 @@
 //===- BranchOrder.cpp - Orders of branching in the exact search
 //-----------===//
-#include "Exact.h"
+#include "Packing/Exact.h"
 
 #include <algorithm>
 #include <numeric>

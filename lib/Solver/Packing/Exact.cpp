@@ -1,5 +1,5 @@
 //===- Exact.cpp - Depth-first search for offsets -------------------------===//
-#include "Exact.h"
+#include "Packing/Exact.h"
 
 #include <algorithm>
 

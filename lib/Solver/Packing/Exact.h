@@ -2,7 +2,7 @@
 #ifndef REMAT_LIB_SOLVER_EXACT_H
 #define REMAT_LIB_SOLVER_EXACT_H
 
-#include "Skyline.h"
+#include "Packing/Skyline.h"
 
 namespace remat::solver {
 

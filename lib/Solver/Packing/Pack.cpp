@@ -1,5 +1,5 @@
 //===- Pack.cpp - Checks, bounds and the order of methods -----------------===//
-#include "Exact.h"
+#include "Packing/Exact.h"
 
 #include <algorithm>
 #include <map>

@@ -2,7 +2,7 @@
 #ifndef REMAT_LIB_SOLVER_PACK_H
 #define REMAT_LIB_SOLVER_PACK_H
 
-#include "../Deadline.h"
+#include "Deadline.h"
 #include "remat/Solver/Packing.h"
 
 namespace remat::solver {

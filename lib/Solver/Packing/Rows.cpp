@@ -1,5 +1,5 @@
 //===- Rows.cpp - Offsets of many buffers by rows and gravity -------------===//
-#include "Pack.h"
+#include "Packing/Pack.h"
 
 #include <algorithm>
 #include <bit>

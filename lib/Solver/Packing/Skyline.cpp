@@ -1,5 +1,5 @@
 //===- Skyline.cpp - What a partial packing leaves possible ---------------===//
-#include "Skyline.h"
+#include "Packing/Skyline.h"
 
 #include <algorithm>
 

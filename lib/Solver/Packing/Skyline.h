@@ -2,7 +2,7 @@
 #ifndef REMAT_LIB_SOLVER_SKYLINE_H
 #define REMAT_LIB_SOLVER_SKYLINE_H
 
-#include "Pack.h"
+#include "Packing/Pack.h"
 
 namespace remat::solver {
 

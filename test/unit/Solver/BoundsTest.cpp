@@ -4,12 +4,12 @@
 // problems; the default is few.
 //
 //===----------------------------------------------------------------------===//
-#include "Bounds.h"
-#include "LastInput.h"
-#include "MixProgram.h"
+#include "Bounds/Bounds.h"
+#include "Bounds/LastInput.h"
+#include "Bounds/MixProgram.h"
+#include "Bounds/Several.h"
 #include "Oracle.h"
 #include "RandomProblem.h"
-#include "Several.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,9 @@
 //===- ExchangeTest.cpp - Changes that pay together -----------------------===//
-#include "Attempt.h"
-#include "ExchangeTable.h"
+#include "Search/Exchange.h"
 #include "RandomProblem.h"
+#include "Search/Attempt.h"
+#include "Search/ExchangeTable.h"
+#include "Seeds/Baselines.h"
 
 #include <gtest/gtest.h>
 
@@ -96,7 +98,7 @@ TEST(Exchange, DropsOneInThePlaceOfTwo) {
   Schedule S(M, From, 250);
   EXPECT_EQ(S.timeline().overflow(), 0);
   EXPECT_EQ(S.time(), M.BaseTime + 12);
-  LocalSearch L(S, 1, D);
+  Exchange L(S, 1, D);
   EXPECT_TRUE(L.exchange());
   EXPECT_EQ(S.time(), M.BaseTime + 10);
   VerifyResult V = verify(P, S.plan(), 250);
@@ -119,7 +121,7 @@ TEST(Exchange, IsValidAndCheaper) {
     greedyPlans(M, [&](Plan From) {
       int64_t Limit = verify(P, From, INT64_MAX).Peak;
       Schedule S(M, From, Limit);
-      LocalSearch L(S, Case, D);
+      Exchange L(S, Case, D);
       for (double Cost = S.cost(); L.exchange(); Cost = S.cost()) {
         EXPECT_LT(S.cost(), Cost);
         VerifyResult V = verify(P, S.plan(), Limit);

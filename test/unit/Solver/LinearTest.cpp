@@ -1,5 +1,5 @@
 //===- LinearTest.cpp - The interface to the linear-programming library ---===//
-#include "LinearProgram.h"
+#include "Linear/LinearProgram.h"
 
 #include <gtest/gtest.h>
 

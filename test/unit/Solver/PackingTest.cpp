@@ -1,6 +1,6 @@
 //===- PackingTest.cpp - Offsets against brute force and by shape ---------===//
 #include "remat/Solver/Packing.h"
-#include "Exact.h"
+#include "Packing/Exact.h"
 #include "RandomProblem.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 //===- ScheduleTest.cpp - Incremental against independent simulation ------===//
-#include "Schedule.h"
+#include "Search/Schedule.h"
 #include "RandomProblem.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 //===- SegmentsTest.cpp - Groups of segments against small calculations ---===//
-#include "Segments.h"
+#include "Seeds/Segments.h"
 #include "RandomProblem.h"
 
 #include <gtest/gtest.h>

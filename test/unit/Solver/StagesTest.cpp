@@ -1,5 +1,5 @@
 //===- StagesTest.cpp - The integer program of plans in stages ------------===//
-#include "Stages.h"
+#include "Exact/Stages.h"
 #include "RandomProblem.h"
 #include "remat/Solver/JSON.h"
 

@@ -1,0 +1,25 @@
+//===- Bounds.h - What no plan can beat -----------------------------------===//
+#ifndef REMAT_LIB_SOLVER_BOUNDS_H
+#define REMAT_LIB_SOLVER_BOUNDS_H
+
+#include "Model/Model.h"
+#include "Model/Watch.h"
+
+namespace remat::solver {
+
+struct Bounds {
+  /// Extra time over the base time that every plan within the budget needs.
+  double Extra = 0;
+  /// No plan has a smaller budget.
+  int64_t LeastBudget = 0;
+};
+
+/// The best of the parametric cuts at the moments that most bytes
+/// cross. Holds in every order.
+/// With `Exact` the best cut is closed by branch and bound, pairs of moments,
+/// the first of several equal ops and the last of an op's inputs are looked at.
+Bounds momentBounds(const Model &M, int64_t Budget, const Watch &D, bool Exact);
+
+} // namespace remat::solver
+
+#endif // REMAT_LIB_SOLVER_BOUNDS_H

@@ -1,0 +1,20 @@
+//===- Incumbent.cpp - The better of two plans ----------------------------===//
+#include "Model/Incumbent.h"
+
+using namespace remat::solver;
+
+bool Incumbent::offer(Plan S) {
+  chooseKernels(M, S, Budget);
+  Measure X = measure(M, S);
+  bool Fits = X.Peak <= Budget;
+  bool Better = !Has || (Fits != feasible()      ? Fits
+                         : !Fits                 ? X.Peak < Of.Peak
+                         : X.cost() != Of.cost() ? X.cost() < Of.cost()
+                                                 : X.Peak < Of.Peak);
+  if (!Better)
+    return false;
+  Has = true;
+  Of = X;
+  Best = std::move(S);
+  return true;
+}

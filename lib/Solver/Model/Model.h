@@ -1,0 +1,134 @@
+//===- Model.h - What every strategy asks of a problem --------------------===//
+#ifndef REMAT_LIB_SOLVER_MODEL_H
+#define REMAT_LIB_SOLVER_MODEL_H
+
+#include "Model/Storage.h"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+namespace remat::solver {
+
+/// Facts derived once from a checked problem. A *class* is a value with bytes
+/// of its own together with all its aliases, named by that value's id.
+struct Model {
+  explicit Model(const Problem &P);
+
+  const Problem &P;
+  OpId Turn = None;
+  int64_t Resident = 0;
+  double BaseTime = 0;
+  /// Per value: its class. Resident values head classes too.
+  std::vector<ValueId> Class;
+  /// Per value: ops that read it, in the base order, each once.
+  std::vector<std::vector<OpId>> Readers;
+  /// Per class: ops that read a value of it, in the base order, each once.
+  std::vector<std::vector<OpId>> ClassReaders;
+  std::vector<bool> IsResult;
+  /// Per op: fastest choice, its time, the leanest workspace, may it run again.
+  std::vector<int32_t> Fastest;
+  std::vector<double> Time;
+  std::vector<int64_t> LeanWorkspace;
+  std::vector<bool> Again;
+  /// Per op: an output has `Keep::Prefer`.
+  std::vector<bool> Reluctant;
+  /// Per class: a value of it has `Keep::Never`.
+  std::vector<bool> Never;
+  bool AnyNever = false;
+  /// Per class: it may stand in a resident value's place, at no cost: it reuses
+  /// a resident value that is as large, or what may stand in such a place.
+  std::vector<bool> InPlace;
+
+  /// Per class: outputs that may take it over, in order of the ops.
+  struct Taker {
+    OpId By;
+    /// Which output, and which input is what it reuses.
+    int32_t Output, Input;
+  };
+  std::vector<std::vector<Taker>> Takers;
+  /// Per value: which input of its op it reuses; `None` where none.
+  std::vector<int32_t> ReusedInput;
+
+  /// Per op: does what a rule says of memory hold at its runs. See `boundOf`.
+  std::vector<bool> Seen;
+
+  /// Values with `Keep::Never`.
+  std::vector<ValueId> NeverValues;
+
+  int32_t numOps() const { return int32_t(P.Ops.size()); }
+  /// How many times as large as those whose work has no limit but its own: 1 up
+  /// to 20,000 ops. What is done for each op is done so many times less often,
+  /// so that the work of a search does not grow with the square of the size.
+  int32_t sizeFactor() const { return 1 + (numOps() - 1) / 20'000; }
+  /// So many of a kind, less on large problems, but at least 8.
+  int32_t fewerOf(int32_t Count) const {
+    return std::max(std::min(Count, 8), Count / sizeFactor());
+  }
+  int32_t numValues() const { return int32_t(P.Values.size()); }
+  bool resident(ValueId V) const { return P.Values[Class[V]].Producer == None; }
+  bool heads(ValueId V) const { return Class[V] == V; }
+  /// Bytes of the storages that a run of the op makes, none taken over.
+  int64_t bytesMade(OpId O) const {
+    int64_t Sum = 0;
+    for (ValueId V : P.Ops[O].Outputs)
+      Sum += heads(V) ? P.Values[V].Bytes : 0;
+    return Sum;
+  }
+  /// Bytes that any storage of the class counts, in every plan.
+  int64_t leastCounted(ValueId C) const {
+    return InPlace[C] || resident(C) ? 0 : P.Values[C].Bytes;
+  }
+  /// Classes that the op reads, sorted, none resident.
+  std::vector<ValueId> classesRead(OpId O) const;
+  /// Bytes that any run of the op needs: residents, its inputs and outputs,
+  /// its leanest workspace, an output in place of an input where allowed. Where
+  /// storages of the classes `Beside`, sorted, stand at the run and go on to
+  /// stand, they count too, and no output takes them over.
+  int64_t leastBytesAt(OpId O, const std::vector<ValueId> &Beside = {},
+                       std::vector<ValueId> *Counted = nullptr) const;
+};
+
+/// Peak and time of a plan, without the checks of `verify`: for sequences that
+/// are valid by construction.
+struct Measure {
+  int64_t Peak = 0;
+  double Time = 0;
+  /// The time once more for each repeated run of an op with `Keep::Prefer`.
+  double Surcharge = 0;
+  double cost() const { return Time + Surcharge; }
+};
+Measure measure(const Model &M, const Plan &S);
+
+/// Bytes at every step of such a plan, workspaces included.
+std::vector<int64_t> bytesOf(const Model &M, const Plan &S);
+
+/// Runs the ops in the given order; once the op `Turn` has run, the values of
+/// the classes in `Dropped` and those that must never be kept are forgotten,
+/// and recomputed when next read.
+/// Choices are the fastest that fit the budget.
+Plan emitDropped(const Model &M, const std::vector<OpId> &Order, OpId Turn,
+                 const std::vector<bool> &Dropped);
+
+/// The ops in the given order, each once but for what `Keep::Never` asks.
+Plan emitKept(const Model &M, const std::vector<OpId> &Order);
+
+/// Takes out steps that nobody reads; those of the turn stay: `Keep::Never`
+/// counts from its first run.
+void dropUnread(const Model &M, Plan &S);
+
+/// Gives every step the fastest choice that fits the budget, else the leanest.
+void chooseKernels(const Model &M, Plan &S, int64_t Budget);
+
+std::vector<OpId> baseOrder(const Model &M);
+
+/// Is called with plans until it returns false.
+using PlanSink = std::function<bool(Plan)>;
+
+/// The op's choices from fast to slow, each with less workspace than those
+/// before: no other choice is ever better.
+std::vector<int32_t> usefulChoices(const Problem &P, OpId O);
+
+} // namespace remat::solver
+
+#endif // REMAT_LIB_SOLVER_MODEL_H

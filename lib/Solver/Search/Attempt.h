@@ -1,0 +1,90 @@
+//===- Attempt.h - The local search within one budget ---------------------===//
+#ifndef REMAT_LIB_SOLVER_ATTEMPT_H
+#define REMAT_LIB_SOLVER_ATTEMPT_H
+
+#include "Model/Incumbent.h"
+#include "Model/Watch.h"
+
+namespace remat::solver {
+
+/// Where a seed came from. Those of one family are much alike.
+enum class Family : uint8_t {
+  Kept,
+  Cut,
+  CalmCut,
+  Sqrt,
+  Greedy,
+  Squeezed,
+  Segments,
+  CalmSegments,
+  Crossed
+};
+
+/// A plan to search from, with what it takes.
+struct Seed {
+  Plan S;
+  Measure Of;
+  Family From = Family::Kept;
+};
+
+/// Repairs many plans within a budget and searches on from the best of them.
+/// `Work` counts changes to a schedule.
+class Attempt {
+public:
+  /// Up to so many ops an exchange costs little, on more it is for the best
+  /// plan; from so many on, what looks at the whole schedule takes too long.
+  static constexpr OpId FewOps = 300, ManyOps = 3000;
+  /// Where `Model::sizeFactor` is above 1, for a repair.
+  static constexpr int64_t WorkOfFit = 400'000;
+
+  Attempt(const Model &M, uint64_t RandomSeed, const Watch &D, int64_t Budget)
+      : M(M), RandomSeed(RandomSeed), D(D), Budget(Budget), Best(M, Budget) {}
+
+  /// From seeds of which one fits; does nothing where none does. `Few` looks
+  /// at the most promising ones alone.
+  void fromSeeds(const std::vector<Seed> &Seeds, bool Few, int64_t Work);
+  /// From pairs of the plans found so far: the first part of one and the
+  /// second part of another, repaired. What one local search does not reach
+  /// from another's plan, the part of a third may bring.
+  void fromPairs(int64_t Work);
+  /// From the best plan found so far.
+  void fromBest(int64_t Work);
+  /// Repairs a plan within a limit that is a little below the budget, takes
+  /// back what the budget does not ask for, and keeps what comes out.
+  void fromPlan(Plan P, double Margin, Family From);
+
+  const Incumbent &best() const { return Best; }
+  /// Where the search ended, from each plan that it started with.
+  const std::vector<Seed> &ends() const { return Ends; }
+
+private:
+  const Model &M;
+  uint64_t RandomSeed;
+  const Watch &D;
+  int64_t Budget;
+  Incumbent Best;
+  std::vector<Seed> Ends;
+  /// Work so far.
+  int64_t Done = 0;
+
+  std::vector<const Seed *> promising(const std::vector<Seed> &Seeds,
+                                      size_t Count) const;
+  bool isTooHigh(const Seed &X) const;
+  bool fit(Plan &P, double Margin, int MaxSteps);
+  Seed anneal(const Seed &From, int64_t Work, double Warmth, uint64_t Round);
+  void exchange(Plan &P, int64_t Work, uint64_t Round);
+  Seed annealLong(Seed X, int64_t Work);
+  void sortEnds();
+  void keepDistinct();
+  bool isNew(const Measure &Of) const;
+  bool enough() const;
+};
+
+/// The steps of `First` before `At`, then those of `Second` from where it has
+/// run as many ops, and between them the ops that `Second` has run and `First`
+/// has not. Valid where both are.
+Plan crossed(const Model &M, const Plan &First, size_t At, const Plan &Second);
+
+} // namespace remat::solver
+
+#endif // REMAT_LIB_SOLVER_ATTEMPT_H

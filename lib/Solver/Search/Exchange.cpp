@@ -1,0 +1,171 @@
+//===- Exchange.cpp - A few recomputations for a few others ---------------===//
+#include "Search/Exchange.h"
+
+#include "Search/ExchangeTable.h"
+
+#include <algorithm>
+
+using namespace remat::solver;
+
+struct Exchange::Trials {
+  /// The places looked at, and the bytes there.
+  std::vector<int32_t> Places;
+  std::vector<int64_t> Bytes;
+  std::vector<Trial> All;
+  ExchangeTable Table;
+};
+
+/// Takes out a recomputation and, so many steps back, those of its inputs.
+/// False where the last step back has nothing to take out.
+bool Exchange::removeChain(int32_t N, int Steps) {
+  std::vector<int32_t> Level = {N};
+  for (int I = 0; I <= Steps; ++I) {
+    std::vector<int32_t> Makers;
+    bool Any = false;
+    for (int32_t X : Level) {
+      if (!S.node(X).Alive || !S.node(X).Extra)
+        continue;
+      for (int32_t Read : S.node(X).Reads)
+        Makers.push_back(S.instance(Read).Node);
+      if (!S.removable(X) || X == TurnNode)
+        continue;
+      removeCascade(X);
+      Any = true;
+    }
+    if (!Any)
+      return false;
+    Level = std::move(Makers);
+  }
+  return true;
+}
+
+bool Exchange::make(const Trial &X) {
+  Rng = X.Rng;
+  switch (X.What) {
+  case Trial::Remove:
+    return removeChain(X.Node, X.Steps);
+  case Trial::Drop:
+    return drop(X.Storage, X.Node);
+  case Trial::MoveEarlier:
+    return moveAway(X.Storage, X.Node, false);
+  case Trial::MoveLater:
+    return moveAway(X.Storage, X.Node, true);
+  }
+  return false;
+}
+
+/// Finds what a change does, by making it. False where it cannot be made.
+bool Exchange::tryOut(const Trial &X, Trials &R) {
+  size_t Mark = Log.size();
+  double Cost = S.cost();
+  bool Made = make(X);
+  ExchangeTable::Item I{
+      S.cost() - Cost, {}, OpSet(M.numOps()), OpSet(M.numOps())};
+  bool Saves = X.What == Trial::Remove;
+  if (Made && !neverBroken() && (Saves ? I.Cost < 0 : I.Cost >= 0)) {
+    for (size_t K = 0; K < R.Places.size(); ++K) {
+      bool Gone = !S.node(R.Places[K]).Alive;
+      I.Bytes.push_back(Gone ? 0 : T.bytesAt(R.Places[K]) - R.Bytes[K]);
+    }
+    for (size_t K = Mark; K < Log.size(); ++K) {
+      OpId O = Log[K].What == Change::Inserted || Log[K].What == Change::Removed
+                   ? Log[K].Op
+                   : S.node(Log[K].Node).Op;
+      I.Changed.insert(O);
+      I.Touched.insert(O);
+      for (ValueId V : M.P.Ops[O].Inputs)
+        if (OpId By = M.P.Values[V].Producer; By != None)
+          I.Touched.insert(By);
+    }
+    R.All.push_back(X);
+    R.Table.add(std::move(I));
+  }
+  rollback(Mark);
+  return Made;
+}
+
+/// The fullest node of each part of the schedule stands for the part.
+std::vector<int32_t> Exchange::fullestNodes() const {
+  constexpr size_t MostParts = 64, LeastLength = 4;
+  std::vector<int32_t> Nodes = T.nodes();
+  size_t Parts = std::min(MostParts, Nodes.size() / LeastLength + 1);
+  std::vector<int32_t> Fullest(Parts, -1);
+  for (size_t K = 0; K < Nodes.size(); ++K)
+    if (int32_t &N = Fullest[K * Parts / Nodes.size()];
+        N < 0 || T.bytesAt(Nodes[K]) > T.bytesAt(N))
+      N = Nodes[K];
+  return Fullest;
+}
+
+/// The places where it may help to drop a storage, or to move it away: between
+/// two of its uses, where most bytes stand, if these are close to the limit.
+void Exchange::tryGaps(int32_t Storage, Trials &R) {
+  const Schedule::Instance &X = S.instance(Storage);
+  std::vector<int32_t> Uses = readersAfter(Storage, X.Node);
+  Uses.push_back(X.Node);
+  std::sort(Uses.begin(), Uses.end(),
+            [&](int32_t A, int32_t B) { return T.before(A, B); });
+  bool Again = M.Again[M.P.Values[X.Value].Producer];
+  int64_t Full = T.limit() - T.limit() / 50;
+  for (size_t K = 0, Last = Uses.size() - 1; K < Last; ++K) {
+    int32_t At = -1;
+    for (int32_t N = Uses[K]; T.before(N, Uses[K + 1]); N = T.next(N))
+      if (N != Uses[K] && (At < 0 || T.bytesAt(N) > T.bytesAt(At)))
+        At = N;
+    if (At < 0 || T.bytesAt(At) < Full)
+      continue;
+    if (K == 0)
+      tryOut({Trial::MoveLater, At, Storage, 0, Rng}, R);
+    if (K + 1 == Last)
+      tryOut({Trial::MoveEarlier, At, Storage, 0, Rng}, R);
+    if (Again)
+      tryOut({Trial::Drop, At, Storage, 0, Rng}, R);
+  }
+}
+
+/// In a random order, of which a limit on the work leaves a part.
+void Exchange::tryAll(Trials &R) {
+  constexpr int MostSteps = 4;
+  std::vector<int32_t> Extras = S.extras();
+  for (int32_t N : Extras)
+    for (int Steps = 0; Steps < MostSteps; ++Steps)
+      if (!tryOut({Trial::Remove, N, -1, Steps, Rng}, R))
+        break;
+  std::vector<int32_t> Storages;
+  for (int32_t I = 0; I < S.numInstances(); ++I)
+    if (const Schedule::Instance &X = S.instance(I);
+        X.Counted && X.Own > 0 && X.Storage == I)
+      Storages.push_back(I);
+  for (size_t K = Storages.size(); K > 1; --K)
+    std::swap(Storages[K - 1], Storages[Rng.below(uint32_t(K))]);
+  for (int32_t I : Storages)
+    if (!stopped())
+      tryGaps(I, R);
+}
+
+bool Exchange::exchange() {
+  constexpr size_t MostOffers = 12;
+  std::vector<int32_t> Places = fullestNodes();
+  std::vector<int64_t> Bytes, Room;
+  for (int32_t N : Places) {
+    Bytes.push_back(T.bytesAt(N));
+    Room.push_back(T.limit() - Bytes.back());
+  }
+  Trials R{
+      std::move(Places), std::move(Bytes), {}, ExchangeTable(std::move(Room))};
+  Log.clear();
+  tryAll(R);
+  std::vector<ExchangeTable::Offer> Offers = R.Table.find(MostOffers);
+  Work += R.Table.work() / 64;
+  double Cost = S.cost();
+  for (const ExchangeTable::Offer &O : Offers) {
+    bool Made = true;
+    for (int32_t I : O.Items)
+      Made = Made && make(R.All[I]);
+    if (Made && T.overflow() <= 0 && S.cost() < Cost - 1e-9 * M.BaseTime &&
+        !neverBroken())
+      return true;
+    rollback(0);
+  }
+  return false;
+}

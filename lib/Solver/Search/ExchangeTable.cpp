@@ -1,0 +1,135 @@
+//===- ExchangeTable.cpp - Changes that pay together ----------------------===//
+#include "Search/ExchangeTable.h"
+
+#include <algorithm>
+
+using namespace remat::solver;
+
+bool ExchangeTable::fits(const Item &X, const std::vector<int64_t> &Free) {
+  Work += 1 + int64_t(Free.size()) / 64;
+  for (size_t P = 0; P < Free.size(); ++P)
+    if (X.Bytes[P] > Free[P])
+      return false;
+  return true;
+}
+
+bool ExchangeTable::apart(int32_t I, const std::vector<int32_t> &Others) const {
+  const Item &X = Items[I];
+  for (int32_t J : Others)
+    if (X.Changed.meets(Items[J].Touched) || Items[J].Changed.meets(X.Touched))
+      return false;
+  return true;
+}
+
+/// Chooses savings, from the `First` on, that fit into what is free.
+void ExchangeTable::fillFrom(Filling &F, size_t First, double Saved,
+                             const std::vector<int64_t> &Free) {
+  constexpr size_t MostSavings = 5;
+  if (Saved > F.Most) {
+    F.Most = Saved;
+    F.Best = F.Now;
+  }
+  if (F.Now.size() == MostSavings)
+    return;
+  double Rest = 0;
+  for (size_t K = First; K < F.From.size(); ++K)
+    Rest -= Items[F.From[K]].Cost;
+  for (size_t K = First; K < F.From.size() && --F.Left > 0; ++K) {
+    if (Saved + Rest <= F.Most)
+      return;
+    const Item &X = Items[F.From[K]];
+    Rest += X.Cost;
+    if (!fits(X, Free) || !apart(F.From[K], F.Now))
+      continue;
+    std::vector<int64_t> Less = Free;
+    for (size_t P = 0; P < Less.size(); ++P)
+      Less[P] -= X.Bytes[P];
+    F.Now.push_back(F.From[K]);
+    fillFrom(F, K + 1, Saved - X.Cost, Less);
+    F.Now.pop_back();
+  }
+}
+
+/// Finds what saves most in the room that some changes make, if more than they
+/// cost.
+void ExchangeTable::fill(const std::vector<int32_t> &Given) {
+  constexpr int MostTried = 300;
+  std::vector<int64_t> Free = Room;
+  Filling F;
+  for (int32_t I : Given) {
+    F.Most += Items[I].Cost;
+    for (size_t P = 0; P < Free.size(); ++P)
+      Free[P] -= Items[I].Bytes[P];
+  }
+  // Given changes that need room themselves may still fit together.
+  for (int64_t &Bytes : Free)
+    Bytes = std::max<int64_t>(Bytes, 0);
+  double Cost = F.Most, Sum = 0;
+  for (int32_t I : Savings)
+    if (fits(Items[I], Free) && apart(I, Given)) {
+      F.From.push_back(I);
+      Sum -= Items[I].Cost;
+    }
+  if (Sum <= Cost)
+    return;
+  F.Left = MostTried;
+  fillFrom(F, 0, 0, Free);
+  if (F.Best.empty())
+    return;
+  Offers.push_back({F.Most - Cost, Given});
+  std::vector<int32_t> &Made = Offers.back().Items;
+  Made.insert(Made.end(), F.Best.begin(), F.Best.end());
+}
+
+/// Those that relieve most for their time, and those that cost none.
+std::vector<int32_t> ExchangeTable::worthPairing() const {
+  constexpr size_t MostDear = 40, MostFree = 20;
+  std::vector<std::pair<double, int32_t>> Dear, Free;
+  for (size_t I = 0; I < Items.size(); ++I) {
+    const Item &X = Items[I];
+    if (X.Cost < 0)
+      continue;
+    double Relief = 0;
+    for (int64_t Bytes : X.Bytes)
+      Relief = std::max(Relief, double(-Bytes));
+    if (X.Cost > 0)
+      Dear.push_back({X.Cost / (Relief + 1), int32_t(I)});
+    else if (Relief > 0)
+      Free.push_back({-Relief, int32_t(I)});
+  }
+  std::vector<int32_t> Out;
+  auto Take = [&](std::vector<std::pair<double, int32_t>> &From, size_t Most) {
+    std::sort(From.begin(), From.end());
+    From.resize(std::min(From.size(), Most));
+    for (auto [Key, I] : From)
+      Out.push_back(I);
+  };
+  Take(Dear, MostDear);
+  Take(Free, MostFree);
+  return Out;
+}
+
+std::vector<ExchangeTable::Offer> ExchangeTable::find(size_t Most) {
+  for (size_t I = 0; I < Items.size(); ++I)
+    if (Items[I].Cost < 0)
+      Savings.push_back(int32_t(I));
+  auto More = [&](int32_t A, int32_t B) {
+    return Items[A].Cost != Items[B].Cost ? Items[A].Cost < Items[B].Cost
+                                          : A < B;
+  };
+  std::sort(Savings.begin(), Savings.end(), More);
+  for (size_t I = 0; I < Items.size(); ++I)
+    if (Items[I].Cost >= 0)
+      fill({int32_t(I)});
+  std::vector<int32_t> Pairing = worthPairing();
+  for (size_t A = 0; A < Pairing.size(); ++A)
+    for (size_t B = A + 1; B < Pairing.size(); ++B)
+      if (apart(Pairing[A], {Pairing[B]}))
+        fill({Pairing[A], Pairing[B]});
+  auto Better = [](const Offer &A, const Offer &B) {
+    return A.Gain != B.Gain ? A.Gain > B.Gain : A.Items < B.Items;
+  };
+  std::sort(Offers.begin(), Offers.end(), Better);
+  Offers.resize(std::min(Offers.size(), Most));
+  return std::move(Offers);
+}

@@ -1,0 +1,197 @@
+//===- Moves.cpp - Relieving a place by running ops elsewhere -------------===//
+//
+// To recompute costs time, to run an op earlier or later costs none. Traces
+// have long chains of views around each op, so that what moves is an op with
+// the few that stand in its way.
+//
+//===----------------------------------------------------------------------===//
+#include "Search/Moves.h"
+
+#include <algorithm>
+
+using namespace remat::solver;
+
+/// Moves a node to just before `Next`, which stands later, and before that all
+/// readers that stand between.
+bool Moves::postpone(int32_t N, int32_t Next, int &Left) {
+  if (--Left < 0 || N == TurnNode || S.node(N).Op == None)
+    return false;
+  std::vector<int32_t> Readers;
+  for (int32_t I : S.node(N).Makes)
+    for (int32_t R : S.instance(I).Reads)
+      if (T.before(R, Next))
+        Readers.push_back(R);
+  std::sort(Readers.begin(), Readers.end(),
+            [&](int32_t A, int32_t B) { return T.before(B, A); });
+  Readers.erase(std::unique(Readers.begin(), Readers.end()), Readers.end());
+  for (int32_t R : Readers)
+    if (!postpone(R, Next, Left))
+      return false;
+  for (int32_t R : Readers)
+    if (T.before(R, Next))
+      Next = R;
+  if (T.next(N) == Next)
+    return true;
+  if (!S.canMove(N, Next))
+    return false;
+  move(N, Next);
+  return true;
+}
+
+/// Moves a node to just before `Next`, which stands earlier, and before that
+/// all that makes what it reads.
+bool Moves::advance(int32_t N, int32_t Next, int &Left) {
+  if (--Left < 0 || N == TurnNode || S.node(N).Op == None)
+    return false;
+  std::vector<int32_t> Makers;
+  for (int32_t I : S.node(N).Reads)
+    if (int32_t By = S.instance(I).Node; By >= 0 && !T.before(By, Next))
+      Makers.push_back(By);
+  std::sort(Makers.begin(), Makers.end(),
+            [&](int32_t A, int32_t B) { return T.before(A, B); });
+  Makers.erase(std::unique(Makers.begin(), Makers.end()), Makers.end());
+  for (int32_t By : Makers)
+    if (By == Next || !advance(By, Next, Left))
+      return false;
+  if (!S.canMove(N, Next))
+    return false;
+  move(N, Next);
+  return true;
+}
+
+/// The node with the fewest bytes among those before or after, within reach.
+int32_t Moves::quietPlace(int32_t At, bool Later) const {
+  constexpr int Reach = 2000;
+  int32_t Best = -1;
+  int32_t N = At;
+  for (int I = 0; I < Reach; ++I) {
+    N = Later ? T.next(N) : T.prev(N);
+    if (N < 0 || N == S.startNode() || N == S.endNode())
+      break;
+    if (Best < 0 || T.bytesAt(N) < T.bytesAt(Best))
+      Best = N;
+  }
+  return Best;
+}
+
+/// What reads a storage, or an alias in it, after the node.
+std::vector<int32_t> Moves::readersAfter(int32_t Storage, int32_t At) const {
+  std::vector<int32_t> Readers;
+  auto Collect = [&](int32_t I) {
+    for (int32_t R : S.instance(I).Reads)
+      if (T.before(At, R))
+        Readers.push_back(R);
+  };
+  Collect(Storage);
+  for (int32_t A : S.instance(Storage).Aliases)
+    Collect(A);
+  return Readers;
+}
+
+/// Makes a storage after the node instead of before it, or reads it for the
+/// last time before.
+bool Moves::moveAway(int32_t Storage, int32_t At, bool Later) {
+  constexpr int MaxMoved = 12;
+  int Left = MaxMoved;
+  const Schedule::Instance &X = S.instance(Storage);
+  int32_t Next = T.next(At);
+  if (Later)
+    return Next >= 0 && postpone(X.Node, Next, Left);
+  std::vector<int32_t> Readers = readersAfter(Storage, At);
+  if (Readers.size() > MaxMoved)
+    return false;
+  std::sort(Readers.begin(), Readers.end(),
+            [&](int32_t A, int32_t B) { return T.before(A, B); });
+  Readers.erase(std::unique(Readers.begin(), Readers.end()), Readers.end());
+  for (int32_t R : Readers)
+    if (!T.before(R, At) && !advance(R, At, Left))
+      return false;
+  return true;
+}
+
+/// Tries to relieve the node by moves alone, the largest storages first.
+/// Returns false when none lowers what is over the limit.
+bool Moves::reorderStep(int32_t At, int Tries) {
+  std::vector<std::pair<int64_t, int32_t>> Across;
+  uint64_t Key = T.key(At);
+  int32_t E = S.numInstances();
+  Work += E / 32;
+  for (int32_t I = 0; I < E; ++I) {
+    const Schedule::Instance &X = S.instance(I);
+    if (!X.Counted || X.Own <= 0 || X.Storage != I || T.key(X.Node) >= Key ||
+        T.key(X.End) <= Key || S.nodeReads(At, I))
+      continue;
+    Across.push_back({-X.Own, I});
+  }
+  size_t Count = std::min<size_t>(Across.size(), Tries);
+  std::partial_sort(Across.begin(), Across.begin() + Count, Across.end());
+  Across.resize(Count);
+  double Over = T.overflow();
+  size_t Mark = Log.size();
+  auto Kept = [&](bool Moved) {
+    if (Moved && T.overflow() < Over && !neverBroken())
+      return true;
+    rollback(Mark);
+    return false;
+  };
+  for (bool Later : {false, true}) {
+    int32_t Place = quietPlace(At, Later);
+    int Left = 12;
+    if (Place >= 0 &&
+        Kept(Later ? postpone(At, Place, Left) : advance(At, Place, Left)))
+      return true;
+  }
+  for (auto [Bytes, I] : Across)
+    for (bool Later : {true, false})
+      if (Kept(moveAway(I, At, Later)))
+        return true;
+  return false;
+}
+
+int32_t Moves::randomNode() {
+  // Ids are dense but for the few that are free.
+  return int32_t(Rng.below(uint32_t(T.size())));
+}
+
+/// Runs an op anywhere else, with the few that stand in its way. A gradient of
+/// a weight may wait until the end of the step, where what it reads costs less
+/// to have again than to keep.
+bool Moves::moveFar() {
+  int32_t N = randomNode(), To = randomNode();
+  if (!S.node(N).Alive || !S.node(To).Alive || N == To || To == S.startNode())
+    return false;
+  int Left = 12;
+  size_t Mark = Log.size();
+  if (T.before(N, To) ? postpone(N, To, Left) : advance(N, To, Left))
+    return true;
+  rollback(Mark);
+  return false;
+}
+
+/// Runs an op earlier or later, near or not so near.
+bool Moves::moveNear() {
+  int32_t N = randomNode();
+  int32_t Next = N;
+  if (!S.node(N).Alive || N == S.startNode() || N == S.endNode())
+    return false;
+  int Steps = 1 << Rng.below(7);
+  Steps = 1 + int(Rng.below(uint32_t(Steps)));
+  bool Later = Rng.chance(0.5);
+  for (int I = 0; I < Steps + (Later ? 1 : 0); ++I) {
+    int32_t To = Later ? T.next(Next) : T.prev(Next);
+    if (To < 0)
+      break;
+    Next = To;
+  }
+  if (N == TurnNode || !S.canMove(N, Next))
+    return false;
+  move(N, Next);
+  return true;
+}
+
+void Moves::calm() {
+  do {
+    Log.clear();
+    S.setLimit(T.peak() - 1);
+  } while (!stopped() && reorderStep(T.peakNode(), 8));
+}

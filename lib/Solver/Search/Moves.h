@@ -1,0 +1,31 @@
+//===- Moves.h - Relieving a place by running ops elsewhere ---------------===//
+#ifndef REMAT_LIB_SOLVER_MOVES_H
+#define REMAT_LIB_SOLVER_MOVES_H
+
+#include "Search/Changes.h"
+
+namespace remat::solver {
+
+/// Moves ops within a schedule, each with the few that stand in its way.
+class Moves : public Changes {
+public:
+  using Changes::Changes;
+
+  /// Lowers the peak by moves alone, until none helps.
+  void calm();
+
+protected:
+  bool postpone(int32_t N, int32_t Next, int &Left);
+  bool advance(int32_t N, int32_t Next, int &Left);
+  int32_t quietPlace(int32_t At, bool Later) const;
+  std::vector<int32_t> readersAfter(int32_t Storage, int32_t At) const;
+  bool moveAway(int32_t Storage, int32_t At, bool Later);
+  bool reorderStep(int32_t At, int Tries);
+  bool moveFar();
+  bool moveNear();
+  int32_t randomNode();
+};
+
+} // namespace remat::solver
+
+#endif // REMAT_LIB_SOLVER_MOVES_H

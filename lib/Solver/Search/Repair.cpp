@@ -1,0 +1,313 @@
+//===- Repair.cpp - Dropping values where the schedule is over ------------===//
+#include "Search/Repair.h"
+
+#include <algorithm>
+
+using namespace remat::solver;
+
+Repair::Repair(Schedule &S, uint64_t Seed, const Watch &D) : Moves(S, Seed, D) {
+  Price = M.BaseTime / double(std::max<int64_t>(T.peak(), 1));
+}
+
+/// Rough time to have a value again before `Next`, from at most `Left` ops of
+/// those that it needs. Views cost nothing and are not counted, but a chain of
+/// `Views` of them is followed so far only.
+double Repair::chainTime(ValueId V, int32_t Next, int &Left, int Views) const {
+  constexpr int MostViews = 500;
+  OpId O = M.P.Values[V].Producer;
+  double Sum = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
+  for (ValueId U : M.P.Ops[O].Inputs) {
+    OpId By = M.P.Values[U].Producer;
+    if (M.resident(U) || !M.Again[By])
+      continue;
+    int32_t I = S.newestBefore(U, Next);
+    if (I < 0 || !T.before(S.instance(S.instance(I).Storage).End, Next))
+      continue;
+    bool View = M.P.Values[U].Alias != None;
+    if (!View && --Left < 0)
+      break;
+    if (Views < MostViews)
+      Sum += chainTime(U, Next, Left, View ? Views + 1 : Views);
+  }
+  return Sum;
+}
+
+/// The instance is dead before `Next`: is holding it until then better than
+/// computing it again? Across the place to relieve a byte has its price.
+bool Repair::extendIsBetter(int32_t I, int32_t Next, int32_t At) {
+  const Schedule::Instance &X = S.instance(S.instance(I).Storage);
+  ValueId V = S.instance(I).Value;
+  if (!M.Again[M.P.Values[V].Producer])
+    return true;
+  if (X.Own == 0)
+    return true;
+  bool Crosses = T.before(X.End, At) && T.before(At, Next);
+  if (!Crosses && T.maxBetween(T.next(X.End), Next) + X.Own <= T.limit())
+    return true;
+  double Hold = double(X.Own) * Price * Rng.noise(1);
+  int Left = 12;
+  return Hold < chainTime(V, Next, Left);
+}
+
+/// Must a value that is read before `Next` be computed again there? `Missing`
+/// where it is not made before.
+bool Repair::mustRun(ValueId U, int32_t Next, int32_t Avoid, int32_t At,
+                     bool &Missing) {
+  if (M.resident(U) && M.P.Values[U].Producer == None)
+    return false;
+  int32_t I = S.newestBefore(U, Next);
+  if (I < 0) {
+    Missing = true;
+    return false;
+  }
+  const Schedule::Instance &X = S.instance(I);
+  int32_t Storage = X.Storage;
+  if (Stamp[X.Node] == Now && Storage != Avoid)
+    return false;
+  bool Forced = Storage == Avoid || mustRecompute(I, U, Next);
+  if (!Forced && !T.before(S.instance(Storage).End, Next))
+    return false;
+  return Forced || !extendIsBetter(I, Next, At);
+}
+
+/// Computes a value again just before `Next`, and first what that needs. The
+/// stack is explicit: a chain may be long.
+bool Repair::recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At) {
+  constexpr int MaxChain = 3000;
+  /// With the first input that was not looked at.
+  std::vector<std::pair<OpId, size_t>> Stack;
+  auto Enter = [&](ValueId U) {
+    OpId O = M.P.Values[U].Producer;
+    if (O == None || !M.Again[O] || Stack.size() > MaxChain ||
+        ++Inserted > MaxChain)
+      return false;
+    Stack.push_back({O, 0});
+    return true;
+  };
+  if (!Enter(V))
+    return false;
+  while (!Stack.empty()) {
+    auto &[O, Input] = Stack.back();
+    const std::vector<ValueId> &In = M.P.Ops[O].Inputs;
+    bool Missing = false;
+    while (Input < In.size() && !Missing &&
+           !mustRun(In[Input], Next, Avoid, At, Missing))
+      ++Input;
+    if (Missing)
+      return false;
+    if (Input < In.size()) {
+      if (!Enter(In[Input++]))
+        return false;
+      continue;
+    }
+    insert(O, M.Fastest[O], Next);
+    Stack.pop_back();
+  }
+  return true;
+}
+
+/// Frees a storage at node `At`: whatever reads it later reads new instances.
+bool Repair::drop(int32_t Storage, int32_t At) {
+  ++Now;
+  Inserted = 0;
+  std::vector<std::pair<uint64_t, std::pair<int32_t, int32_t>>> Uses;
+  auto Collect = [&](int32_t I) {
+    for (int32_t R : S.instance(I).Reads)
+      if (T.before(At, R)) {
+        Uses.push_back({T.key(R), {I, R}});
+        return;
+      }
+  };
+  Collect(Storage);
+  for (int32_t A : S.instance(Storage).Aliases)
+    Collect(A);
+  std::sort(Uses.begin(), Uses.end());
+  for (auto &[Key, Use] : Uses) {
+    auto [I, Reader] = Use;
+    ValueId V = S.instance(I).Value;
+    if (Reader == S.endNode() ? S.newestBefore(V, Reader) != I
+                              : !S.nodeReads(Reader, Storage))
+      continue;
+    if (S.newestBefore(V, Reader) != I)
+      continue;
+    if (!recompute(V, Reader, Storage, At))
+      return false;
+  }
+  return !Uses.empty();
+}
+
+/// The first node after `At` that reads the storage.
+int32_t Repair::firstUse(int32_t Storage, int32_t At) const {
+  int32_t First = S.endNode();
+  auto Look = [&](int32_t I) {
+    for (int32_t R : S.instance(I).Reads)
+      if (T.before(At, R)) {
+        if (T.before(R, First))
+          First = R;
+        return;
+      }
+  };
+  Look(Storage);
+  for (int32_t A : S.instance(Storage).Aliases)
+    Look(A);
+  return First;
+}
+
+/// Storages that live through the node without being touched by it, those that
+/// an output of it could take over if they ended there, and leaner kernels for
+/// it, best time per byte first.
+void Repair::candidatesAt(int32_t N, double Noise) {
+  Found.clear();
+  uint64_t Key = T.key(N);
+  double Over = double(T.bytesAt(N) - T.limit());
+  double Small = 1e-9 * M.BaseTime / double(M.numOps());
+  auto Offer = [&](Candidate C, double Cost, double Bytes) {
+    double Gain = std::min(Bytes, Over) + 0.05 * Bytes;
+    C.Score = (Cost + Small) / Gain;
+    if (Noise > 0)
+      C.Score *= Rng.noise(Noise);
+    Found.push_back(C);
+  };
+  int32_t E = S.numInstances(), Stride = 1, Start = 0;
+  Work += std::min(E, SampleLimit) / 32;
+  if (Noise > 0 && E > SampleLimit) {
+    Stride = (E + SampleLimit - 1) / SampleLimit;
+    Start = int32_t(Rng.below(uint32_t(Stride)));
+  }
+  if (PerChange > 1 && Stride == 1)
+    Work += E / 32;
+  for (int32_t I = Start; I < E; I += Stride) {
+    const Schedule::Instance &X = S.instance(I);
+    if (!X.Counted || X.Own <= 0 || X.Storage != I)
+      continue;
+    OpId O = M.P.Values[X.Value].Producer;
+    if (!M.Again[O] || T.key(X.Node) >= Key || T.key(X.End) <= Key)
+      continue;
+    int64_t Bytes = S.nodeReads(N, I) ? S.creditAt(I, N) : X.Own;
+    if (Bytes == 0)
+      continue;
+    double Cost = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
+    if (RemovedAt[O] == Iteration && Noise > 0)
+      Cost *= 1 + Rng.unit();
+    Offer({I, -1, 0}, Cost, double(Bytes));
+  }
+  const Schedule::Node &X = S.node(N);
+  if (X.Op != None)
+    for (int32_t C = 0, E = int32_t(M.P.numChoices(X.Op)); C < E; ++C) {
+      int64_t Bytes =
+          M.P.workspaceOf(X.Op, X.Choice) - M.P.workspaceOf(X.Op, C);
+      if (Bytes > 0)
+        Offer({-1, C, 0}, M.P.timeOf(X.Op, C) - M.P.timeOf(X.Op, X.Choice),
+              double(Bytes));
+    }
+  auto KeepBest = [&](size_t Count) {
+    auto Better = [](const Candidate &A, const Candidate &B) {
+      if (A.Score != B.Score)
+        return A.Score < B.Score;
+      return A.Storage != B.Storage ? A.Storage < B.Storage
+                                    : A.Choice < B.Choice;
+    };
+    if (Found.size() > Count) {
+      std::nth_element(Found.begin(), Found.begin() + Count, Found.end(),
+                       Better);
+      Found.resize(Count);
+    }
+    std::sort(Found.begin(), Found.end(), Better);
+  };
+  KeepBest(48);
+  // What an op needs may be gone as well.
+  for (Candidate &C : Found)
+    if (C.Storage >= 0) {
+      ValueId V = S.instance(C.Storage).Value;
+      OpId O = M.P.Values[V].Producer;
+      double Own = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
+      int Left = 24;
+      double Chain = chainTime(V, firstUse(C.Storage, N), Left);
+      C.Score *= (Chain + Small) / (Own + Small);
+    }
+  KeepBest(12);
+}
+
+bool Repair::apply(const Candidate &C, int32_t At) {
+  if (C.Storage < 0) {
+    choose(At, C.Choice);
+    return true;
+  }
+  return drop(C.Storage, At);
+}
+
+/// Relieves one place that is over the limit with the best of a few
+/// candidates, each tried in full. Returns false when none helps.
+bool Repair::repairStep(double Noise) {
+  int32_t At = Noise > 0 && Rng.chance(0.5)
+                   ? T.overNode(Rng.below(uint32_t(T.numBlocks())))
+                   : T.peakNode();
+  bool MovesFirst = Noise == 0 || (Reordering > 0 && Rng.chance(Reordering));
+  if (MovesFirst && reorderStep(At, 8))
+    return true;
+  candidatesAt(At, Noise);
+  std::vector<Candidate> List = Found;
+  int Best = -1;
+  double BestScore = 0;
+  Random BestRng = Rng;
+  size_t Enough = Noise > 0 ? 3 : 4;
+  for (size_t K = 0; K < List.size() && (K < Enough || Best < 0); ++K) {
+    size_t Mark = Log.size();
+    Random Before = Rng;
+    double Cost = S.cost(), Over = T.overflow();
+    if (apply(List[K], At) && T.overflow() < Over) {
+      double Score = (S.cost() - Cost) / (Over - T.overflow());
+      if (Best < 0 || Score < BestScore) {
+        Best = int(K);
+        BestScore = Score;
+        BestRng = Before;
+      }
+    }
+    rollback(Mark);
+  }
+  if (Best < 0)
+    return false;
+  // The same random numbers again, so that it does the same.
+  Rng = BestRng;
+  apply(List[Best], At);
+  if (BestScore > 0)
+    Price = 0.9 * Price + 0.1 * BestScore;
+  return true;
+}
+
+bool Repair::repair(int MaxSteps) {
+  for (int I = 0; T.overflow() > 0; ++I) {
+    if (I >= MaxSteps || S.cost() > CostLimit || stopped())
+      return false;
+    // Where the usual order finds nothing, a more random one may.
+    if (!repairStep(I == 0 ? 0 : 0.5) && !repairStep(1.5))
+      return false;
+  }
+  return true;
+}
+
+/// Removes a recomputation if the schedule then still fits.
+bool Repair::tryRemove(int32_t N) {
+  if (!S.node(N).Alive || !S.removable(N) || N == TurnNode)
+    return false;
+  size_t Mark = Log.size();
+  double Over = T.overflow();
+  removeCascade(N);
+  if (T.overflow() <= Over && !neverBroken())
+    return true;
+  rollback(Mark);
+  return false;
+}
+
+void Repair::restore() {
+  std::vector<std::pair<double, int32_t>> Order;
+  for (int32_t N : S.extras())
+    Order.push_back({-M.P.timeOf(S.node(N).Op, S.node(N).Choice), N});
+  std::sort(Order.begin(), Order.end());
+  for (auto [Time, N] : Order) {
+    if (stopped())
+      break;
+    tryRemove(N);
+  }
+  Log.clear();
+}

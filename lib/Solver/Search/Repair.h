@@ -1,0 +1,56 @@
+//===- Repair.h - Dropping values where the schedule is over --------------===//
+#ifndef REMAT_LIB_SOLVER_REPAIR_H
+#define REMAT_LIB_SOLVER_REPAIR_H
+
+#include "Search/Moves.h"
+
+namespace remat::solver {
+
+/// Brings a schedule within its limit: by moves, and by recomputing values
+/// instead of keeping them.
+class Repair : public Moves {
+public:
+  Repair(Schedule &S, uint64_t Seed, const Watch &D);
+
+  /// Drops values across the places that are over the limit, those with the
+  /// least time per byte first, until nothing is over or nothing helps.
+  bool repair(int MaxSteps);
+  /// Removes recomputations that the limit does not need, dearest first.
+  void restore();
+
+  /// Time that one byte less is worth; sets what is worth extending.
+  double Price = 0;
+  /// A repair gives up beyond this cost.
+  double CostLimit = MaxTotalTime * 4;
+  /// How many values a repair looks at; more are sampled.
+  int32_t SampleLimit = INT32_MAX;
+  /// How often a step of a repair tries moves before drops, but for the first.
+  double Reordering = 0;
+
+protected:
+  bool drop(int32_t Storage, int32_t At);
+  bool tryRemove(int32_t N);
+
+private:
+  struct Candidate {
+    int32_t Storage = -1;
+    int32_t Choice = -1;
+    double Score = 0;
+  };
+  int Inserted = 0;
+  std::vector<Candidate> Found;
+
+  bool recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At);
+  bool mustRun(ValueId U, int32_t Next, int32_t Avoid, int32_t At,
+               bool &Missing);
+  bool extendIsBetter(int32_t I, int32_t Next, int32_t At);
+  double chainTime(ValueId V, int32_t Next, int &Left, int Views = 0) const;
+  int32_t firstUse(int32_t Storage, int32_t At) const;
+  void candidatesAt(int32_t N, double Noise);
+  bool apply(const Candidate &C, int32_t At);
+  bool repairStep(double Noise);
+};
+
+} // namespace remat::solver
+
+#endif // REMAT_LIB_SOLVER_REPAIR_H

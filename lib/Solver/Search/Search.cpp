@@ -1,0 +1,354 @@
+//===- Search.cpp - The default strategy ----------------------------------===//
+#include "Search/Search.h"
+
+#include "Bounds/Bounds.h"
+#include "Bounds/Cut.h"
+#include "Problem/Peak.h"
+#include "Search/Annealing.h"
+#include "Search/Attempt.h"
+#include "Seeds/Baselines.h"
+#include "Seeds/Orders.h"
+#include "Seeds/Segments.h"
+
+#include <algorithm>
+
+using namespace remat::solver;
+
+namespace {
+
+class Searcher {
+  /// Changes to a schedule: about a microsecond each.
+  static constexpr int64_t WorkOfEffort = 400'000, WorkOfSqueeze = 1'200'000,
+                           WorkOfCalm = 150'000;
+  /// Budgets that neighbours have in common: what they are apart, as a part of
+  /// the peak of the base order and of the height above the lowest peak.
+  static constexpr int RungsOfPeak = 1024, RungsOfHeight = 24;
+  /// What may stay open of the base time, a little less than neighbours may
+  /// differ by.
+  static constexpr double MostOpen = 8e-4;
+
+public:
+  Searcher(const Model &M, const SolveOptions &O, const Watch &D)
+      : M(M), O(O), D(D), Best(M, O.Budget) {}
+
+  SearchResult run() {
+    makeSeeds();
+    for (const Seed &X : Seeds)
+      Best.offer(X.S);
+    SearchResult R;
+    if (M.numOps() <= Attempt::FewOps && O.Effort > 0)
+      CloseCost = costToClose();
+    lower(O.FindMinBudget ? 0 : hasRungs() ? highestRung() : O.Budget, R);
+    if (opensRungs())
+      searchRungs(R);
+    else if (Best.feasible() && O.Effort > 0 &&
+             Best.measured().cost() > D.Bound + 1e-8 * M.BaseTime)
+      attempt(M.numOps() >= Attempt::ManyOps);
+    // `measure` counts more than `verify` for some outputs in a resident's
+    // place: where it finds no plan that fits, the lowest one may.
+    if (Best.feasible())
+      R.Best = Best.plan();
+    else
+      R.Best = std::move(Lowest);
+    return R;
+  }
+
+private:
+  const Model &M;
+  const SolveOptions &O;
+  const Watch &D;
+  Incumbent Best;
+  /// The plan whose peak is the smallest budget known.
+  Plan Lowest;
+  std::vector<Seed> Seeds;
+  /// Lowered plans within the budget; where there are rungs, all on the way to
+  /// the lowest too.
+  std::vector<Plan> Squeezed;
+  /// What searches at the highest rung alone found.
+  std::vector<Plan> Alone;
+  /// See `costToClose`; negative where rungs are not searched.
+  double CloseCost = -1;
+
+  static bool isAmong(const std::vector<Seed> &Known, const Seed &X) {
+    return std::any_of(Known.begin(), Known.end(), [&](const Seed &Y) {
+      return X.Of.Peak == Y.Of.Peak && X.Of.Time == Y.Of.Time && X.S == Y.S;
+    });
+  }
+
+  void addSeed(Plan S, Family From) {
+    dropUnread(M, S);
+    Measure Of = measure(M, S);
+    Seed X{std::move(S), Of, From};
+    if (!isAmong(Seeds, X))
+      Seeds.push_back(std::move(X));
+  }
+
+  int64_t peakOf(const Plan &S) const { return remat::solver::peakOf(M.P, S); }
+
+  void setLowest(const Plan &S, int64_t Peak, SearchResult &R) {
+    Lowest = S;
+    R.MinBudget = Peak;
+  }
+
+  size_t lowest() const {
+    size_t Low = 0;
+    for (size_t I = 1; I < Seeds.size(); ++I)
+      if (Seeds[I].Of.Peak < Seeds[Low].Of.Peak)
+        Low = I;
+    return Low;
+  }
+
+  int64_t unit() const {
+    return std::max<int64_t>(1, Seeds[0].Of.Peak / RungsOfPeak);
+  }
+
+  int64_t highestRung() const { return O.Budget / unit() * unit(); }
+
+  /// What leaves little open at the budget or at the highest rung.
+  double costToClose() const {
+    Bounds B = momentBounds(M, highestRung(), D, false);
+    bool Fits = B.LeastBudget <= highestRung();
+    double Bound = Fits ? std::max(D.Bound, M.BaseTime + B.Extra) : D.Bound;
+    return Bound + MostOpen * M.BaseTime;
+  }
+
+  /// Rungs are searched on small problems.
+  bool hasRungs() const { return CloseCost >= 0; }
+
+  /// There is a plan, and a much better one may be found. Lowered plans are
+  /// seeds then, also where others fit.
+  bool opensRungs() const {
+    return hasRungs() && Best.feasible() && !closes(Best);
+  }
+
+  bool closes(const Incumbent &X) const {
+    return X.feasible() && X.measured().cost() <= CloseCost;
+  }
+
+  std::vector<OpId> calmOrder(const std::vector<OpId> &Order) const {
+    Schedule S(M, emitKept(M, Order), INT64_MAX / 4);
+    Moves L(S, O.Seed, D);
+    L.WorkLimit = WorkOfCalm;
+    L.calm();
+    std::vector<OpId> Out;
+    std::vector<bool> Ran(M.numOps(), false);
+    for (const Step &X : S.plan().Sequence)
+      if (!Ran[X.Op]) {
+        Ran[X.Op] = true;
+        Out.push_back(X.Op);
+      }
+    return Out;
+  }
+
+  /// Plans that do not depend on the budget.
+  void makeSeeds() {
+    std::vector<OpId> Base = baseOrder(M);
+    std::vector<std::vector<OpId>> Orders = {Base, eagerOrder(M, Base),
+                                             lazyOrder(M, Base)};
+    Orders.push_back(eagerOrder(M, Orders[2]));
+    Orders.push_back(leastOrder(M));
+    Orders.push_back(calmOrder(Base));
+    size_t Low = 0;
+    int64_t LowPeak = INT64_MAX;
+    for (size_t I = 0; I < Orders.size(); ++I) {
+      Plan S = emitKept(M, Orders[I]);
+      if (int64_t Peak = measure(M, S).Peak; Peak < LowPeak) {
+        LowPeak = Peak;
+        Low = I;
+      }
+      addSeed(std::move(S), Family::Kept);
+    }
+    if (M.Turn == None)
+      return;
+    addCuts(Orders[0], Family::Cut, Family::Segments);
+    if (Orders[Low] != Orders[0])
+      addCuts(Orders[Low], Family::CalmCut, Family::CalmSegments);
+    sqrtPlans(M, addTo(Family::Sqrt));
+    greedyPlans(M, addTo(Family::Greedy));
+  }
+
+  PlanSink addTo(Family From) {
+    return [this, From](Plan S) {
+      addSeed(std::move(S), From);
+      return true;
+    };
+  }
+
+  void addCuts(const std::vector<OpId> &Order, Family OfCut,
+               Family OfSegments) {
+    MomentCut Cut(M, M.Turn, MomentCut::sidesInOrder(M, M.Turn, Order));
+    std::vector<MomentCut::Point> Hull = Cut.frontier(M.fewerOf(40), true);
+    for (const MomentCut::Point &X : Hull)
+      addSeed(emitDropped(M, Order, M.Turn, X.Dropped), OfCut);
+    segmentPlans(M, Order, Hull, addTo(OfSegments));
+  }
+
+  /// Lowers the peak of the lowest seeds, shortly, then of what came out
+  /// lowest, at length. What it does depends on the budget only in when it
+  /// stops, so that the lowest peak found is the same whatever budget is asked
+  /// for, and every budget from there on is met.
+  void squeeze(int64_t Target, SearchResult &R) {
+    constexpr size_t FromSegments = 5, FromOthers = 3, AtLength = 2;
+    std::vector<const Seed *> Low;
+    for (const Seed &X : Seeds)
+      Low.push_back(&X);
+    std::sort(Low.begin(), Low.end(), [](const Seed *A, const Seed *B) {
+      return A->Of.Peak != B->Of.Peak ? A->Of.Peak < B->Of.Peak
+                                      : A->Of.Time < B->Of.Time;
+    });
+    setLowest(Low[0]->S, peakOf(Low[0]->S), R);
+    std::vector<std::pair<int64_t, Plan>> Lower;
+    size_t Left[] = {FromOthers, FromSegments};
+    for (const Seed *X : Low)
+      if (size_t &N = Left[X->From >= Family::Segments]; N > 0) {
+        --N;
+        Lower.push_back(squeezed(X->S, Target, 4, R));
+      }
+    auto Less = [](auto &A, auto &B) { return A.first < B.first; };
+    for (size_t I = 0; I < AtLength; ++I) {
+      auto X = std::min_element(Lower.begin(), Lower.end(), Less);
+      if (X == Lower.end() || X->first <= Target)
+        break;
+      squeezed(X->second, Target, 1, R);
+      Lower.erase(X);
+    }
+    for (Plan &P : Squeezed)
+      addSeed(std::move(P), Family::Squeezed);
+    Squeezed.clear();
+  }
+
+  /// Seeds within the target, where there are none.
+  void lower(int64_t Target, SearchResult &R) {
+    if (Seeds[lowest()].Of.Peak > Target)
+      squeeze(Target, R);
+    else
+      setLowest(Seeds[lowest()].S, peakOf(Seeds[lowest()].S), R);
+  }
+
+  /// A part of the work on one plan. Returns what it is lowered to, with its
+  /// peak.
+  std::pair<int64_t, Plan> squeezed(const Plan &From, int64_t Target, int Part,
+                                    SearchResult &R) {
+    int Tries = std::clamp(100'000 / (M.numOps() + 1), 20, 400)
+                << std::min(std::max(O.Effort - 1, 0), 10);
+    Schedule S(M, From, O.Budget);
+    Annealing L(S, O.Seed, D);
+    L.Price *= 10;
+    L.SampleLimit = 1500;
+    L.WorkLimit = WorkOfSqueeze / Part;
+    std::vector<Plan> Passed = L.squeeze(Target, Tries / Part);
+    Plan P = Passed.back();
+    // What nobody reads goes from the plan in the end.
+    dropUnread(M, P);
+    int64_t Peak = peakOf(P);
+    if (Peak < R.MinBudget)
+      setLowest(P, Peak, R);
+    Best.offer(P);
+    if (!hasRungs())
+      Passed = {P};
+    for (Plan &X : Passed)
+      if (peakOf(X) <= O.Budget)
+        Squeezed.push_back(std::move(X));
+    return {Peak, std::move(P)};
+  }
+
+  int64_t work() const { return WorkOfEffort << std::min(O.Effort, 30); }
+
+  /// Searches within budgets a little below this one. Where that closes the gap
+  /// at once, the way to the lowest peak is spared.
+  void searchRungs(SearchResult &R) {
+    if (closeAlone())
+      return;
+    if (!O.FindMinBudget) {
+      // How far these were lowered depends on the budget.
+      std::erase_if(Seeds,
+                    [](const Seed &X) { return X.From == Family::Squeezed; });
+      lower(0, R);
+      if (closeAlone())
+        return;
+    }
+    climb(work() / 64);
+    // On its way up a climb may be cut short where nothing is good yet.
+    if (D.passed())
+      for (const Plan &P : Alone)
+        Best.offer(P);
+  }
+
+  /// At the highest rung alone. What it finds counts only where that is enough:
+  /// it may be luck that the next budget does not have.
+  bool closeAlone() {
+    int64_t Work = work() / 16;
+    Attempt A(M, O.Seed, D, highestRung());
+    A.fromSeeds(Seeds, true, Work);
+    A.fromPairs(Work);
+    A.fromBest(Work);
+    if (!A.best().feasible())
+      return false;
+    Alone.push_back(A.best().plan());
+    if (closes(A.best()))
+      Best.offer(Alone.back());
+    return closes(A.best());
+  }
+
+  /// From the lowest peak up to the budget, or to the peak of the base order:
+  /// a unit apart at first, then by a part of their height.
+  std::vector<int64_t> rungs() const {
+    std::vector<int64_t> Out;
+    int64_t Lowest = Seeds[lowest()].Of.Peak;
+    int64_t Highest = std::min(O.Budget, Seeds[0].Of.Peak);
+    for (int64_t Rung = Lowest; Rung <= Highest;
+         Rung += std::max(unit(), (Rung - Lowest) / RungsOfHeight))
+      Out.push_back(Rung);
+    return Out;
+  }
+
+  /// From rung to rung, each with the plans of the one below, so that what is
+  /// found at one is not lost above it. All climbs start at the lowest peak and
+  /// do the same up to the budget.
+  void climb(int64_t Work) {
+    std::vector<int64_t> Rungs = rungs();
+    Attempt All(M, O.Seed, D, O.Budget);
+    std::vector<Seed> Below;
+    for (int I = 0; I < int(Rungs.size()); ++I) {
+      if (closes(Best) || D.passed())
+        break;
+      Attempt A(M, O.Seed + 1000 * uint64_t(I), D, Rungs[I]);
+      // Repairs from afar take long, and far up they find little.
+      if (I % (I < RungsOfHeight ? 2 : 4) == 0)
+        A.fromSeeds(Seeds, true, Work);
+      for (const Seed &X : Below)
+        A.fromPlan(X.S, 0, X.From);
+      A.fromPairs(Work);
+      A.fromBest(Work);
+      // Those that the rung below ended in have been fitted to the budget.
+      for (const Seed &X : A.ends())
+        if (!isAmong(Below, X))
+          All.fromPlan(X.S, 0, X.From);
+      Below = A.ends();
+      if (All.best().feasible())
+        Best.offer(All.best().plan());
+    }
+  }
+
+  /// Within the budget itself. On large problems few plans are tried and none
+  /// crossed: to build a schedule takes long there.
+  void attempt(bool Few) {
+    int64_t Work = work();
+    Attempt A(M, O.Seed, D, O.Budget);
+    A.fromSeeds(Seeds, Few, Few ? Work : Work / 2);
+    if (!A.best().feasible())
+      return;
+    if (!Few) {
+      A.fromPairs(Work * 3 / 8);
+      A.fromBest(Work / 8);
+    }
+    Best.offer(A.best().plan());
+  }
+};
+
+} // namespace
+
+SearchResult remat::solver::solveSearch(const Model &M, const SolveOptions &O,
+                                        const Watch &D) {
+  return Searcher(M, O, D).run();
+}
