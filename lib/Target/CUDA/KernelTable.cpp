@@ -16,7 +16,8 @@ std::string remat::cuda::sanitizeComment(llvm::StringRef Text) {
 }
 
 unsigned KernelTable::add(const Launch &Launch, llvm::StringRef User) {
-  auto [It, IsNew] = NumberOfSource.try_emplace(Launch.Source, Names.size());
+  auto [It, IsNew] =
+      NumberOfText.try_emplace(printKernel(Launch, ""), Names.size());
   unsigned Number = It->second;
   if (!IsNew) {
     ++UserCounts[Number];
@@ -26,27 +27,24 @@ unsigned KernelTable::add(const Launch &Launch, llvm::StringRef User) {
   std::string Name = Launch.Name;
   for (unsigned Count = 2; !UsedNames.insert(Name).second; ++Count)
     Name = Launch.Name + "_" + std::to_string(Count);
-  Names.push_back(Name);
-  std::string Source = Launch.Source;
-  for (size_t At = 0; (At = Source.find("@NAME@", At)) != std::string::npos;
-       At += Name.size())
-    Source.replace(At, 6, Name);
-  Sources.push_back(std::move(Source));
+  addSource(*Launch.Source, Sources);
+  Texts.push_back(printKernel(Launch, Name));
+  Names.push_back(std::move(Name));
   FirstUsers.push_back(sanitizeComment(User));
   UserCounts.push_back(1);
   return Number;
 }
 
 std::string KernelTable::getSource(bool WithPrelude) const {
-  if (Names.empty())
-    return "";
-  std::string Text =
-      WithPrelude ? getPrelude() + getPointwisePrelude().str() : "";
+  std::string Text;
+  if (WithPrelude)
+    for (const KernelSource *Source : Sources)
+      Text += (Text.empty() ? "" : "\n") + std::string(Source->Text);
   for (size_t I = 0; I < Names.size(); ++I) {
     Text += "\n// " + FirstUsers[I];
     if (UserCounts[I] > 1)
       Text += ", and " + std::to_string(UserCounts[I] - 1) + " more";
-    Text += '\n' + Sources[I];
+    Text += '\n' + Texts[I];
   }
   return Text;
 }

@@ -9,81 +9,16 @@
 
 #include "Expressions.h"
 #include "PointwiseIndex.h"
+#include "PointwiseText.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/CUDA/Emission.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace remat;
 using namespace remat::cuda;
-
-// Values must not depend on how operations were grouped: the memory budget
-// decides that. The compiler contracts a * b + c to one fused operation, with
-// another rounding, wherever both end up in one kernel. So sums and products
-// here are intrinsics that are never contracted. What is lost is small: these
-// kernels wait for memory, some ten operations an element and 8 to 16 bytes,
-// where a Hopper GPU does 9 unfused operations in the time of one byte. The
-// option -fmad=false would do the same but also halve the rate of the
-// hand-written kernels that live on fused products.
-static constexpr llvm::StringLiteral Prelude = R"cuda(
-// A float whose sums, differences and products are rounded one by one.
-struct Exact {
-  float value;
-  __device__ __forceinline__ Exact() {}
-  __device__ __forceinline__ Exact(float x) : value(x) {}
-  __device__ __forceinline__ explicit operator float() const { return value; }
-  __device__ __forceinline__ explicit operator int() const { return (int)value; }
-  __device__ __forceinline__ explicit operator int64() const { return (int64)value; }
-  __device__ __forceinline__ explicit operator bool() const { return value != 0.0f; }
-  __device__ __forceinline__ Exact operator-() const { return -value; }
-  friend __device__ __forceinline__ Exact operator+(Exact a, Exact b) { return __fadd_rn(a.value, b.value); }
-  friend __device__ __forceinline__ Exact operator-(Exact a, Exact b) { return __fsub_rn(a.value, b.value); }
-  friend __device__ __forceinline__ Exact operator*(Exact a, Exact b) { return __fmul_rn(a.value, b.value); }
-  friend __device__ __forceinline__ Exact operator/(Exact a, Exact b) { return __fdiv_rn(a.value, b.value); }
-  friend __device__ __forceinline__ bool operator<(Exact a, Exact b) { return a.value < b.value; }
-  friend __device__ __forceinline__ bool operator<=(Exact a, Exact b) { return a.value <= b.value; }
-  friend __device__ __forceinline__ bool operator>(Exact a, Exact b) { return a.value > b.value; }
-  friend __device__ __forceinline__ bool operator>=(Exact a, Exact b) { return a.value >= b.value; }
-  friend __device__ __forceinline__ bool operator==(Exact a, Exact b) { return a.value == b.value; }
-  friend __device__ __forceinline__ bool operator!=(Exact a, Exact b) { return a.value != b.value; }
-};
-__device__ __forceinline__ Exact fabsf(Exact x) { return fabsf(x.value); }
-__device__ __forceinline__ Exact expf(Exact x) { return expf(x.value); }
-__device__ __forceinline__ Exact logf(Exact x) { return logf(x.value); }
-__device__ __forceinline__ Exact sqrtf(Exact x) { return __fsqrt_rn(x.value); }
-__device__ __forceinline__ Exact sinf(Exact x) { return sinf(x.value); }
-__device__ __forceinline__ Exact cosf(Exact x) { return cosf(x.value); }
-__device__ __forceinline__ Exact tanhf(Exact x) { return tanhf(x.value); }
-__device__ __forceinline__ Exact erff(Exact x) { return erff(x.value); }
-__device__ __forceinline__ Exact powf(Exact x, Exact y) { return powf(x.value, y.value); }
-// N neighbouring elements, moved by accesses of up to 16 bytes.
-template <typename T, int N> struct Run {
-  static constexpr int Part = N * sizeof(T) > 16 ? 16 / sizeof(T) : N;
-  Vec<T, Part> parts[N / Part];
-  __device__ __forceinline__ Run() {}
-  __device__ __forceinline__ explicit Run(const T *p) {
-#pragma unroll
-    for (int q = 0; q < N / Part; ++q)
-      parts[q] = load<Part>(p + q * Part);
-  }
-  __device__ __forceinline__ void store(T *p) const {
-#pragma unroll
-    for (int q = 0; q < N / Part; ++q)
-      ::store(p + q * Part, parts[q]);
-  }
-  __device__ __forceinline__ T &operator[](int k) { return parts[k / Part].data[k % Part]; }
-};
-// x as it is once stored as a T.
-template <typename T> __device__ __forceinline__ Exact rounded(Exact x) {
-  return toFloat(fromFloat<T>(x.value));
-}
-)cuda";
-
-llvm::StringRef remat::cuda::getPointwisePrelude() { return Prelude; }
 
 static constexpr unsigned ThreadsPerBlock = 256;
 
@@ -140,7 +75,7 @@ private:
   std::string getUniform(Operation *Op) const;
   /// Declares the value of `Result` as `Expression`, rounded to its type.
   void define(Value Result, const std::string &Expression, StringRef Comment);
-  std::string printHeader() const;
+  std::string printComment() const;
   std::string literal(int64_t Number) const {
     return std::to_string(Number) + Suffix.str();
   }
@@ -261,23 +196,6 @@ void PointwisePrinter::printLoads() {
   }
 }
 
-static std::string printFloatLiteral(const APFloat &Number) {
-  bool Lossy;
-  APFloat Single = Number;
-  Single.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &Lossy);
-  if (!Single.isFinite()) {
-    std::string Bits = llvm::utohexstr(Single.bitcastToAPInt().getZExtValue(),
-                                       /*LowerCase=*/true);
-    return "__int_as_float(0x" + Bits + ")";
-  }
-  std::string Text;
-  llvm::raw_string_ostream(Text)
-      << llvm::format("%.9g", static_cast<double>(Single.convertToFloat()));
-  if (llvm::StringRef(Text).find_first_of(".e") == llvm::StringRef::npos)
-    Text += ".0";
-  return Text + "f";
-}
-
 void PointwisePrinter::printConstant(ConstantOp Op) {
   auto Elements = cast<SplatElementsAttr>(Op.getValue());
   Type Element = Elements.getElementType();
@@ -293,30 +211,6 @@ void PointwisePrinter::printConstant(ConstantOp Op) {
                Elements.getSplatValue<APInt>().getSExtValue())) +
            "ull";
   define(Op.getResult(), Text, "");
-}
-
-/// `Expression` over a, b, c, ... with the operands' names in their places.
-static std::string substitute(StringRef Expression,
-                              ArrayRef<std::string> Names) {
-  std::string Text;
-  for (size_t I = 0; I < Expression.size();) {
-    if (!llvm::isAlnum(Expression[I]) && Expression[I] != '_') {
-      Text += Expression[I++];
-      continue;
-    }
-    // A name or a number, with its suffix.
-    size_t End = I;
-    while (End < Expression.size() &&
-           (llvm::isAlnum(Expression[End]) || Expression[End] == '_' ||
-            (Expression[End] == '.' && llvm::isDigit(Expression[I]))))
-      ++End;
-    StringRef Word = Expression.slice(I, End);
-    unsigned Operand = Word[0] - 'a';
-    Text += Word.size() == 1 && Operand < Names.size() ? Names[Operand]
-                                                       : Word.str();
-    I = End;
-  }
-  return Text;
 }
 
 void PointwisePrinter::define(Value Result, const std::string &Expression,
@@ -426,16 +320,7 @@ void PointwisePrinter::printElement(const Input &In) {
 // The kernel
 //===----------------------------------------------------------------------===//
 
-/// "32x64", or "scalar".
-static std::string printShape(ArrayRef<int64_t> Shape) {
-  if (Shape.empty())
-    return "scalar";
-  return llvm::join(
-      llvm::map_range(Shape, [](int64_t Size) { return std::to_string(Size); }),
-      "x");
-}
-
-std::string PointwisePrinter::printHeader() const {
+std::string PointwisePrinter::printComment() const {
   std::string Text = "// ";
   llvm::ListSeparator Comma;
   for (Operation *Op : Ops)
@@ -444,26 +329,7 @@ std::string PointwisePrinter::printHeader() const {
       Text += Op->getName().stripDialect();
     }
   Text += " over " + (Shape.empty() ? "one element" : printShape(Shape));
-  Text += ".\nextern \"C\" __global__ void __launch_bounds__(" +
-          std::to_string(Result.Block[0]) + ") @NAME@(\n    " +
-          llvm::join(Parameters, ", ") + ") {\n";
-  return Text;
-}
-
-/// Says in one legal identifier what the kernel does; its shape keeps it apart
-/// from functions such as exp.
-static std::string getKernelName(ArrayRef<Operation *> Ops,
-                                 ArrayRef<int64_t> Shape) {
-  SmallVector<StringRef> Parts;
-  for (Operation *Op : Ops)
-    if (!isa<ConstantOp, BroadcastOp>(Op) || Ops.size() == 1)
-      Parts.push_back(Op->getName().stripDialect());
-  if (Parts.empty())
-    Parts.push_back("broadcast");
-  std::string Name = llvm::join(ArrayRef(Parts).take_front(4), "_");
-  if (Parts.size() > 4)
-    Name += "_and_" + std::to_string(Parts.size() - 4) + "_more";
-  return Name + "_" + printShape(Shape);
+  return Text + ".\n";
 }
 
 Launch PointwisePrinter::print() {
@@ -514,8 +380,11 @@ Launch PointwisePrinter::print() {
     std::string Number = std::to_string(Out.Result);
     line("y" + Number + ".store(out" + Number + " + i);");
   }
-  Result.Name = getKernelName(Ops, Shape);
-  Result.Source = printHeader() + Body + "}\n";
+  Result.Name = getPointwiseName(Ops, Shape);
+  Result.Comment = printComment();
+  Result.Parameters = llvm::join(Parameters, ", ");
+  Result.Body = Body;
+  Result.Source = &getExactSource();
   return std::move(Result);
 }
 

@@ -195,17 +195,17 @@ def run_case(case, operation, machine):
 
 
 def compile_all(nvrtc, prelude, texts):
-    library = ctypes.CDLL(nvrtc)
+    nvrtc = ctypes.CDLL(nvrtc)
     source = (prelude + "".join(texts)).encode()
     for architecture in ARCHITECTURES:
         program = ctypes.c_void_p()
-        library.nvrtcCreateProgram(ctypes.byref(program), source, b"kernels.cu", 0, None, None)
+        nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"kernels.cu", 0, None, None)
         options = (ctypes.c_char_p * 2)(b"--gpu-architecture=" + architecture.encode(), b"--std=c++17")
-        failed = library.nvrtcCompileProgram(program, 2, options)
+        failed = nvrtc.nvrtcCompileProgram(program, 2, options)
         size = ctypes.c_size_t()
-        library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+        nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
         log = ctypes.create_string_buffer(size.value)
-        library.nvrtcGetProgramLog(program, log)
+        nvrtc.nvrtcGetProgramLog(program, log)
         if failed:
             sys.exit(f"{architecture}: {log.value.decode()}")
         print(f"{architecture}: {len(texts)} kernels compile")
@@ -234,9 +234,10 @@ def main():
     if len(operations) != len(chosen):
         sys.exit(f"{len(chosen)} cases, but kernels for {len(operations)}")
     texts = name_kernels(operations)
+    library = "\n".join(source["text"] for source in kernels["sources"])
     if options.nvrtc:
-        return compile_all(options.nvrtc, kernels["prelude"], texts)
-    machine = (GPU if options.device == "cuda" else Emulator)(kernels["prelude"], texts, operations)
+        return compile_all(options.nvrtc, library, texts)
+    machine = (GPU if options.device == "cuda" else Emulator)(library, texts, operations)
     failures = 0
     for case, operation in zip(chosen, operations):
         wrong = run_case(case, operation, machine)

@@ -1,13 +1,14 @@
 //===- print-kernels.cpp - the own kernels of a graph as JSON ---*- C++ -*-===//
 //
-// For tests: reads a graph and prints the prelude and, for each operation that
-// own kernels run, the launches with their source text.
+// For tests: reads a graph and prints, for each operation that own kernels run,
+// the launches with their text, and the sources that these use.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
+#include "remat/Analysis/CUDAKernelPlan.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/CUDA/KernelLibrary.h"
 #include "llvm/Support/JSON.h"
@@ -15,6 +16,7 @@
 
 using namespace mlir;
 using remat::cuda::Argument;
+using remat::cuda::KernelSource;
 using remat::cuda::Launch;
 
 static void printTypes(llvm::json::OStream &JSON, llvm::StringRef Key,
@@ -37,7 +39,7 @@ static void printTypes(llvm::json::OStream &JSON, llvm::StringRef Key,
 static void printLaunch(llvm::json::OStream &JSON, const Launch &L) {
   JSON.object([&] {
     JSON.attribute("name", L.Name);
-    JSON.attribute("source", L.Source);
+    JSON.attribute("source", remat::cuda::printKernel(L, "@NAME@"));
     JSON.attribute("grid", llvm::json::Array(L.Grid));
     JSON.attribute("block", llvm::json::Array(L.Block));
     JSON.attribute("shared", L.SharedBytes);
@@ -67,8 +69,8 @@ int main(int Argc, char **Argv) {
   if (!Module)
     return 1;
   llvm::json::OStream JSON(llvm::outs());
+  std::vector<const KernelSource *> Sources;
   JSON.object([&] {
-    JSON.attribute("prelude", remat::cuda::getPrelude());
     JSON.attributeArray("operations", [&] {
       Module->walk([&](Operation *Op) {
         if (!remat::cuda::hasKernels(Op))
@@ -77,15 +79,24 @@ int main(int Argc, char **Argv) {
         remat::cuda::getLaunches(Op, Launches);
         JSON.object([&] {
           JSON.attribute("op", Op->getName().stripDialect());
-          JSON.attribute("workspace", remat::cuda::getWorkspaceBytes(Op));
+          JSON.attribute("workspace", remat::cuda::getKernelWorkspace(Op));
           printTypes(JSON, "operands", Op->getOperandTypes());
           printTypes(JSON, "results", Op->getResultTypes());
           JSON.attributeArray("launches", [&] {
-            for (const Launch &L : Launches)
+            for (const Launch &L : Launches) {
               printLaunch(JSON, L);
+              remat::cuda::addSource(*L.Source, Sources);
+            }
           });
         });
       });
+    });
+    JSON.attributeArray("sources", [&] {
+      for (const KernelSource *Source : Sources)
+        JSON.object([&] {
+          JSON.attribute("file", llvm::StringRef(Source->File));
+          JSON.attribute("text", llvm::StringRef(Source->Text));
+        });
     });
   });
   llvm::outs() << "\n";

@@ -22,9 +22,6 @@ bool isPointwiseKernel(mlir::Operation *Op);
 /// That kernel. `Op` satisfies `isPointwiseKernel`.
 Launch getPointwiseLaunch(mlir::Operation *Op);
 
-/// Text that printed kernels need after the common prelude.
-llvm::StringRef getPointwisePrelude();
-
 /// `Text` such that it can stand in a `//` comment: one line of plain
 /// characters, at most 120 of them.
 std::string sanitizeComment(llvm::StringRef Text);
@@ -37,14 +34,15 @@ public:
   unsigned add(const Launch &Launch, llvm::StringRef User);
 
   llvm::ArrayRef<std::string> getNames() const { return Names; }
-  /// The whole text: preludes unless not wanted, then the kernels with their
-  /// first users.
+  /// The whole text: the code that the kernels use unless not wanted, then the
+  /// kernels with their first users.
   std::string getSource(bool WithPrelude = true) const;
 
 private:
-  llvm::StringMap<unsigned> NumberOfSource;
+  llvm::StringMap<unsigned> NumberOfText;
   llvm::StringSet<> UsedNames;
-  std::vector<std::string> Names, Sources, FirstUsers;
+  std::vector<std::string> Names, Texts, FirstUsers;
+  std::vector<const KernelSource *> Sources;
   std::vector<unsigned> UserCounts;
 };
 

@@ -1,7 +1,8 @@
 //===- KernelLibrary.h - hand-written kernels of structured ops -*- C++ -*-===//
 //
-// For each structured operation, the CUDA C++ kernels that run it: templates
-// whose shapes and types are filled in. Pointwise groups are printed elsewhere.
+// For each structured operation, the CUDA C++ kernels that run it: calls of the
+// templates in lib/Target/CUDA/Kernels/*.cuh with its shapes and types.
+// Pointwise groups are printed elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,38 +10,16 @@
 #define REMAT_TARGET_CUDA_KERNELLIBRARY_H
 
 #include "mlir/IR/Operation.h"
+#include "remat/Target/CUDA/Launch.h"
 #include "llvm/ADT/SmallVector.h"
-#include <array>
-#include <cstdint>
-#include <string>
 
 namespace remat::cuda {
 
-/// What a kernel is called with, in order: tensors and the workspace as
-/// pointers, numbers as `int64` and `float`.
-struct Argument {
-  enum class Kind { Operand, Result, Workspace, Int, Float };
-  enum Kind Kind;
-  unsigned Index = 0; ///< of the operand or result
-  int64_t Int = 0;    ///< the number, or the byte offset in the workspace
-  double Float = 0;
-};
+/// What all kernels use: types, conversions, vector loads, reductions, Philox.
+const KernelSource &getPreludeSource();
 
-/// One launch: a kernel's source text (one `extern "C" __global__` function,
-/// named `Name`, after the common prelude) and how it is called. Two launches
-/// with the same source (but for the name) share one kernel.
-struct Launch {
-  std::string Name;   ///< a legal C identifier that says what it does
-  std::string Source; ///< with the placeholder `@NAME@` where the name stands
-  std::array<int64_t, 3> Grid = {1, 1, 1}; ///< may be more than a GPU takes
-  std::array<uint32_t, 3> Block = {1, 1, 1};
-  uint32_t SharedBytes = 0;
-  llvm::SmallVector<Argument> Arguments;
-};
-
-/// Text before all kernels: types, conversions, vector loads, reductions,
-/// Philox.
-std::string getPrelude();
+/// What printed elementwise kernels use: arithmetic that is never contracted.
+const KernelSource &getExactSource();
 
 /// The prelude's name of an element type: "float", "bf16", "f16", "int",
 /// "int64" or "bool".
@@ -60,9 +39,6 @@ int64_t getWidestAttention();
 
 /// Appends the launches that run `Op`, in order.
 void getLaunches(mlir::Operation *Op, llvm::SmallVectorImpl<Launch> &Launches);
-
-/// Bytes of workspace that these launches need.
-int64_t getWorkspaceBytes(mlir::Operation *Op);
 
 } // namespace remat::cuda
 

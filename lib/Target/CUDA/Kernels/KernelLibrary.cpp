@@ -3,11 +3,7 @@
 #include "remat/Target/CUDA/KernelLibrary.h"
 #include "KernelWriter.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "remat/Analysis/CUDAKernelPlan.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/MathExtras.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace remat;
@@ -70,81 +66,6 @@ int64_t remat::cuda::getAccessWidth(llvm::ArrayRef<Value> Values, int64_t Run) {
   return Width;
 }
 
-std::string remat::cuda::printFloat(double Number) {
-  std::string Text;
-  llvm::raw_string_ostream(Text)
-      << llvm::format("%.9g", static_cast<double>(static_cast<float>(Number)));
-  if (llvm::StringRef(Text).contains("inf"))
-    return Number < 0 ? "-infinity()" : "infinity()";
-  if (llvm::StringRef(Text).contains("nan"))
-    return "(infinity() - infinity())";
-  if (llvm::StringRef(Text).find_first_of(".e") == llvm::StringRef::npos)
-    Text += ".0";
-  return Text + "f";
-}
-
-Writer::Writer(llvm::StringRef Name, llvm::StringRef Template) {
-  Result.Name = Name;
-  Result.Source = Template.ltrim('\n');
-}
-
-Writer &Writer::set(llvm::StringRef Key, std::string Text) {
-  Values[Key] = std::move(Text);
-  return *this;
-}
-Writer &Writer::set(llvm::StringRef Key, int64_t Number) {
-  return set(Key, std::to_string(Number));
-}
-
-Writer &Writer::grid(int64_t X, int64_t Y, int64_t Z) {
-  Result.Grid = {X, Y, Z};
-  return *this;
-}
-Writer &Writer::block(int64_t Threads) {
-  Result.Block = {static_cast<uint32_t>(Threads), 1, 1};
-  return set("BLOCK", Threads);
-}
-Writer &Writer::shared(int64_t Bytes) {
-  Result.SharedBytes = static_cast<uint32_t>(Bytes);
-  return *this;
-}
-
-Writer &Writer::operand(unsigned Index) {
-  Result.Arguments.push_back({Argument::Kind::Operand, Index});
-  return *this;
-}
-Writer &Writer::result(unsigned Index) {
-  Result.Arguments.push_back({Argument::Kind::Result, Index});
-  return *this;
-}
-Writer &Writer::workspace(int64_t Offset) {
-  Result.Arguments.push_back({Argument::Kind::Workspace, 0, Offset});
-  return *this;
-}
-Writer &Writer::integer(int64_t Number) {
-  Result.Arguments.push_back({Argument::Kind::Int, 0, Number});
-  return *this;
-}
-
-void Writer::finish(Launches &Out) {
-  std::string Text;
-  llvm::StringRef Rest = Result.Source;
-  while (true) {
-    auto [Before, After] = Rest.split('@');
-    Text += Before;
-    if (After.empty())
-      break;
-    auto [Key, Behind] = After.split('@');
-    if (Key == "NAME")
-      Text += "@NAME@";
-    else
-      Text += Values.lookup(Key);
-    Rest = Behind;
-  }
-  Result.Source = std::move(Text);
-  Out.push_back(std::move(Result));
-}
-
 /// Whether memory assignment left attention to cuDNN.
 static bool runsOnLibrary(Operation *Op) {
   auto Choice = Op->getAttrOfType<StringAttr>(ChoiceAttrName);
@@ -186,8 +107,4 @@ void remat::cuda::getLaunches(Operation *Op, Launches &Out) {
       .Case([&](GlobalNormOp Op) { addGlobalNorm(Op, Out); })
       .Case([&](AttentionOp Op) { addAttention(Op, Out); })
       .Case([&](AttentionBackwardOp Op) { addAttentionBackward(Op, Out); });
-}
-
-int64_t remat::cuda::getWorkspaceBytes(Operation *Op) {
-  return getKernelWorkspace(Op);
 }

@@ -3,9 +3,9 @@
 #ifndef REMAT_LIB_TARGET_CUDA_KERNELS_KERNELWRITER_H
 #define REMAT_LIB_TARGET_CUDA_KERNELS_KERNELWRITER_H
 
+#include "KernelTemplates.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/CUDA/KernelLibrary.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace remat::cuda {
 
@@ -15,6 +15,9 @@ inline mlir::RankedTensorType getType(mlir::Value V) {
   return llvm::cast<mlir::RankedTensorType>(V.getType());
 }
 inline int64_t getCount(mlir::Value V) { return getType(V).getNumElements(); }
+inline int64_t getColumns(mlir::Value V) {
+  return getType(V).getShape().back();
+}
 inline int64_t getBytes(mlir::Value V) {
   return getElementBytes(getType(V).getElementType());
 }
@@ -27,33 +30,25 @@ inline std::string getName(mlir::Value V) {
 /// every one.
 int64_t getAccessWidth(llvm::ArrayRef<mlir::Value> Values, int64_t Run);
 
-/// A number as a CUDA float literal that reads back to the same float.
-std::string printFloat(double Number);
-
-/// A kernel under construction: a template in which `@KEY@` stands for text.
-class Writer {
-public:
-  Writer(llvm::StringRef Name, llvm::StringRef Template);
-
-  Writer &set(llvm::StringRef Key, std::string Text);
-  Writer &set(llvm::StringRef Key, int64_t Number);
-
-  Writer &grid(int64_t X, int64_t Y = 1, int64_t Z = 1);
-  Writer &block(int64_t Threads);
-  Writer &shared(int64_t Bytes);
-
-  Writer &operand(unsigned Index);
-  Writer &result(unsigned Index);
-  Writer &workspace(int64_t Offset = 0);
-  Writer &integer(int64_t Number);
-
-  /// Replaces the placeholders and appends the launch.
-  void finish(Launches &Out);
-
-private:
-  Launch Result;
-  llvm::StringMap<std::string> Values;
+/// Where and how large a launch is.
+struct LaunchSize {
+  int64_t Block; ///< threads
+  int64_t GridX = 1, GridY = 1;
+  int64_t SharedBytes = 0;
 };
+
+/// Appends the launch of `Kernel`, a struct of KernelTemplates.h.
+template <typename T>
+void addLaunch(llvm::StringRef Name, const T &Kernel, const LaunchSize &Size,
+               Launches &Out) {
+  Launch L;
+  L.Name = Name.str();
+  Kernel.print(L);
+  L.Grid = {Size.GridX, Size.GridY, 1};
+  L.Block = {static_cast<uint32_t>(Size.Block), 1, 1};
+  L.SharedBytes = static_cast<uint32_t>(Size.SharedBytes);
+  Out.push_back(std::move(L));
+}
 
 void addReduce(ReduceOp Op, Launches &Out);
 void addSoftmax(SoftmaxOp Op, Launches &Out);

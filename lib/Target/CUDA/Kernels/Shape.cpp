@@ -90,43 +90,29 @@ static int64_t getUnit(const Box &B, Value From, Value To) {
   return getAccessWidth({From, To}, Bits);
 }
 
-static constexpr const char *CopySource = R"cuda(
-// Copies a box of @COUNT@ units of @UNIT@ elements@PADDED@.
-extern "C" __global__ void __launch_bounds__(256) @NAME@(const @T@ *x, @T@ *y) {
-  @INDEX@ rest = (@INDEX@)blockIdx.x * 256 + threadIdx.x;
-  if (rest >= @COUNT@)
-    return;
-  @INDEX@ from = @FROM@, to = @TO@;
-@STEPS@
-  store(y + (int64)to * @UNIT@, @VALUE@);
-}
-)cuda";
-
-/// Statements that turn `rest` into `from` and `to`.
-static std::string printSteps(const Box &B) {
-  std::string Text;
-  if (!B.Low.empty())
-    Text += "  bool inside = true;\n";
+/// The box's dimensions as arguments of the kernels, innermost first; those in
+/// `Without` are left out.
+static TypeList getDimensions(const Box &B, llvm::ArrayRef<size_t> Without) {
+  std::vector<TypeName> Dims;
   for (size_t Dim = B.Shape.size(); Dim-- > 0;) {
-    std::string Index = "i" + std::to_string(Dim);
-    std::string Size = std::to_string(B.Shape[Dim]);
-    Text += "  auto " + Index + " = ";
-    Text += Dim == 0 ? "rest;\n"
-                     : "rest % " + Size + ";\n  rest /= " + Size + ";\n";
-    std::string From = Index;
-    if (!B.Low.empty()) {
-      std::string Low = std::to_string(B.Low[Dim]);
-      From = "(" + Index + " - " + Low + ")";
-      Text += "  inside = inside && " + Index + " >= " + Low + " && " + Index +
-              " < " + std::to_string(B.Low[Dim] + B.Size[Dim]) + ";\n";
-    }
-    if (B.FromStride[Dim] != 0)
-      Text += "  from += " + From + " * " + std::to_string(B.FromStride[Dim]) +
-              ";\n";
-    Text +=
-        "  to += " + Index + " * " + std::to_string(B.ToStride[Dim]) + ";\n";
+    if (llvm::is_contained(Without, Dim))
+      continue;
+    // Tiles have taken their share off the index before the outermost.
+    bool IsOutermost = Dim == 0 && Without.empty();
+    if (B.Low.empty())
+      Dims.push_back(kernels::Dimension{.Size = B.Shape[Dim],
+                                        .FromStride = B.FromStride[Dim],
+                                        .ToStride = B.ToStride[Dim],
+                                        .IsOutermost = IsOutermost});
+    else
+      Dims.push_back(kernels::PaddedDimension{.Size = B.Shape[Dim],
+                                              .FromStride = B.FromStride[Dim],
+                                              .ToStride = B.ToStride[Dim],
+                                              .Low = B.Low[Dim],
+                                              .Valid = B.Size[Dim],
+                                              .IsOutermost = IsOutermost});
   }
-  return Text;
+  return Dims;
 }
 
 /// Copies a box of operand `Operand` into the result.
@@ -141,44 +127,19 @@ static void addCopy(Operation *Op, unsigned Operand, llvm::StringRef Name,
   for (int64_t Size : B.Shape)
     Count *= Size;
   bool IsWide = std::max(getCount(From), getCount(To)) > (int64_t(1) << 30);
-  std::string Width = std::to_string(Unit);
-  std::string Value = "load<" + Width + ">(x + (int64)from * " + Width + ")";
-  if (!B.Low.empty())
-    Value = "inside ? " + Value + " : Vec<" + getName(To) + ", 1>{}";
-  Writer W(Name, CopySource);
-  W.set("T", getName(To)).set("INDEX", IsWide ? "int64" : "int");
-  W.set("COUNT", Count).set("UNIT", Unit).set("FROM", B.From).set("TO", B.To);
-  W.set("PADDED", B.Low.empty() ? "" : ", zero outside the operand");
-  W.set("STEPS", printSteps(B)).set("VALUE", Value);
-  W.block(256).grid(llvm::divideCeil(Count, 256));
-  W.operand(Operand).result(0).finish(Out);
+  addLaunch(Name,
+            kernels::CopyBox{.T = getName(To),
+                             .Index = IsWide ? "int64" : "int",
+                             .Count = Count,
+                             .N = Unit,
+                             .From = B.From,
+                             .To = B.To,
+                             .Dims = getDimensions(B, {}),
+                             .X = operand(Operand),
+                             .Y = result(0)},
+            {.Block = 256, .GridX = int64_t(llvm::divideCeil(Count, 256))},
+            Out);
 }
-
-static constexpr const char *TileSource = R"cuda(
-// Transposes tiles: x's innermost dimension has @B@ elements, y's has @A@.
-extern "C" __global__ void __launch_bounds__(256) @NAME@(const @T@ *x, @T@ *y) {
-  constexpr int Tile = 32;
-  constexpr int64 A = @A@, B = @B@, TilesA = (A + Tile - 1) / Tile, TilesB = (B + Tile - 1) / Tile;
-  __shared__ @T@ tile[Tile][Tile + @PAD@];
-  int64 rest = blockIdx.x;
-  int64 a = rest % TilesA * Tile;
-  rest /= TilesA;
-  int64 b = rest % TilesB * Tile;
-  rest /= TilesB;
-  int64 from = 0, to = 0;
-@STEPS@
-  int column = threadIdx.x % Tile, row = threadIdx.x / Tile;
-#pragma unroll
-  for (int i = 0; i < Tile; i += 8)
-    if (a + row + i < A && b + column < B)
-      tile[row + i][column] = x[from + (a + row + i) * @STRIDEA@ + b + column];
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < Tile; i += 8)
-    if (b + row + i < B && a + column < A)
-      y[to + (b + row + i) * @STRIDEB@ + a + column] = tile[column][row + i];
-}
-)cuda";
 
 /// `B` has one dimension that is innermost in the operand and another that is
 /// innermost in the result.
@@ -190,25 +151,23 @@ static void addTiles(TransposeOp Op, Box B, Launches &Out) {
     if (B.ToStride[Dim] == 1)
       InnerTo = Dim;
   }
-  Writer W("transpose", TileSource);
   int64_t SizeA = B.Shape[InnerTo], SizeB = B.Shape[InnerFrom];
   int64_t Blocks = llvm::divideCeil(SizeA, 32) * llvm::divideCeil(SizeB, 32);
-  std::string Steps;
-  for (size_t Dim = B.Shape.size(); Dim-- > 0;) {
-    if (Dim == InnerFrom || Dim == InnerTo)
-      continue;
-    Blocks *= B.Shape[Dim];
-    std::string Size = std::to_string(B.Shape[Dim]);
-    Steps += "  from += rest % " + Size + " * " +
-             std::to_string(B.FromStride[Dim]) + ", to += rest % " + Size +
-             " * " + std::to_string(B.ToStride[Dim]) + ", rest /= " + Size +
-             ";\n";
-  }
-  W.set("T", getName(Op.getResult())).set("A", SizeA).set("B", SizeB);
-  W.set("STRIDEA", B.FromStride[InnerTo]).set("STRIDEB", B.ToStride[InnerFrom]);
-  W.set("PAD", std::max<int64_t>(1, 4 / getBytes(Op.getResult())));
-  W.set("STEPS", Steps).block(256).grid(Blocks);
-  W.operand(0).result(0).finish(Out);
+  for (size_t Dim = 0; Dim < B.Shape.size(); ++Dim)
+    if (Dim != InnerFrom && Dim != InnerTo)
+      Blocks *= B.Shape[Dim];
+  addLaunch("transpose",
+            kernels::TransposeTiles{
+                .T = getName(Op.getResult()),
+                .A = SizeA,
+                .B = SizeB,
+                .StrideA = B.FromStride[InnerTo],
+                .StrideB = B.ToStride[InnerFrom],
+                .Pad = std::max<int64_t>(1, 4 / getBytes(Op.getResult())),
+                .Dims = getDimensions(B, {InnerFrom, InnerTo}),
+                .X = operand(0),
+                .Y = result(0)},
+            {.Block = 256, .GridX = Blocks}, Out);
 }
 
 void remat::cuda::addTranspose(TransposeOp Op, Launches &Out) {

@@ -1,24 +1,31 @@
-//===- Prelude.cpp - the text before all kernels --------------------------===//
-
-#include "remat/Target/CUDA/KernelLibrary.h"
-
-using namespace remat::cuda;
-
-// The prelude includes no header: NVRTC compiles it without an include path.
+//===- Prelude.cuh - what every kernel uses -------------------------------===//
+//
+// Types, conversions, vector accesses, reductions and random numbers. Nothing
+// else is included: NVRTC compiles programs without an include path.
 // Conversions to and from the 16-bit types and the declaration of dynamic
 // shared memory are the only parts that only CUDA can run; a host emulation
 // that defines REMAT_EMULATION brings its own.
-static constexpr const char *Prelude =
-    R"cuda(// Types, conversions, vector accesses, reductions and random numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
 
 typedef long long int64;
 typedef unsigned long long uint64;
 typedef unsigned int uint32;
 
+// Begins a kernel's code: a template over its types and sizes. A program has,
+// for each that it uses, a __global__ function that calls it with those.
+#define REMAT_KERNEL __device__ __forceinline__ void
+
 #ifndef REMAT_EMULATION
 #define REMAT_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
-struct bf16 { unsigned short bits; };
-struct f16 { unsigned short bits; };
+struct bf16 {
+  unsigned short bits;
+};
+struct f16 {
+  unsigned short bits;
+};
 
 __device__ __forceinline__ float toFloat(bf16 x) {
   return __uint_as_float((uint32)x.bits << 16);
@@ -40,7 +47,9 @@ __device__ __forceinline__ f16 toF16(float x) {
 }
 #endif
 
-__device__ __forceinline__ float infinity() { return __int_as_float(0x7f800000); }
+__device__ __forceinline__ float infinity() {
+  return __int_as_float(0x7f800000);
+}
 
 __device__ __forceinline__ float toFloat(float x) { return x; }
 __device__ __forceinline__ float toFloat(int x) { return (float)x; }
@@ -49,33 +58,54 @@ __device__ __forceinline__ float toFloat(bool x) { return x ? 1.0f : 0.0f; }
 
 // Rounds to nearest even.
 template <typename T> __device__ __forceinline__ T fromFloat(float x);
-template <> __device__ __forceinline__ float fromFloat<float>(float x) { return x; }
-template <> __device__ __forceinline__ bf16 fromFloat<bf16>(float x) { return toBF16(x); }
-template <> __device__ __forceinline__ f16 fromFloat<f16>(float x) { return toF16(x); }
+template <> __device__ __forceinline__ float fromFloat<float>(float x) {
+  return x;
+}
+template <> __device__ __forceinline__ bf16 fromFloat<bf16>(float x) {
+  return toBF16(x);
+}
+template <> __device__ __forceinline__ f16 fromFloat<f16>(float x) {
+  return toF16(x);
+}
 
 // The machine word of a given width: what one load or store moves.
 template <int Bytes> struct Word;
-template <> struct Word<1> { typedef unsigned char Type; };
-template <> struct Word<2> { typedef unsigned short Type; };
-template <> struct Word<4> { typedef unsigned int Type; };
-template <> struct Word<8> { typedef uint2 Type; };
-template <> struct Word<16> { typedef uint4 Type; };
+template <> struct Word<1> {
+  typedef unsigned char Type;
+};
+template <> struct Word<2> {
+  typedef unsigned short Type;
+};
+template <> struct Word<4> {
+  typedef unsigned int Type;
+};
+template <> struct Word<8> {
+  typedef uint2 Type;
+};
+template <> struct Word<16> {
+  typedef uint4 Type;
+};
 
-// N elements of type T that one access moves: N * sizeof(T) is 1, 2, 4, 8 or 16.
+// N elements of type T that one access moves: N * sizeof(T) is 1, 2, 4, 8
+// or 16.
 template <typename T, int N> union Vec {
   typename Word<N * sizeof(T)>::Type word;
   T data[N];
   __device__ __forceinline__ T &operator[](int i) { return data[i]; }
-  __device__ __forceinline__ const T &operator[](int i) const { return data[i]; }
+  __device__ __forceinline__ const T &operator[](int i) const {
+    return data[i];
+  }
 };
 
 // Loads or stores N elements at p, which is aligned to N * sizeof(T) bytes.
-template <int N, typename T> __device__ __forceinline__ Vec<T, N> load(const T *p) {
+template <int N, typename T>
+__device__ __forceinline__ Vec<T, N> load(const T *p) {
   Vec<T, N> v;
   v.word = *reinterpret_cast<const typename Word<N * sizeof(T)>::Type *>(p);
   return v;
 }
-template <typename T, int N> __device__ __forceinline__ void store(T *p, const Vec<T, N> &v) {
+template <typename T, int N>
+__device__ __forceinline__ void store(T *p, const Vec<T, N> &v) {
   *reinterpret_cast<typename Word<N * sizeof(T)>::Type *>(p) = v.word;
 }
 
@@ -138,9 +168,24 @@ template <int Threads, typename T> __device__ __forceinline__ T blockMax(T x) {
   return warpMax(x);
 }
 
+// Sum and maximum over the threads that share a row: a warp or a whole block.
+template <int Threads, typename T> __device__ __forceinline__ T groupSum(T x) {
+  if constexpr (Threads == 32)
+    return warpSum(x);
+  else
+    return blockSum<Threads>(x);
+}
+template <int Threads, typename T> __device__ __forceinline__ T groupMax(T x) {
+  if constexpr (Threads == 32)
+    return warpMax(x);
+  else
+    return blockMax<Threads>(x);
+}
+
 // Philox 4x32-10 (Salmon et al., 2011): four random words for elements
 // 4 * block .. 4 * block + 3 of the stream (seed, id, step).
-__device__ __forceinline__ uint4 philox(int64 seed, int64 id, int64 step, int64 block) {
+__device__ __forceinline__ uint4 philox(int64 seed, int64 id, int64 step,
+                                        int64 block) {
   uint32 k0 = (uint32)seed, k1 = (uint32)((uint64)seed >> 32);
   uint32 x = (uint32)block;
   uint32 y = (uint32)((uint64)block >> 32) ^ (uint32)((uint64)id >> 32);
@@ -167,10 +212,12 @@ __device__ __forceinline__ float uniformOf(uint32 word) {
 }
 
 // Element i of the uniform or normal stream (seed, id, step).
-__device__ __forceinline__ float randomUniform(int64 seed, int64 id, int64 step, int64 i) {
+__device__ __forceinline__ float randomUniform(int64 seed, int64 id, int64 step,
+                                               int64 i) {
   return uniformOf(wordOf(philox(seed, id, step, i >> 2), (int)(i & 3)));
 }
-__device__ __forceinline__ float randomNormal(int64 seed, int64 id, int64 step, int64 i) {
+__device__ __forceinline__ float randomNormal(int64 seed, int64 id, int64 step,
+                                              int64 i) {
   uint4 words = philox(seed, id, step, i >> 2);
   bool second = (i & 2) != 0;
   float u0 = uniformOf(second ? words.z : words.x);
@@ -178,31 +225,3 @@ __device__ __forceinline__ float randomNormal(int64 seed, int64 id, int64 step, 
   float r = sqrtf(-2.0f * logf(1.0f - u0)), angle = 6.283185307179586f * u1;
   return (i & 1) != 0 ? r * sinf(angle) : r * cosf(angle);
 }
-
-// Copies a tile of Rows rows, `stride` elements apart, to shared memory as
-// float; there rows are Columns + 1 apart. Rows from `valid` on become zero.
-template <int Rows, int Columns, int Threads, typename T>
-__device__ __forceinline__ void loadTile(float *tile, const T *from, int64 stride, int64 valid) {
-  for (int i = threadIdx.x; i < Rows * Columns; i += Threads) {
-    int row = i / Columns, column = i % Columns;
-    tile[row * (Columns + 1) + column] =
-        row < valid ? toFloat(from[row * stride + column]) : 0.0f;
-  }
-}
-
-// Sum and maximum over each half of a warp.
-__device__ __forceinline__ float halfWarpSum(float x) {
-#pragma unroll
-  for (int mask = 8; mask > 0; mask >>= 1)
-    x += __shfl_xor_sync(0xffffffffu, x, mask);
-  return x;
-}
-__device__ __forceinline__ float halfWarpMax(float x) {
-#pragma unroll
-  for (int mask = 8; mask > 0; mask >>= 1)
-    x = maximum(x, __shfl_xor_sync(0xffffffffu, x, mask));
-  return x;
-}
-)cuda";
-
-std::string remat::cuda::getPrelude() { return Prelude; }

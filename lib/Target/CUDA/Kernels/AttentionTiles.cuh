@@ -1,0 +1,111 @@
+//===- AttentionTiles.cuh - what the kernels of attention share -----------===//
+//
+// For f32, masks, dropout, or where cuDNN is absent. Tiles of the score matrix
+// live in shared memory and are never written (FlashAttention, Dao et al.,
+// 2022); arithmetic is f32. The backward makes the scores twice, once for the
+// gradients of key and value and once for that of query, so that every sum has
+// one order and no atomics are needed.
+//
+// 256 threads are a 16 x 16 grid over a tile of M = 16 R queries and M keys:
+// thread (ty, tx) has rows ty + 16 a and columns tx + 16 b.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "Prelude.cuh"
+
+namespace kernels {
+
+// Copies a tile of Rows rows, `stride` elements apart, to shared memory as
+// float; there rows are Columns + 1 apart. Rows from `valid` on become zero.
+template <int Rows, int Columns, int Threads, typename T>
+__device__ __forceinline__ void loadTile(float *tile, const T *from,
+                                         int64 stride, int64 valid) {
+  for (int i = threadIdx.x; i < Rows * Columns; i += Threads) {
+    int row = i / Columns, column = i % Columns;
+    tile[row * (Columns + 1) + column] =
+        row < valid ? toFloat(from[row * stride + column]) : 0.0f;
+  }
+}
+
+// Sum and maximum over each half of a warp.
+__device__ __forceinline__ float halfWarpSum(float x) {
+#pragma unroll
+  for (int mask = 8; mask > 0; mask >>= 1)
+    x += __shfl_xor_sync(0xffffffffu, x, mask);
+  return x;
+}
+__device__ __forceinline__ float halfWarpMax(float x) {
+#pragma unroll
+  for (int mask = 8; mask > 0; mask >>= 1)
+    x = maximum(x, __shfl_xor_sync(0xffffffffu, x, mask));
+  return x;
+}
+
+// No mask; one that says which keys are seen; one that is added to the scores.
+enum class MaskKind { None, Seen, Added };
+
+// The mask's element for (b, h, t, s); dimensions that repeat have stride 0.
+template <typename Element, MaskKind kind, int64 strideB, int64 strideH,
+          int64 strideT, int64 strideS>
+struct Mask {
+  static __device__ __forceinline__ int64 at(int64 b, int64 h, int64 t,
+                                             int64 s) {
+    return s * strideS + t * strideT + h * strideH + b * strideB;
+  }
+  static __device__ __forceinline__ bool seen(const Element *mask, int64 b,
+                                              int64 h, int64 t, int64 s) {
+    if constexpr (kind == MaskKind::Seen)
+      return mask[at(b, h, t, s)];
+    else
+      return true;
+  }
+  static __device__ __forceinline__ float
+  add(float score, const Element *mask, int64 b, int64 h, int64 t, int64 s) {
+    if constexpr (kind == MaskKind::Added)
+      return score + toFloat(mask[at(b, h, t, s)]);
+    else
+      return score;
+  }
+};
+
+// `queries` queries and `keys` keys of `heads` heads of `width` elements; a
+// block has a tile of 16 * `rows` of the `tiles` tiles of a head. Query, key
+// and value lie at these offsets and strides in their tensors, which may be
+// one.
+template <int64 queries, int64 keys, int heads, int width, int rows, int tiles,
+          int64 queryStride, int64 keyStride, int64 queryOffset,
+          int64 keyOffset, int64 valueOffset, bool causal>
+struct AttentionShape {
+  enum : int64 { T = queries, S = keys };
+  enum : int64 { QStride = queryStride, KStride = keyStride };
+  enum : int64 { QOffset = queryOffset, KOffset = keyOffset };
+  enum : int64 { VOffset = valueOffset };
+  enum : int { H = heads, D = width, R = rows, M = 16 * rows };
+  enum : int { Tiles = tiles, Columns = (width + 15) / 16 };
+  enum : bool { Causal = causal };
+
+  static __device__ __forceinline__ bool inside(int64 t, int64 s) {
+    return t < T && s < S && (!Causal || s <= t);
+  }
+};
+
+// What dropout multiplies the probability of (t, s) of a head by.
+template <typename Shape, bool hasDropout> struct Dropout {
+  const int64 *seed, *step;
+  int64 id;
+  float probability, factor;
+
+  __device__ __forceinline__ float keep(int64 head, int64 t, int64 s) const {
+    if constexpr (hasDropout) {
+      int64 element = (head * Shape::T + t) * Shape::S + s;
+      return randomUniform(*seed, id, *step, element) >= probability ? factor
+                                                                     : 0.0f;
+    } else {
+      return 1.0f;
+    }
+  }
+};
+
+} // namespace kernels

@@ -1,0 +1,98 @@
+//===- Exact.cuh - arithmetic of elementwise kernels ----------------------===//
+//
+// Values must not depend on how operations were grouped: the memory budget
+// decides that. The compiler contracts a * b + c to one fused operation, with
+// another rounding, wherever both end up in one kernel. So sums and products
+// here are intrinsics that are never contracted. What is lost is small: these
+// kernels wait for memory, some ten operations an element and 8 to 16 bytes,
+// where a Hopper GPU does 9 unfused operations in the time of one byte. The
+// option -fmad=false would do the same but also halve the rate of the
+// hand-written kernels that live on fused products.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "Prelude.cuh"
+
+// A float whose sums, differences and products are rounded one by one.
+struct Exact {
+  float value;
+  __device__ __forceinline__ Exact() {}
+  __device__ __forceinline__ Exact(float x) : value(x) {}
+  __device__ __forceinline__ explicit operator float() const { return value; }
+  __device__ __forceinline__ explicit operator int() const {
+    return (int)value;
+  }
+  __device__ __forceinline__ explicit operator int64() const {
+    return (int64)value;
+  }
+  __device__ __forceinline__ explicit operator bool() const {
+    return value != 0.0f;
+  }
+  __device__ __forceinline__ Exact operator-() const { return -value; }
+  friend __device__ __forceinline__ Exact operator+(Exact a, Exact b) {
+    return __fadd_rn(a.value, b.value);
+  }
+  friend __device__ __forceinline__ Exact operator-(Exact a, Exact b) {
+    return __fsub_rn(a.value, b.value);
+  }
+  friend __device__ __forceinline__ Exact operator*(Exact a, Exact b) {
+    return __fmul_rn(a.value, b.value);
+  }
+  friend __device__ __forceinline__ Exact operator/(Exact a, Exact b) {
+    return __fdiv_rn(a.value, b.value);
+  }
+  friend __device__ __forceinline__ bool operator<(Exact a, Exact b) {
+    return a.value < b.value;
+  }
+  friend __device__ __forceinline__ bool operator<=(Exact a, Exact b) {
+    return a.value <= b.value;
+  }
+  friend __device__ __forceinline__ bool operator>(Exact a, Exact b) {
+    return a.value > b.value;
+  }
+  friend __device__ __forceinline__ bool operator>=(Exact a, Exact b) {
+    return a.value >= b.value;
+  }
+  friend __device__ __forceinline__ bool operator==(Exact a, Exact b) {
+    return a.value == b.value;
+  }
+  friend __device__ __forceinline__ bool operator!=(Exact a, Exact b) {
+    return a.value != b.value;
+  }
+};
+__device__ __forceinline__ Exact fabsf(Exact x) { return fabsf(x.value); }
+__device__ __forceinline__ Exact expf(Exact x) { return expf(x.value); }
+__device__ __forceinline__ Exact logf(Exact x) { return logf(x.value); }
+__device__ __forceinline__ Exact sqrtf(Exact x) { return __fsqrt_rn(x.value); }
+__device__ __forceinline__ Exact sinf(Exact x) { return sinf(x.value); }
+__device__ __forceinline__ Exact cosf(Exact x) { return cosf(x.value); }
+__device__ __forceinline__ Exact tanhf(Exact x) { return tanhf(x.value); }
+__device__ __forceinline__ Exact erff(Exact x) { return erff(x.value); }
+__device__ __forceinline__ Exact powf(Exact x, Exact y) {
+  return powf(x.value, y.value);
+}
+// N neighbouring elements, moved by accesses of up to 16 bytes.
+template <typename T, int N> struct Run {
+  static constexpr int Part = N * sizeof(T) > 16 ? 16 / sizeof(T) : N;
+  Vec<T, Part> parts[N / Part];
+  __device__ __forceinline__ Run() {}
+  __device__ __forceinline__ explicit Run(const T *p) {
+#pragma unroll
+    for (int q = 0; q < N / Part; ++q)
+      parts[q] = load<Part>(p + q * Part);
+  }
+  __device__ __forceinline__ void store(T *p) const {
+#pragma unroll
+    for (int q = 0; q < N / Part; ++q)
+      ::store(p + q * Part, parts[q]);
+  }
+  __device__ __forceinline__ T &operator[](int k) {
+    return parts[k / Part].data[k % Part];
+  }
+};
+// x as it is once stored as a T.
+template <typename T> __device__ __forceinline__ Exact rounded(Exact x) {
+  return toFloat(fromFloat<T>(x.value));
+}

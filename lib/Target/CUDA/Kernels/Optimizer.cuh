@@ -1,0 +1,114 @@
+//===- Optimizer.cuh - SGD, AdamW and the gradient norm -------------------===//
+//
+// Parameters and states are updated in place, a few elements a thread.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "Prelude.cuh"
+
+namespace kernels {
+
+// Stochastic gradient descent on Count elements. Without momentum there is no
+// buffer, without clipping no scale.
+template <typename T, typename G, int64 Count, int N, bool HasBuffer,
+          bool HasScale>
+REMAT_KERNEL sgd(const T *p, const G *grad, const float *buffer,
+                 const float *rate, const float *scale, T *newP,
+                 float *newBuffer, float weightDecay, float momentum) {
+  int64 i = ((int64)blockIdx.x * 256 + threadIdx.x) * N;
+  if (i >= Count)
+    return;
+  float lr = *rate, gradScale = 1.0f;
+  if constexpr (HasScale)
+    gradScale = *scale;
+  Vec<T, N> vp = load<N>(p + i);
+  Vec<G, N> vg = load<N>(grad + i);
+  Vec<float, HasBuffer ? N : 1> vb;
+  if constexpr (HasBuffer)
+    vb = load<N>(buffer + i);
+  for (int k = 0; k < N; ++k) {
+    float w = toFloat(vp[k]);
+    float g = toFloat(vg[k]) * gradScale + weightDecay * w;
+    if constexpr (HasBuffer)
+      g = vb[k] = momentum * vb[k] + g;
+    vp[k] = fromFloat<T>(w - lr * g);
+  }
+  store(newP + i, vp);
+  if constexpr (HasBuffer)
+    store(newBuffer + i, vb);
+}
+
+// AdamW on Count elements. The bias corrections 1 - beta^t are made in double,
+// from the logarithms of the betas.
+template <typename T, typename G, int64 Count, int N, bool HasScale>
+REMAT_KERNEL adamW(const T *p, const G *grad, const float *moment1,
+                   const float *moment2, const float *rate, const int64 *step,
+                   const float *scale, T *newP, float *newMoment1,
+                   float *newMoment2, float beta1, float oneMinusBeta1,
+                   double logBeta1, float beta2, float oneMinusBeta2,
+                   double logBeta2, float weightDecay, float epsilon) {
+  __shared__ float corrections[2];
+  int64 i = ((int64)blockIdx.x * 256 + threadIdx.x) * N;
+  Vec<T, N> vp;
+  Vec<G, N> vg;
+  Vec<float, N> vm, vv;
+  if (i < Count) {
+    vp = load<N>(p + i);
+    vg = load<N>(grad + i);
+    vm = load<N>(moment1 + i);
+    vv = load<N>(moment2 + i);
+  }
+  if (threadIdx.x < 2)
+    corrections[threadIdx.x] = (float)-expm1(
+        (double)(*step + 1) * (threadIdx.x == 0 ? logBeta1 : logBeta2));
+  __syncthreads();
+  if (i >= Count)
+    return;
+  float lr = *rate, gradScale = 1.0f;
+  if constexpr (HasScale)
+    gradScale = *scale;
+  float correction1 = corrections[0], correction2 = corrections[1];
+  for (int k = 0; k < N; ++k) {
+    float w = toFloat(vp[k]), g = toFloat(vg[k]) * gradScale;
+    vm[k] = beta1 * vm[k] + oneMinusBeta1 * g;
+    vv[k] = beta2 * vv[k] + oneMinusBeta2 * g * g;
+    w -= lr * weightDecay * w;
+    w -= lr * (vm[k] / correction1) / (sqrtf(vv[k] / correction2) + epsilon);
+    vp[k] = fromFloat<T>(w);
+  }
+  store(newP + i, vp);
+  store(newMoment1 + i, vm);
+  store(newMoment2 + i, vv);
+}
+
+// Sums of squares of Count elements, in parts of Part.
+template <typename T, int64 Count, int64 Part, int N>
+REMAT_KERNEL sumOfSquares(const T *x, float *partial) {
+  int64 begin = (int64)blockIdx.x * Part;
+  int64 end = begin + Part < Count ? begin + Part : Count;
+  float sum = 0.0f;
+#pragma unroll 4
+  for (int64 i = begin + threadIdx.x * N; i < end; i += 256 * N) {
+    Vec<T, N> v = load<N>(x + i);
+    for (int k = 0; k < N; ++k)
+      sum += toFloat(v[k]) * toFloat(v[k]);
+  }
+  sum = blockSum<256>(sum);
+  if (threadIdx.x == 0)
+    partial[blockIdx.x] = sum;
+}
+
+// The square root of the sum of Count partial sums.
+template <int64 Count>
+REMAT_KERNEL rootOfSum(const float *partial, float *norm) {
+  float sum = 0.0f;
+  for (int64 i = threadIdx.x; i < Count; i += 1024)
+    sum += partial[i];
+  sum = blockSum<1024>(sum);
+  if (threadIdx.x == 0)
+    *norm = sqrtf(sum);
+}
+
+} // namespace kernels
