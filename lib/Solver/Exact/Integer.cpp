@@ -8,10 +8,6 @@ using namespace remat::solver;
 
 namespace {
 
-/// Beyond so many entries a program takes minutes even to relax.
-constexpr size_t MaxEntries = 1'000'000, MaxEntriesTimed = 4'000'000;
-constexpr int32_t MaxNodes = 2000;
-
 /// The problem with its ops in another valid order.
 Problem reordered(const Problem &P, const std::vector<OpId> &Order) {
   Problem Q = P;
@@ -85,7 +81,8 @@ private:
     // The library may overstep a row by its tolerance: then with that less.
     for (int Try = 0; Try < 3; ++Try) {
       StageProgram S(N, Budget, Time - M.BaseTime + Margin);
-      size_t Most = O.TimeLimit > 0 ? MaxEntriesTimed : MaxEntries;
+      size_t Most =
+          O.TimeLimit > 0 ? Tuned.Exact.EntriesTimed : Tuned.Exact.Entries;
       if (S.numEntries() > Most) {
         note("the integer program has " + std::to_string(S.numEntries()) +
              " entries, at most " + std::to_string(Most) + " are tried" +
@@ -112,7 +109,7 @@ private:
   LinearResult solveOne(StageProgram &S, const std::vector<OpId> &Place,
                         double Time) {
     LinearOptions Options;
-    Options.MaxNodes = MaxNodes;
+    Options.MaxNodes = Tuned.Exact.Nodes;
     Options.Stop = [&] {
       D.report(Time < Unbounded ? Time : -1);
       return D.passed();

@@ -90,9 +90,8 @@ void remat::solver::closeSmall(const Model &M, const SolveOptions &O,
 
 SearchResult remat::solver::solveOptimal(const Model &M, const SolveOptions &O,
                                          const Watch &D) {
-  constexpr size_t MaxStates = 1'000'000;
   SearchResult R = solveSearch(M, O, D);
-  closeSmall(M, O, D, MaxStates, R);
+  closeSmall(M, O, D, Tuned.Exact.OptimalStates, R);
   VerifyResult V = verify(M.P, R.Best, O.Budget);
   double Bound = std::max(R.Bound, D.Bound);
   bool Closed = V.Ok ? V.Time <= Bound + 1e-8 * M.BaseTime

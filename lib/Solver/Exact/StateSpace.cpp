@@ -6,9 +6,6 @@
 using namespace remat::solver;
 
 namespace {
-/// Beyond so many ways out of one state, listing them is given up.
-constexpr size_t MaxWays = 4096;
-
 uint64_t opBit(OpId O) { return uint64_t(1) << O; }
 } // namespace
 
@@ -23,7 +20,7 @@ StateSpace::StateSpace(const Model &M) : M(M) {
   for (ValueId V = 0; V < M.numValues(); ++V)
     if (P.Values[V].Producer != None || Taken[V])
       Bit[V] = Bits++;
-  if (Bits > 63 || M.numOps() > MaxOps)
+  if (Bits > 63 || M.numOps() > Tuned.Exact.StateOps)
     return;
   Applies = true;
   AllOps = opBit(M.numOps()) - 1;
@@ -138,7 +135,7 @@ bool StateSpace::expand(const State &X, int64_t Budget,
   for (OpId O = 0; O < M.numOps(); ++O)
     if (mayRun(X, O, Useful))
       run(X, O, Budget, Ways);
-  return Ways.size() < MaxWays;
+  return Ways.size() < Tuned.Exact.Ways;
 }
 
 void StateSpace::run(const State &X, OpId O, int64_t Budget,
@@ -291,7 +288,7 @@ void StateSpace::chooseGains(size_t Index, int64_t Need, int64_t Enough,
       emit(Choice);
     return;
   }
-  if (F.Rest[Index] < Need || F.Ways->size() >= MaxWays)
+  if (F.Rest[Index] < Need || F.Ways->size() >= Tuned.Exact.Ways)
     return;
   const Gain &G = F.Gains[Index];
   F.Gone[G.Storage] = true;

@@ -34,8 +34,6 @@ struct Storage {
 /// as few as needed: holding more is never worse.
 class StateSpace {
 public:
-  static constexpr int32_t MaxOps = 40;
-
   explicit StateSpace(const Model &M);
 
   /// False when the problem has too many ops or values.

@@ -2,6 +2,7 @@
 #ifndef REMAT_LIB_SOLVER_MODEL_H
 #define REMAT_LIB_SOLVER_MODEL_H
 
+#include "Model/SearchParameters.h"
 #include "Model/Storage.h"
 
 #include <algorithm>
@@ -60,7 +61,7 @@ struct Model {
   /// How many times as large as those whose work has no limit but its own: 1 up
   /// to 20,000 ops. What is done for each op is done so many times less often,
   /// so that the work of a search does not grow with the square of the size.
-  int32_t sizeFactor() const { return 1 + (numOps() - 1) / 20'000; }
+  int32_t sizeFactor() const { return 1 + (numOps() - 1) / Tuned.Size.Large; }
   /// So many of a kind, less on large problems, but at least 8.
   int32_t fewerOf(int32_t Count) const {
     return std::max(std::min(Count, 8), Count / sizeFactor());

@@ -94,7 +94,7 @@ static SearchResult runStrategy(const Model &M, const SolveOptions &O,
   case Strategy::Search:
     // Few states, for a problem of a dozen ops or two: milliseconds.
     R = solveSearch(M, O, D);
-    closeSmall(M, O, D, 20'000, R);
+    closeSmall(M, O, D, Tuned.Exact.SearchStates, R);
     return R;
   }
   R.MinBudget = measure(M, R.Best).Peak;

@@ -13,16 +13,20 @@ bool Annealing::ruinExtras() {
     return false;
   // Neighbours in the sequence belong to the same chain or place; now and
   // then a whole stretch goes.
-  int More = Rng.chance(0.5) ? 0 : 1 + int(Rng.below(3));
-  if (Rng.chance(0.1))
-    More = 4 + int(Rng.below(12));
+  int More =
+      Rng.chance(Tuned.Ruin.Alone) ? 0 : 1 + int(Rng.below(Tuned.Ruin.More));
+  if (Rng.chance(Tuned.Ruin.Stretch))
+    More = int(Tuned.Ruin.LeastOfStretch + Rng.below(Tuned.Ruin.MoreOfStretch));
   std::vector<int32_t> Ruined = {N};
   int32_t Next = N;
-  for (int Steps = 0; More > 0 && Steps < 20 + 8 * More; ++Steps) {
+  for (int Steps = 0;
+       More > 0 && Steps < Tuned.Ruin.Looks + Tuned.Ruin.LooksEach * More;
+       ++Steps) {
     Next = T.next(Next);
     if (Next < 0)
       break;
-    if (S.node(Next).Extra && Next != TurnNode && Rng.chance(0.6)) {
+    if (S.node(Next).Extra && Next != TurnNode &&
+        Rng.chance(Tuned.Ruin.Beside)) {
       Ruined.push_back(Next);
       --More;
     }
@@ -60,26 +64,25 @@ bool Annealing::ruinKept() {
 bool Annealing::ruin() {
   double Pick = Rng.unit();
   bool AnyExtra = !S.extras().empty();
-  if (Pick < 0.65 && AnyExtra)
+  if (Pick < Tuned.Ruin.TakeOut && AnyExtra)
     return ruinExtras();
-  if (Pick < 0.80 || !AnyExtra)
-    return Rng.chance(0.2) ? moveFar() : moveNear();
+  if (Pick < Tuned.Ruin.TakeOutOrMove || !AnyExtra)
+    return Rng.chance(Tuned.Moves.Far) ? moveFar() : moveNear();
   return ruinKept();
 }
 
 /// Takes out a few recomputations that are not needed any more.
 void Annealing::tidy() {
   const auto &Extras = S.extras();
-  int Tries = 4;
-  for (int I = 0; I < Tries && !Extras.empty(); ++I)
+  for (int I = 0; I < Tuned.Ruin.Tidied && !Extras.empty(); ++I)
     tryRemove(Extras[Rng.below(uint32_t(Extras.size()))]);
 }
 
 /// Close to exp(-Worse / Heat), with arithmetic that is the same everywhere.
 bool Annealing::accepts(double Worse, double Heat) {
-  if (Worse >= 4 * Heat)
+  if (Worse >= Tuned.Ruin.Refuse * Heat)
     return false;
-  double X = 1 - Worse / (4 * Heat);
+  double X = 1 - Worse / (Tuned.Ruin.Refuse * Heat);
   return Rng.unit() < X * X * X * X;
 }
 
@@ -96,7 +99,7 @@ void Annealing::improve(Plan &Best, double &BestCost) {
     ++Iteration;
     Work += PerChange;
     Log.clear();
-    if (Iteration % 256 == 0)
+    if (Iteration % Tuned.Ruin.Report == 0)
       D.report(BestCost);
     if (BestCost <= Enough)
       break;
@@ -105,14 +108,14 @@ void Annealing::improve(Plan &Best, double &BestCost) {
     double Heat = Start * Cold * Cold;
     if (!ruin())
       continue;
-    CostLimit = Current + 4 * Heat + Typical;
-    bool Ok = T.overflow() <= 0 || repair(24);
+    CostLimit = Current + Tuned.Ruin.Refuse * Heat + Typical;
+    bool Ok = T.overflow() <= 0 || repair(Tuned.Ruin.RepairSteps);
     if (Ok)
       tidy();
     double Cost = S.cost();
     bool Accept = Ok && !neverBroken();
     if (Accept && Cost == Current)
-      Accept = T.area() <= Area || Rng.chance(0.1);
+      Accept = T.area() <= Area || Rng.chance(Tuned.Ruin.KeepArea);
     else if (Accept && Cost > Current)
       Accept = accepts(Cost - Current, Heat);
     if (!Accept) {
@@ -120,7 +123,7 @@ void Annealing::improve(Plan &Best, double &BestCost) {
       continue;
     }
     Current = Cost;
-    if (Cost < BestCost - 1e-9 * M.BaseTime) {
+    if (Cost < BestCost - Tuned.Near.Rounding * M.BaseTime) {
       BestCost = Cost;
       Best = S.plan();
     }
@@ -130,19 +133,20 @@ void Annealing::improve(Plan &Best, double &BestCost) {
 
 /// Tries to get below the limit by ruin and repair; accepts what is no worse.
 bool Annealing::pursue(int Tries) {
-  if (repair(40 + int(S.extras().size())))
+  if (repair(Tuned.Squeeze.FirstRepair + int(S.extras().size())))
     return true;
   for (int I = 0; I < Tries && !stopped(); ++I) {
-    if (++Iteration % 256 == 0)
+    if (++Iteration % Tuned.Ruin.Report == 0)
       D.report(-1);
     size_t Mark = Log.size();
     double Over = T.overflow(), Area = T.area();
     if (!ruin())
       continue;
-    if (repair(12) && !neverBroken())
+    if (repair(Tuned.Squeeze.Repair) && !neverBroken())
       return true;
-    bool Worse = T.overflow() > Over * (1 + 0.01 * Rng.unit()) ||
-                 (T.overflow() == Over && T.area() > Area && Rng.chance(0.9));
+    bool Worse = T.overflow() > Over * (1 + Tuned.Squeeze.Slack * Rng.unit()) ||
+                 (T.overflow() == Over && T.area() > Area &&
+                  Rng.chance(Tuned.Squeeze.RefuseArea));
     if (Worse || neverBroken())
       rollback(Mark);
   }
@@ -152,7 +156,8 @@ bool Annealing::pursue(int Tries) {
 std::vector<Plan> Annealing::squeeze(int64_t Target, int Tries) {
   std::vector<Plan> Passed = {S.plan()};
   int64_t Peak = T.peak();
-  constexpr double Largest = 0.02, Smallest = 0.0003;
+  constexpr double Largest = Tuned.Squeeze.LargestStep,
+                   Smallest = Tuned.Squeeze.SmallestStep;
   double Step = Largest;
   while (Peak > Target && Step > Smallest && !stopped()) {
     int64_t Less = std::max<int64_t>(1, int64_t(double(Peak) * Step));
@@ -162,7 +167,7 @@ std::vector<Plan> Annealing::squeeze(int64_t Target, int Tries) {
     if (pursue(Tries)) {
       Peak = T.peak();
       Passed.push_back(S.plan());
-      Step = std::min(Largest, 1.5 * Step);
+      Step = std::min(Largest, Tuned.Squeeze.Growth * Step);
     } else {
       rollback(0);
       Step /= 2;

@@ -27,7 +27,8 @@ std::vector<const Seed *> Attempt::promising(const std::vector<Seed> &Seeds,
   for (const Seed &X : Seeds) {
     if (isTooHigh(X))
       continue;
-    for (double Price : {1.5 * Slope, 5 * Slope}) {
+    for (double Price :
+         {Tuned.Attempt.LowPrice * Slope, Tuned.Attempt.HighPrice * Slope}) {
       double Over = std::max(0.0, double(X.Of.Peak - Budget));
       Order.push_back({X.Of.Time + Price * Over, &X});
     }
@@ -50,7 +51,7 @@ bool Attempt::fit(Plan &P, double Margin, int MaxSteps) {
   Schedule S(M, P, int64_t(double(Budget) * (1 - Margin)));
   Repair L(S, RandomSeed, D);
   if (M.sizeFactor() > 1)
-    L.WorkLimit = WorkOfFit;
+    L.WorkLimit = Tuned.Work.OfFit;
   bool Fits = L.repair(MaxSteps);
   if (Fits) {
     S.setLimit(Budget);
@@ -62,7 +63,8 @@ bool Attempt::fit(Plan &P, double Margin, int MaxSteps) {
 }
 
 void Attempt::fromPlan(Plan P, double Margin, Family From) {
-  if (!fit(P, Margin, 4 * M.numOps() + 100))
+  if (!fit(P, Margin,
+           Tuned.Repair.StepsPerOp * M.numOps() + Tuned.Repair.StepsBeside))
     return;
   Measure Of = measure(M, P);
   Best.offer(P);
@@ -73,11 +75,8 @@ void Attempt::fromPlan(Plan P, double Margin, Family From) {
 }
 
 bool Attempt::enough() const {
-  return Best.measured().cost() <= D.Bound + 1e-4 * M.BaseTime;
+  return Best.measured().cost() <= D.Bound + Tuned.Near.OfBound * M.BaseTime;
 }
-
-/// Enough for a few exchanges on a small problem.
-static constexpr int64_t WorkOfExchange = 40'000;
 
 /// Makes the plan cheaper by exchanges, one after the other, until none helps
 /// or about so much work is done.
@@ -97,21 +96,26 @@ Seed Attempt::anneal(const Seed &From, int64_t Work, double Warmth,
                      uint64_t Round) {
   Schedule S(M, From.S, Budget);
   Annealing L(S, RandomSeed + Round, D);
-  L.SampleLimit = 1500;
+  L.SampleLimit = Tuned.Repair.Sample;
   L.WorkLimit = Work;
-  L.Enough = D.Bound + 1e-4 * M.BaseTime;
+  L.Enough = D.Bound + Tuned.Near.OfBound * M.BaseTime;
   L.Warmth = Warmth;
   // Where everything is tight, moves help some searches and hinder others.
-  if (M.numOps() < ManyOps)
-    L.Reordering = Round % 3 == 1 ? 0.6 : 0.05;
+  if (M.numOps() < Tuned.Size.Many)
+    L.Reordering = Round % Tuned.Attempt.ReorderEvery == 1
+                       ? Tuned.Attempt.Reorder
+                       : Tuned.Attempt.ReorderElse;
   Plan P = From.S;
   double Cost = S.cost();
   L.improve(P, Cost);
   Done += L.Work;
   // Worth the time on what may become the best.
-  double Near = M.numOps() <= FewOps ? 1e-3 * M.BaseTime : 0;
-  if (M.numOps() < ManyOps && Cost < Best.measured().cost() + Near)
-    exchange(P, std::max(Work / 4, WorkOfExchange), Round);
+  double Near =
+      M.numOps() <= Tuned.Size.Few ? Tuned.Near.WorthExchange * M.BaseTime : 0;
+  if (M.numOps() < Tuned.Size.Many && Cost < Best.measured().cost() + Near)
+    exchange(P,
+             std::max(Work / Tuned.Attempt.ExchangePart, Tuned.Work.OfExchange),
+             Round);
   Best.offer(P);
   Measure Of = measure(M, P);
   return {std::move(P), Of, From.From};
@@ -119,22 +123,22 @@ Seed Attempt::anneal(const Seed &From, int64_t Work, double Warmth,
 
 Seed Attempt::annealLong(Seed X, int64_t Work) {
   // One that tries moves first pays on small problems alone.
-  uint64_t First = M.numOps() <= FewOps || M.numOps() >= ManyOps ? 1 : 2;
-  for (double Warmth : {0.05, 0.02})
+  uint64_t First =
+      M.numOps() <= Tuned.Size.Few || M.numOps() >= Tuned.Size.Many ? 1 : 2;
+  for (double Warmth : Tuned.Attempt.LongWarmth)
     if (!enough())
-      X = anneal(X, Work / 2, Warmth, First++);
+      X = anneal(X, Work / Tuned.Attempt.LongPart, Warmth, First++);
   return X;
 }
 
 /// A few of the first, then the first of each other family, then the others, as
 /// many as asked for.
 static void mixFamilies(std::vector<Seed> &All, size_t Count) {
-  constexpr size_t InAnyCase = 3;
   std::vector<Seed> Mixed, Others;
   uint32_t Seen = 0;
   for (size_t I = 0; I < All.size(); ++I) {
     uint32_t Bit = 1u << int(All[I].From);
-    bool Again = Seen & Bit && I >= InAnyCase;
+    bool Again = Seen & Bit && I >= Tuned.Attempt.InAnyCase;
     (Again ? Others : Mixed).push_back(std::move(All[I]));
     Seen |= Bit;
   }
@@ -162,19 +166,21 @@ void Attempt::fromSeeds(const std::vector<Seed> &Seeds, bool Few,
   for (const Seed &X : Seeds)
     if (X.From == Family::Squeezed && !isTooHigh(X))
       fromPlan(X.S, 0, X.From);
-  for (const Seed *X : promising(Seeds, Few ? 4 : 12))
-    for (double Margin : {0.0, 0.01, 0.03})
+  for (const Seed *X :
+       promising(Seeds, Few ? Tuned.Attempt.FewSeeds : Tuned.Attempt.Seeds))
+    for (double Margin : Tuned.Repair.Margins)
       if (!D.passed() && (Margin == 0 || !Few))
         fromPlan(X->S, Margin, X->From);
   sortEnds();
-  mixFamilies(Ends, 6);
+  mixFamilies(Ends, Tuned.Attempt.Short);
   uint64_t Round = 0;
   for (Seed &X : Ends)
     if (!enough())
-      X = anneal(X, Work / 6, 0.1, M.numOps() >= ManyOps ? 0 : Round++);
+      X = anneal(X, Work / Tuned.Attempt.ShortPart, Tuned.Attempt.ShortWarmth,
+                 M.numOps() >= Tuned.Size.Many ? 0 : Round++);
   sortEnds();
   if (!Ends.empty())
-    Ends[0] = annealLong(std::move(Ends[0]), Work / 2);
+    Ends[0] = annealLong(std::move(Ends[0]), Work / Tuned.Attempt.LongPart);
 }
 
 void Attempt::fromBest(int64_t Work) {
@@ -213,29 +219,26 @@ Plan remat::solver::crossed(const Model &M, const Plan &First, size_t At,
   return P;
 }
 
-/// What differs by less is taken for the same plan.
-static constexpr double Distinct = 1e-4;
-
 bool Attempt::isNew(const Measure &Of) const {
   for (const Seed &X : Ends)
-    if (std::abs(X.Of.cost() - Of.cost()) <= Distinct * M.BaseTime)
+    if (std::abs(X.Of.cost() - Of.cost()) <= Tuned.Near.Same * M.BaseTime)
       return false;
   return true;
 }
 
 /// The cheapest of those that differ.
 void Attempt::keepDistinct() {
-  constexpr size_t Most = 16;
   sortEnds();
   std::vector<Seed> All;
   All.swap(Ends);
   for (Seed &X : All)
-    if (Ends.size() < Most && isNew(X.Of))
+    if (Ends.size() < Tuned.Attempt.Crossed && isNew(X.Of))
       Ends.push_back(std::move(X));
 }
 
 void Attempt::fromPairs(int64_t Work) {
-  const int64_t WorkOfOne = std::max(5000, 10 * M.numOps());
+  const int64_t WorkOfOne =
+      std::max(Tuned.Work.OfCrossed, Tuned.Work.OfCrossedPerOp * M.numOps());
   Random Rng(RandomSeed);
   keepDistinct();
   // A crossed plan might keep what must never be kept.
@@ -254,17 +257,19 @@ void Attempt::fromPairs(int64_t Work) {
     const Plan &A = Ends[I].S, &B = Ends[J].S;
     Plan P = crossed(M, A, Somewhere(A), B);
     // Now and then the second plan gives a part in the middle.
-    if (Rng.chance(0.7))
+    if (Rng.chance(Tuned.Attempt.Middle))
       P = crossed(M, P, Somewhere(P), A);
     dropUnread(M, P);
     Done += int64_t(P.Sequence.size());
-    if (!fit(P, 0, M.numOps() + 100))
+    if (!fit(P, 0,
+             Tuned.Repair.CrossedStepsPerOp * M.numOps() +
+                 Tuned.Repair.StepsBeside))
       continue;
     Measure Of = measure(M, P);
     if (!isNew(Of))
       continue;
-    Ends.push_back(
-        anneal({std::move(P), Of, Family::Crossed}, WorkOfOne, 0.05, Round));
+    Ends.push_back(anneal({std::move(P), Of, Family::Crossed}, WorkOfOne,
+                          Tuned.Attempt.CrossWarmth, Round));
     keepDistinct();
   }
 }

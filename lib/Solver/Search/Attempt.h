@@ -31,12 +31,6 @@ struct Seed {
 /// `Work` counts changes to a schedule.
 class Attempt {
 public:
-  /// Up to so many ops an exchange costs little, on more it is for the best
-  /// plan; from so many on, what looks at the whole schedule takes too long.
-  static constexpr OpId FewOps = 300, ManyOps = 3000;
-  /// Where `Model::sizeFactor` is above 1, for a repair.
-  static constexpr int64_t WorkOfFit = 400'000;
-
   Attempt(const Model &M, uint64_t RandomSeed, const Watch &D, int64_t Budget)
       : M(M), RandomSeed(RandomSeed), D(D), Budget(Budget), Best(M, Budget) {}
 

@@ -86,9 +86,9 @@ bool Exchange::tryOut(const Trial &X, Trials &R) {
 
 /// The fullest node of each part of the schedule stands for the part.
 std::vector<int32_t> Exchange::fullestNodes() const {
-  constexpr size_t MostParts = 64, LeastLength = 4;
   std::vector<int32_t> Nodes = T.nodes();
-  size_t Parts = std::min(MostParts, Nodes.size() / LeastLength + 1);
+  size_t Parts = std::min(Tuned.Exchange.Places,
+                          Nodes.size() / Tuned.Exchange.StepsOfPlace + 1);
   std::vector<int32_t> Fullest(Parts, -1);
   for (size_t K = 0; K < Nodes.size(); ++K)
     if (int32_t &N = Fullest[K * Parts / Nodes.size()];
@@ -106,7 +106,7 @@ void Exchange::tryGaps(int32_t Storage, Trials &R) {
   std::sort(Uses.begin(), Uses.end(),
             [&](int32_t A, int32_t B) { return T.before(A, B); });
   bool Again = M.Again[M.P.Values[X.Value].Producer];
-  int64_t Full = T.limit() - T.limit() / 50;
+  int64_t Full = T.limit() - T.limit() / Tuned.Exchange.FullPart;
   for (size_t K = 0, Last = Uses.size() - 1; K < Last; ++K) {
     int32_t At = -1;
     for (int32_t N = Uses[K]; T.before(N, Uses[K + 1]); N = T.next(N))
@@ -125,10 +125,9 @@ void Exchange::tryGaps(int32_t Storage, Trials &R) {
 
 /// In a random order, of which a limit on the work leaves a part.
 void Exchange::tryAll(Trials &R) {
-  constexpr int MostSteps = 4;
   std::vector<int32_t> Extras = S.extras();
   for (int32_t N : Extras)
-    for (int Steps = 0; Steps < MostSteps; ++Steps)
+    for (int Steps = 0; Steps < Tuned.Exchange.Back; ++Steps)
       if (!tryOut({Trial::Remove, N, -1, Steps, Rng}, R))
         break;
   std::vector<int32_t> Storages;
@@ -144,7 +143,6 @@ void Exchange::tryAll(Trials &R) {
 }
 
 bool Exchange::exchange() {
-  constexpr size_t MostOffers = 12;
   std::vector<int32_t> Places = fullestNodes();
   std::vector<int64_t> Bytes, Room;
   for (int32_t N : Places) {
@@ -155,15 +153,16 @@ bool Exchange::exchange() {
       std::move(Places), std::move(Bytes), {}, ExchangeTable(std::move(Room))};
   Log.clear();
   tryAll(R);
-  std::vector<ExchangeTable::Offer> Offers = R.Table.find(MostOffers);
-  Work += R.Table.work() / 64;
+  std::vector<ExchangeTable::Offer> Offers =
+      R.Table.find(Tuned.Exchange.Offers);
+  Work += R.Table.work() / Tuned.Exchange.SumsPerChange;
   double Cost = S.cost();
   for (const ExchangeTable::Offer &O : Offers) {
     bool Made = true;
     for (int32_t I : O.Items)
       Made = Made && make(R.All[I]);
-    if (Made && T.overflow() <= 0 && S.cost() < Cost - 1e-9 * M.BaseTime &&
-        !neverBroken())
+    if (Made && T.overflow() <= 0 &&
+        S.cost() < Cost - Tuned.Near.Rounding * M.BaseTime && !neverBroken())
       return true;
     rollback(0);
   }

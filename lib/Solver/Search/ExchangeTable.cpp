@@ -1,6 +1,8 @@
 //===- ExchangeTable.cpp - Changes that pay together ----------------------===//
 #include "Search/ExchangeTable.h"
 
+#include "Model/SearchParameters.h"
+
 #include <algorithm>
 
 using namespace remat::solver;
@@ -24,12 +26,11 @@ bool ExchangeTable::apart(int32_t I, const std::vector<int32_t> &Others) const {
 /// Chooses savings, from the `First` on, that fit into what is free.
 void ExchangeTable::fillFrom(Filling &F, size_t First, double Saved,
                              const std::vector<int64_t> &Free) {
-  constexpr size_t MostSavings = 5;
   if (Saved > F.Most) {
     F.Most = Saved;
     F.Best = F.Now;
   }
-  if (F.Now.size() == MostSavings)
+  if (F.Now.size() == Tuned.Exchange.Savings)
     return;
   double Rest = 0;
   for (size_t K = First; K < F.From.size(); ++K)
@@ -53,7 +54,6 @@ void ExchangeTable::fillFrom(Filling &F, size_t First, double Saved,
 /// Finds what saves most in the room that some changes make, if more than they
 /// cost.
 void ExchangeTable::fill(const std::vector<int32_t> &Given) {
-  constexpr int MostTried = 300;
   std::vector<int64_t> Free = Room;
   Filling F;
   for (int32_t I : Given) {
@@ -72,7 +72,7 @@ void ExchangeTable::fill(const std::vector<int32_t> &Given) {
     }
   if (Sum <= Cost)
     return;
-  F.Left = MostTried;
+  F.Left = Tuned.Exchange.Tried;
   fillFrom(F, 0, 0, Free);
   if (F.Best.empty())
     return;
@@ -83,7 +83,6 @@ void ExchangeTable::fill(const std::vector<int32_t> &Given) {
 
 /// Those that relieve most for their time, and those that cost none.
 std::vector<int32_t> ExchangeTable::worthPairing() const {
-  constexpr size_t MostDear = 40, MostFree = 20;
   std::vector<std::pair<double, int32_t>> Dear, Free;
   for (size_t I = 0; I < Items.size(); ++I) {
     const Item &X = Items[I];
@@ -104,8 +103,8 @@ std::vector<int32_t> ExchangeTable::worthPairing() const {
     for (auto [Key, I] : From)
       Out.push_back(I);
   };
-  Take(Dear, MostDear);
-  Take(Free, MostFree);
+  Take(Dear, Tuned.Exchange.Dear);
+  Take(Free, Tuned.Exchange.FreeOfCost);
   return Out;
 }
 

@@ -61,10 +61,9 @@ bool Moves::advance(int32_t N, int32_t Next, int &Left) {
 
 /// The node with the fewest bytes among those before or after, within reach.
 int32_t Moves::quietPlace(int32_t At, bool Later) const {
-  constexpr int Reach = 2000;
   int32_t Best = -1;
   int32_t N = At;
-  for (int I = 0; I < Reach; ++I) {
+  for (int I = 0; I < Tuned.Moves.Reach; ++I) {
     N = Later ? T.next(N) : T.prev(N);
     if (N < 0 || N == S.startNode() || N == S.endNode())
       break;
@@ -91,14 +90,13 @@ std::vector<int32_t> Moves::readersAfter(int32_t Storage, int32_t At) const {
 /// Makes a storage after the node instead of before it, or reads it for the
 /// last time before.
 bool Moves::moveAway(int32_t Storage, int32_t At, bool Later) {
-  constexpr int MaxMoved = 12;
-  int Left = MaxMoved;
+  int Left = Tuned.Moves.Along;
   const Schedule::Instance &X = S.instance(Storage);
   int32_t Next = T.next(At);
   if (Later)
     return Next >= 0 && postpone(X.Node, Next, Left);
   std::vector<int32_t> Readers = readersAfter(Storage, At);
-  if (Readers.size() > MaxMoved)
+  if (Readers.size() > size_t(Tuned.Moves.Along))
     return false;
   std::sort(Readers.begin(), Readers.end(),
             [&](int32_t A, int32_t B) { return T.before(A, B); });
@@ -115,7 +113,7 @@ bool Moves::reorderStep(int32_t At, int Tries) {
   std::vector<std::pair<int64_t, int32_t>> Across;
   uint64_t Key = T.key(At);
   int32_t E = S.numInstances();
-  Work += E / 32;
+  Work += E / Tuned.Repair.LooksPerChange;
   for (int32_t I = 0; I < E; ++I) {
     const Schedule::Instance &X = S.instance(I);
     if (!X.Counted || X.Own <= 0 || X.Storage != I || T.key(X.Node) >= Key ||
@@ -136,7 +134,7 @@ bool Moves::reorderStep(int32_t At, int Tries) {
   };
   for (bool Later : {false, true}) {
     int32_t Place = quietPlace(At, Later);
-    int Left = 12;
+    int Left = Tuned.Moves.Along;
     if (Place >= 0 &&
         Kept(Later ? postpone(At, Place, Left) : advance(At, Place, Left)))
       return true;
@@ -160,7 +158,7 @@ bool Moves::moveFar() {
   int32_t N = randomNode(), To = randomNode();
   if (!S.node(N).Alive || !S.node(To).Alive || N == To || To == S.startNode())
     return false;
-  int Left = 12;
+  int Left = Tuned.Moves.Along;
   size_t Mark = Log.size();
   if (T.before(N, To) ? postpone(N, To, Left) : advance(N, To, Left))
     return true;
@@ -174,7 +172,7 @@ bool Moves::moveNear() {
   int32_t Next = N;
   if (!S.node(N).Alive || N == S.startNode() || N == S.endNode())
     return false;
-  int Steps = 1 << Rng.below(7);
+  int Steps = 1 << Rng.below(Tuned.Moves.NearPower);
   Steps = 1 + int(Rng.below(uint32_t(Steps)));
   bool Later = Rng.chance(0.5);
   for (int I = 0; I < Steps + (Later ? 1 : 0); ++I) {
@@ -193,5 +191,5 @@ void Moves::calm() {
   do {
     Log.clear();
     S.setLimit(T.peak() - 1);
-  } while (!stopped() && reorderStep(T.peakNode(), 8));
+  } while (!stopped() && reorderStep(T.peakNode(), Tuned.Moves.Storages));
 }

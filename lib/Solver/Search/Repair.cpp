@@ -13,7 +13,6 @@ Repair::Repair(Schedule &S, uint64_t Seed, const Watch &D) : Moves(S, Seed, D) {
 /// those that it needs. Views cost nothing and are not counted, but a chain of
 /// `Views` of them is followed so far only.
 double Repair::chainTime(ValueId V, int32_t Next, int &Left, int Views) const {
-  constexpr int MostViews = 500;
   OpId O = M.P.Values[V].Producer;
   double Sum = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
   for (ValueId U : M.P.Ops[O].Inputs) {
@@ -26,7 +25,7 @@ double Repair::chainTime(ValueId V, int32_t Next, int &Left, int Views) const {
     bool View = M.P.Values[U].Alias != None;
     if (!View && --Left < 0)
       break;
-    if (Views < MostViews)
+    if (Views < Tuned.Repair.ChainViews)
       Sum += chainTime(U, Next, Left, View ? Views + 1 : Views);
   }
   return Sum;
@@ -45,7 +44,7 @@ bool Repair::extendIsBetter(int32_t I, int32_t Next, int32_t At) {
   if (!Crosses && T.maxBetween(T.next(X.End), Next) + X.Own <= T.limit())
     return true;
   double Hold = double(X.Own) * Price * Rng.noise(1);
-  int Left = 12;
+  int Left = Tuned.Repair.HoldChain;
   return Hold < chainTime(V, Next, Left);
 }
 
@@ -73,13 +72,13 @@ bool Repair::mustRun(ValueId U, int32_t Next, int32_t Avoid, int32_t At,
 /// Computes a value again just before `Next`, and first what that needs. The
 /// stack is explicit: a chain may be long.
 bool Repair::recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At) {
-  constexpr int MaxChain = 3000;
   /// With the first input that was not looked at.
   std::vector<std::pair<OpId, size_t>> Stack;
   auto Enter = [&](ValueId U) {
     OpId O = M.P.Values[U].Producer;
-    if (O == None || !M.Again[O] || Stack.size() > MaxChain ||
-        ++Inserted > MaxChain)
+    if (O == None || !M.Again[O] ||
+        Stack.size() > size_t(Tuned.Repair.MostInserted) ||
+        ++Inserted > Tuned.Repair.MostInserted)
       return false;
     Stack.push_back({O, 0});
     return true;
@@ -160,22 +159,22 @@ void Repair::candidatesAt(int32_t N, double Noise) {
   Found.clear();
   uint64_t Key = T.key(N);
   double Over = double(T.bytesAt(N) - T.limit());
-  double Small = 1e-9 * M.BaseTime / double(M.numOps());
+  double Small = Tuned.Near.Rounding * M.BaseTime / double(M.numOps());
   auto Offer = [&](Candidate C, double Cost, double Bytes) {
-    double Gain = std::min(Bytes, Over) + 0.05 * Bytes;
+    double Gain = std::min(Bytes, Over) + Tuned.Repair.BeyondNeed * Bytes;
     C.Score = (Cost + Small) / Gain;
     if (Noise > 0)
       C.Score *= Rng.noise(Noise);
     Found.push_back(C);
   };
   int32_t E = S.numInstances(), Stride = 1, Start = 0;
-  Work += std::min(E, SampleLimit) / 32;
+  Work += std::min(E, SampleLimit) / Tuned.Repair.LooksPerChange;
   if (Noise > 0 && E > SampleLimit) {
     Stride = (E + SampleLimit - 1) / SampleLimit;
     Start = int32_t(Rng.below(uint32_t(Stride)));
   }
   if (PerChange > 1 && Stride == 1)
-    Work += E / 32;
+    Work += E / Tuned.Repair.LooksPerChange;
   for (int32_t I = Start; I < E; I += Stride) {
     const Schedule::Instance &X = S.instance(I);
     if (!X.Counted || X.Own <= 0 || X.Storage != I)
@@ -214,18 +213,18 @@ void Repair::candidatesAt(int32_t N, double Noise) {
     }
     std::sort(Found.begin(), Found.end(), Better);
   };
-  KeepBest(48);
+  KeepBest(Tuned.Repair.Scored);
   // What an op needs may be gone as well.
   for (Candidate &C : Found)
     if (C.Storage >= 0) {
       ValueId V = S.instance(C.Storage).Value;
       OpId O = M.P.Values[V].Producer;
       double Own = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
-      int Left = 24;
+      int Left = Tuned.Repair.ScoreChain;
       double Chain = chainTime(V, firstUse(C.Storage, N), Left);
       C.Score *= (Chain + Small) / (Own + Small);
     }
-  KeepBest(12);
+  KeepBest(Tuned.Repair.ScoredInFull);
 }
 
 bool Repair::apply(const Candidate &C, int32_t At) {
@@ -239,18 +238,18 @@ bool Repair::apply(const Candidate &C, int32_t At) {
 /// Relieves one place that is over the limit with the best of a few
 /// candidates, each tried in full. Returns false when none helps.
 bool Repair::repairStep(double Noise) {
-  int32_t At = Noise > 0 && Rng.chance(0.5)
+  int32_t At = Noise > 0 && Rng.chance(Tuned.Repair.Elsewhere)
                    ? T.overNode(Rng.below(uint32_t(T.numBlocks())))
                    : T.peakNode();
   bool MovesFirst = Noise == 0 || (Reordering > 0 && Rng.chance(Reordering));
-  if (MovesFirst && reorderStep(At, 8))
+  if (MovesFirst && reorderStep(At, Tuned.Moves.Storages))
     return true;
   candidatesAt(At, Noise);
   std::vector<Candidate> List = Found;
   int Best = -1;
   double BestScore = 0;
   Random BestRng = Rng;
-  size_t Enough = Noise > 0 ? 3 : 4;
+  size_t Enough = Noise > 0 ? Tuned.Repair.TriedWithNoise : Tuned.Repair.Tried;
   for (size_t K = 0; K < List.size() && (K < Enough || Best < 0); ++K) {
     size_t Mark = Log.size();
     Random Before = Rng;
@@ -271,7 +270,8 @@ bool Repair::repairStep(double Noise) {
   Rng = BestRng;
   apply(List[Best], At);
   if (BestScore > 0)
-    Price = 0.9 * Price + 0.1 * BestScore;
+    Price =
+        (1 - Tuned.Repair.NewPrice) * Price + Tuned.Repair.NewPrice * BestScore;
   return true;
 }
 
@@ -280,7 +280,8 @@ bool Repair::repair(int MaxSteps) {
     if (I >= MaxSteps || S.cost() > CostLimit || stopped())
       return false;
     // Where the usual order finds nothing, a more random one may.
-    if (!repairStep(I == 0 ? 0 : 0.5) && !repairStep(1.5))
+    if (!repairStep(I == 0 ? 0 : Tuned.Repair.Noise) &&
+        !repairStep(Tuned.Repair.MoreNoise))
       return false;
   }
   return true;

@@ -17,16 +17,6 @@ using namespace remat::solver;
 namespace {
 
 class Searcher {
-  /// Changes to a schedule: about a microsecond each.
-  static constexpr int64_t WorkOfEffort = 400'000, WorkOfSqueeze = 1'200'000,
-                           WorkOfCalm = 150'000;
-  /// Budgets that neighbours have in common: what they are apart, as a part of
-  /// the peak of the base order and of the height above the lowest peak.
-  static constexpr int RungsOfPeak = 1024, RungsOfHeight = 24;
-  /// What may stay open of the base time, a little less than neighbours may
-  /// differ by.
-  static constexpr double MostOpen = 8e-4;
-
 public:
   Searcher(const Model &M, const SolveOptions &O, const Watch &D)
       : M(M), O(O), D(D), Best(M, O.Budget) {}
@@ -36,14 +26,15 @@ public:
     for (const Seed &X : Seeds)
       Best.offer(X.S);
     SearchResult R;
-    if (M.numOps() <= Attempt::FewOps && O.Effort > 0)
+    if (M.numOps() <= Tuned.Size.Few && O.Effort > 0)
       CloseCost = costToClose();
     lower(O.FindMinBudget ? 0 : hasRungs() ? highestRung() : O.Budget, R);
     if (opensRungs())
       searchRungs(R);
     else if (Best.feasible() && O.Effort > 0 &&
-             Best.measured().cost() > D.Bound + 1e-8 * M.BaseTime)
-      attempt(M.numOps() >= Attempt::ManyOps);
+             Best.measured().cost() >
+                 D.Bound + 10 * Tuned.Near.Rounding * M.BaseTime)
+      attempt(M.numOps() >= Tuned.Size.Many);
     // `measure` counts more than `verify` for some outputs in a resident's
     // place: where it finds no plan that fits, the lowest one may.
     if (Best.feasible())
@@ -99,7 +90,7 @@ private:
   }
 
   int64_t unit() const {
-    return std::max<int64_t>(1, Seeds[0].Of.Peak / RungsOfPeak);
+    return std::max<int64_t>(1, Seeds[0].Of.Peak / Tuned.Rungs.OfPeak);
   }
 
   int64_t highestRung() const { return O.Budget / unit() * unit(); }
@@ -109,7 +100,7 @@ private:
     Bounds B = momentBounds(M, highestRung(), D, false);
     bool Fits = B.LeastBudget <= highestRung();
     double Bound = Fits ? std::max(D.Bound, M.BaseTime + B.Extra) : D.Bound;
-    return Bound + MostOpen * M.BaseTime;
+    return Bound + Tuned.Near.Open * M.BaseTime;
   }
 
   /// Rungs are searched on small problems.
@@ -128,7 +119,7 @@ private:
   std::vector<OpId> calmOrder(const std::vector<OpId> &Order) const {
     Schedule S(M, emitKept(M, Order), INT64_MAX / 4);
     Moves L(S, O.Seed, D);
-    L.WorkLimit = WorkOfCalm;
+    L.WorkLimit = Tuned.Work.OfCalm;
     L.calm();
     std::vector<OpId> Out;
     std::vector<bool> Ran(M.numOps(), false);
@@ -177,7 +168,8 @@ private:
   void addCuts(const std::vector<OpId> &Order, Family OfCut,
                Family OfSegments) {
     MomentCut Cut(M, M.Turn, MomentCut::sidesInOrder(M, M.Turn, Order));
-    std::vector<MomentCut::Point> Hull = Cut.frontier(M.fewerOf(40), true);
+    std::vector<MomentCut::Point> Hull =
+        Cut.frontier(M.fewerOf(Tuned.Seeds.CutPoints), true);
     for (const MomentCut::Point &X : Hull)
       addSeed(emitDropped(M, Order, M.Turn, X.Dropped), OfCut);
     segmentPlans(M, Order, Hull, addTo(OfSegments));
@@ -188,7 +180,6 @@ private:
   /// stops, so that the lowest peak found is the same whatever budget is asked
   /// for, and every budget from there on is met.
   void squeeze(int64_t Target, SearchResult &R) {
-    constexpr size_t FromSegments = 5, FromOthers = 3, AtLength = 2;
     std::vector<const Seed *> Low;
     for (const Seed &X : Seeds)
       Low.push_back(&X);
@@ -198,14 +189,14 @@ private:
     });
     setLowest(Low[0]->S, peakOf(Low[0]->S), R);
     std::vector<std::pair<int64_t, Plan>> Lower;
-    size_t Left[] = {FromOthers, FromSegments};
+    size_t Left[] = {Tuned.Squeeze.FromOthers, Tuned.Squeeze.FromSegments};
     for (const Seed *X : Low)
       if (size_t &N = Left[X->From >= Family::Segments]; N > 0) {
         --N;
-        Lower.push_back(squeezed(X->S, Target, 4, R));
+        Lower.push_back(squeezed(X->S, Target, Tuned.Squeeze.ShortPart, R));
       }
     auto Less = [](auto &A, auto &B) { return A.first < B.first; };
-    for (size_t I = 0; I < AtLength; ++I) {
+    for (size_t I = 0; I < Tuned.Squeeze.AtLength; ++I) {
       auto X = std::min_element(Lower.begin(), Lower.end(), Less);
       if (X == Lower.end() || X->first <= Target)
         break;
@@ -229,13 +220,15 @@ private:
   /// peak.
   std::pair<int64_t, Plan> squeezed(const Plan &From, int64_t Target, int Part,
                                     SearchResult &R) {
-    int Tries = std::clamp(100'000 / (M.numOps() + 1), 20, 400)
-                << std::min(std::max(O.Effort - 1, 0), 10);
+    int Tries =
+        std::clamp(Tuned.Squeeze.Tries / (M.numOps() + 1),
+                   Tuned.Squeeze.LeastTries, Tuned.Squeeze.MostTries)
+        << std::min(std::max(O.Effort - 1, 0), Tuned.Squeeze.MostDoublings);
     Schedule S(M, From, O.Budget);
     Annealing L(S, O.Seed, D);
-    L.Price *= 10;
-    L.SampleLimit = 1500;
-    L.WorkLimit = WorkOfSqueeze / Part;
+    L.Price *= Tuned.Squeeze.Price;
+    L.SampleLimit = Tuned.Repair.Sample;
+    L.WorkLimit = Tuned.Work.OfSqueeze / Part;
     std::vector<Plan> Passed = L.squeeze(Target, Tries / Part);
     Plan P = Passed.back();
     // What nobody reads goes from the plan in the end.
@@ -252,7 +245,7 @@ private:
     return {Peak, std::move(P)};
   }
 
-  int64_t work() const { return WorkOfEffort << std::min(O.Effort, 30); }
+  int64_t work() const { return Tuned.Work.OfEffort << std::min(O.Effort, 30); }
 
   /// Searches within budgets a little below this one. Where that closes the gap
   /// at once, the way to the lowest peak is spared.
@@ -267,7 +260,7 @@ private:
       if (closeAlone())
         return;
     }
-    climb(work() / 64);
+    climb(work() / Tuned.Rungs.RungPart);
     // On its way up a climb may be cut short where nothing is good yet.
     if (D.passed())
       for (const Plan &P : Alone)
@@ -277,7 +270,7 @@ private:
   /// At the highest rung alone. What it finds counts only where that is enough:
   /// it may be luck that the next budget does not have.
   bool closeAlone() {
-    int64_t Work = work() / 16;
+    int64_t Work = work() / Tuned.Rungs.AlonePart;
     Attempt A(M, O.Seed, D, highestRung());
     A.fromSeeds(Seeds, true, Work);
     A.fromPairs(Work);
@@ -297,7 +290,7 @@ private:
     int64_t Lowest = Seeds[lowest()].Of.Peak;
     int64_t Highest = std::min(O.Budget, Seeds[0].Of.Peak);
     for (int64_t Rung = Lowest; Rung <= Highest;
-         Rung += std::max(unit(), (Rung - Lowest) / RungsOfHeight))
+         Rung += std::max(unit(), (Rung - Lowest) / Tuned.Rungs.OfHeight))
       Out.push_back(Rung);
     return Out;
   }
@@ -314,7 +307,9 @@ private:
         break;
       Attempt A(M, O.Seed + 1000 * uint64_t(I), D, Rungs[I]);
       // Repairs from afar take long, and far up they find little.
-      if (I % (I < RungsOfHeight ? 2 : 4) == 0)
+      if (I % (I < Tuned.Rungs.OfHeight ? Tuned.Rungs.SeedsEvery
+                                        : Tuned.Rungs.SeedsEveryAbove) ==
+          0)
         A.fromSeeds(Seeds, true, Work);
       for (const Seed &X : Below)
         A.fromPlan(X.S, 0, X.From);
@@ -335,12 +330,12 @@ private:
   void attempt(bool Few) {
     int64_t Work = work();
     Attempt A(M, O.Seed, D, O.Budget);
-    A.fromSeeds(Seeds, Few, Few ? Work : Work / 2);
+    A.fromSeeds(Seeds, Few, Few ? Work : Work * Tuned.Attempt.SeedEighths / 8);
     if (!A.best().feasible())
       return;
     if (!Few) {
-      A.fromPairs(Work * 3 / 8);
-      A.fromBest(Work / 8);
+      A.fromPairs(Work * Tuned.Attempt.PairEighths / 8);
+      A.fromBest(Work * Tuned.Attempt.BestEighths / 8);
     }
     Best.offer(A.best().plan());
   }

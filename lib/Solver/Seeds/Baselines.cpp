@@ -28,7 +28,7 @@ void remat::solver::sqrtPlans(const Model &M, const PlanSink &Sink) {
   int64_t Total = M.Turn == None ? 0 : Before[M.Turn + 1];
   int Most = int(2 * std::sqrt(double(M.Turn + 1))) + 1;
   // At most about 40 counts: beyond, every second, third and so on.
-  int Stride = 1 + Most / M.fewerOf(40);
+  int Stride = 1 + Most / M.fewerOf(Tuned.Seeds.SqrtCounts);
   for (int K = 1; K <= Most && Total > 0; K += Stride) {
     auto Segment = [&](OpId O) {
       return int(double(Before[O]) / double(Total) * K);
@@ -65,7 +65,8 @@ void remat::solver::greedyPlans(const Model &M, const PlanSink &Sink) {
   std::sort(All.begin(), All.end(), [](const Candidate &A, const Candidate &B) {
     return A.Ratio != B.Ratio ? A.Ratio < B.Ratio : A.Class < B.Class;
   });
-  size_t Stride = std::max<size_t>(1, All.size() / size_t(M.fewerOf(64)));
+  size_t Stride = std::max<size_t>(
+      1, All.size() / size_t(M.fewerOf(Tuned.Seeds.GreedyPlans)));
   for (size_t I = 0; I < All.size(); ++I) {
     Dropped[All[I].Class] = true;
     if ((I + 1) % Stride == 0 || I + 1 == All.size())
@@ -91,7 +92,8 @@ Plan remat::solver::solveMinCut(const Model &M, int64_t Budget) {
     return Best.plan();
   std::vector<OpId> Order = baseOrder(M);
   MomentCut Cut(M, M.Turn, MomentCut::sidesInOrder(M, M.Turn, Order));
-  for (const MomentCut::Point &X : Cut.frontier(M.fewerOf(40), true))
+  for (const MomentCut::Point &X :
+       Cut.frontier(M.fewerOf(Tuned.Seeds.CutPoints), true))
     Best.offer(emitDropped(M, Order, M.Turn, X.Dropped));
   return Best.plan();
 }

@@ -9,10 +9,7 @@ using namespace remat::solver;
 namespace {
 
 class Chooser {
-  /// Kept bytes are told apart by so many steps.
-  static constexpr int32_t Slots = 128;
-  /// Ops looked at to find what groups cost: longer groups are left out.
-  static constexpr int64_t MaxVisits = 12'000'000;
+  static constexpr int32_t Slots = Tuned.Seeds.KeptSlots;
 
 public:
   Chooser(Segments &S) : S(S) { findWays(); }
@@ -44,7 +41,7 @@ private:
 void Chooser::findWays() {
   Ways.resize(S.count());
   for (int32_t First = 0; First < S.count(); ++First) {
-    int64_t Stop = S.visited() + MaxVisits / S.count();
+    int64_t Stop = S.visited() + Tuned.Seeds.GroupVisits / S.count();
     for (int32_t Length = 1, More = 1;
          First + Length <= S.count() && S.visited() <= Stop;
          Length += More, More = std::max(1, Length / 3))
@@ -120,12 +117,10 @@ void remat::solver::segmentPlans(const Model &M, const std::vector<OpId> &Order,
                                  const PlanSink &Sink) {
   std::vector<std::vector<bool>> Patterns;
   int64_t Most = Hull.front().Kept, Fewest = Hull.back().Kept, Next = Most;
-  // Points that are close to each other give nearly the same groups.
-  constexpr int64_t MaxPatterns = 12;
   for (const MomentCut::Point &X : Hull)
     if (X.Kept <= Next) {
       Patterns.push_back(X.Dropped);
-      Next = std::max(Fewest, X.Kept - (Most - Fewest) / MaxPatterns);
+      Next = std::max(Fewest, X.Kept - (Most - Fewest) / Tuned.Seeds.Patterns);
       if (X.Kept == Fewest)
         break;
     }
@@ -134,12 +129,12 @@ void remat::solver::segmentPlans(const Model &M, const std::vector<OpId> &Order,
     return;
   Chooser C(S);
   int64_t High = S.plainPeak(), Low = M.Resident;
-  for (int I = 0; I < 12; ++I) {
+  for (int I = 0; I < Tuned.Seeds.Halvings; ++I) {
     int64_t Middle = Low + (High - Low) / 2;
     (C.choose(Middle).empty() ? Low : High) = Middle;
   }
   int64_t Least = High, Range = S.plainPeak() - Least;
-  const int Levels = M.fewerOf(24);
+  const int Levels = M.fewerOf(Tuned.Seeds.SegmentLevels);
   for (int I = 0; I < Levels; ++I) {
     double Part = double(I) / Levels;
     int64_t Limit = Least + int64_t(double(Range) * Part * Part);

@@ -96,7 +96,7 @@ void Segments::split() {
   Begin.push_back(TurnAt + 1);
   refine(Crossing);
   // More only take time: two become one.
-  while (count() > MaxSegments) {
+  while (count() > Tuned.Seeds.Segments) {
     size_t Kept = 0;
     for (size_t S = 0; S < Begin.size(); ++S)
       if (S % 2 == 0 || S + 1 == Begin.size())
@@ -116,7 +116,7 @@ void Segments::split() {
 
 /// Cuts what makes a large part of all bytes once more, where least crosses.
 void Segments::refine(const std::vector<int64_t> &Crossing) {
-  constexpr int32_t Parts = 48, Large = 6;
+  constexpr int32_t Parts = Tuned.Seeds.Parts, Large = Tuned.Seeds.LargeParts;
   std::vector<int64_t> Made(TurnAt + 2, 0);
   for (int32_t I = 0; I <= TurnAt; ++I) {
     Made[I + 1] = Made[I];
@@ -165,7 +165,7 @@ void Segments::findStarts() {
     int64_t Part = 0;
     for (auto [I, B] : Uses) {
       Part += B;
-      if (Part >= Sum / 8) {
+      if (Part >= Sum / Tuned.Seeds.EarlyPart) {
         Latest = std::max(Latest, I);
         break;
       }

@@ -21,7 +21,6 @@ inline void mix(uint64_t &Hash, uint64_t X) {
 /// What a group drops comes from a *pattern*, the dropped classes of one point
 /// of the parametric cut; but what a group reads from before it is kept.
 class Segments {
-  static constexpr int32_t MaxSegments = 256;
 
 public:
   /// `Patterns` has one entry a point: its dropped classes.

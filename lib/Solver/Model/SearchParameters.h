@@ -1,0 +1,266 @@
+//===- SearchParameters.h - Every number that the search was tuned with ---===//
+//
+// Each with its unit and the reason why it is as it is. "Changes" are changes
+// to a schedule, about a microsecond each on a few hundred ops: work is counted
+// in them, never in seconds. "Part of" is a factor of what is named. Numbers
+// that a proof rests on (scales, infinities, rounding) stand at the proof.
+//
+//===----------------------------------------------------------------------===//
+#ifndef REMAT_LIB_SOLVER_SEARCHPARAMETERS_H
+#define REMAT_LIB_SOLVER_SEARCHPARAMETERS_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace remat::solver {
+
+struct SearchParameters {
+  /// Where the work changes with the size of the problem; ops.
+  struct {
+    /// Up to so many, exchanges are cheap beside the annealing, and rungs of
+    /// budgets are climbed.
+    int32_t Few = 300;
+    /// From so many on, what looks at the whole schedule (an exchange, a
+    /// crossing) takes longer than it is worth.
+    int32_t Many = 3000;
+    /// Beyond so many, work for each op falls; see `Model::sizeFactor`.
+    int32_t Large = 20'000;
+  } Size;
+
+  /// What a call may do.
+  struct {
+    /// Changes of effort 1; each step of effort doubles them. About 0.4 s.
+    int64_t OfEffort = 400'000;
+    /// Changes of one long squeeze: with fewer, large traces stop above the
+    /// lowest peak that they reach.
+    int64_t OfSqueeze = 1'200'000;
+    /// Changes of the moves that make the calm order; most graphs need less.
+    int64_t OfCalm = 150'000;
+    /// Changes of one repair where `sizeFactor` is above 1, so that a repair
+    /// from afar ends.
+    int64_t OfFit = 400'000;
+    /// Least changes of the exchanges after an annealing: a few exchanges on a
+    /// small problem.
+    int64_t OfExchange = 40'000;
+    /// Least changes of the annealing of a crossed plan, and for each op.
+    int32_t OfCrossed = 5000, OfCrossedPerOp = 10;
+  } Work;
+
+  /// Differences that are taken for none; parts of the base time.
+  struct {
+    /// Sums of the same times in another order differ by less.
+    double Rounding = 1e-9;
+    /// A plan this close to the bound is not searched on from.
+    double OfBound = 1e-4;
+    /// Plans whose costs are closer are taken for the same plan.
+    double Same = 1e-4;
+    /// What may stay open before rungs are climbed: a little less than the
+    /// 0.1 % by which neighbouring budgets may differ.
+    double Open = 8e-4;
+    /// An annealing that ends so close to the best plan is worth an exchange.
+    double WorthExchange = 1e-3;
+  } Near;
+
+  /// Plans to begin with.
+  struct {
+    /// Points of the parametric cut, and of the segments' range of peaks.
+    int32_t CutPoints = 40, SegmentLevels = 24;
+    /// Counts of segments that `sqrt` tries, plans that `greedy` emits.
+    int32_t SqrtCounts = 40, GreedyPlans = 64;
+    /// Cut points that segments take their patterns from: closer ones give
+    /// nearly the same groups.
+    int64_t Patterns = 12;
+    /// Segments: more only take time.
+    int32_t Segments = 256;
+    /// A segment that makes more than `LargeParts` of so many equal parts of
+    /// all bytes is cut once more.
+    int32_t Parts = 48, LargeParts = 6;
+    /// A segment begins to be read where this part of its bytes has been: a
+    /// few small values that are read early do not count. One of so many.
+    int64_t EarlyPart = 8;
+    /// Steps of kept bytes that the dynamic program tells apart.
+    int32_t KeptSlots = 128;
+    /// Ops looked at to find what groups cost; longer groups are left out.
+    int64_t GroupVisits = 12'000'000;
+    /// Halvings of the range in which the least limit lies.
+    int32_t Halvings = 12;
+  } Seeds;
+
+  /// Lowering the peak where nothing fits.
+  struct {
+    /// Seeds with a short try, and plans with a long one after it. Plans from
+    /// segments are lowest on chains, the others elsewhere.
+    size_t FromSegments = 5, FromOthers = 3, AtLength = 2;
+    /// A short try has this part of the work of a long one.
+    int ShortPart = 4;
+    /// Ruins tried at one limit: so many over the number of ops, within these
+    /// bounds; doubled with each step of effort beyond the first.
+    int32_t Tries = 100'000, LeastTries = 20, MostTries = 400,
+            MostDoublings = 10;
+    /// The limit falls by these parts of the peak: the first, and the smallest
+    /// before it gives up. After a success the next is so much larger.
+    double LargestStep = 0.02, SmallestStep = 0.0003, Growth = 1.5;
+    /// A byte is worth so many times as much as on average: here the peak
+    /// counts, not the time.
+    double Price = 10;
+    /// Steps of the first repair besides one for each recomputation, and of
+    /// those after a ruin.
+    int FirstRepair = 40, Repair = 12;
+    /// What is over the limit may grow by up to this part; a larger area is
+    /// refused with this chance.
+    double Slack = 0.01, RefuseArea = 0.9;
+  } Squeeze;
+
+  /// Bringing a schedule within its limit.
+  struct {
+    /// Steps for each op, and in addition, from seeds and from crossed plans.
+    int StepsPerOp = 4, CrossedStepsPerOp = 1, StepsBeside = 100;
+    /// Limits below the budget, in parts of it: repairing a little further and
+    /// taking back what is not needed finds other plans.
+    double Margins[3] = {0.0, 0.01, 0.03};
+    /// Spread of the random factor on scores: usual, and where that finds
+    /// nothing.
+    double Noise = 0.5, MoreNoise = 1.5;
+    /// Chance that a step with noise begins anywhere over the limit, not at
+    /// the peak.
+    double Elsewhere = 0.5;
+    /// Storages that are scored by their own time, and then with what is gone
+    /// of their inputs.
+    size_t Scored = 48, ScoredInFull = 12;
+    /// Candidates that are tried in full, without noise and with it.
+    size_t Tried = 4, TriedWithNoise = 3;
+    /// Part of the bytes beyond what is over the limit that counts as gain.
+    double BeyondNeed = 0.05;
+    /// Ops that the time of a chain is summed over: to score, and to decide
+    /// between holding and recomputing. Views cost nothing and count apart.
+    int ScoreChain = 24, HoldChain = 12, ChainViews = 500;
+    /// Ops that one drop may insert; more is no plan worth having.
+    int MostInserted = 3000;
+    /// Weight of the newest price of a byte in the running mean.
+    double NewPrice = 0.1;
+    /// Storages that a step looks at; more are sampled.
+    int32_t Sample = 1500;
+    /// Storages looked at that cost as much as one change.
+    int LooksPerChange = 32;
+  } Repair;
+
+  /// Running ops elsewhere.
+  struct {
+    /// Ops that a move may take along: traces have chains of views around.
+    int Along = 12;
+    /// Steps to either side in which a quiet place is looked for.
+    int Reach = 2000;
+    /// The largest storages across a place that a step tries to move away.
+    int Storages = 8;
+    /// A near move goes less than two to the power of so many steps.
+    uint32_t NearPower = 7;
+    /// Part of a ruin's moves that go anywhere.
+    double Far = 0.2;
+  } Moves;
+
+  /// Ruin and recreate.
+  struct {
+    /// Of the ruins: recomputations taken out, then moves; the rest drops what
+    /// the limit does not ask for.
+    double TakeOut = 0.65, TakeOutOrMove = 0.80;
+    /// Chance that one recomputation goes alone, that a whole stretch goes,
+    /// and that one that stands near goes too.
+    double Alone = 0.5, Stretch = 0.1, Beside = 0.6;
+    /// How many more go: up to so many, or of a stretch from so many on.
+    uint32_t More = 3, LeastOfStretch = 4, MoreOfStretch = 12;
+    /// Steps that are looked at for them, and for each of them.
+    int Looks = 20, LooksEach = 8;
+    /// Recomputations tried to take out after a repair.
+    int Tidied = 4;
+    /// Steps of a repair after a ruin: what takes more is rarely kept.
+    int RepairSteps = 24;
+    /// Chance that a plan of equal cost and larger area is kept.
+    double KeepArea = 0.1;
+    /// A plan is refused beyond so many times the heat.
+    double Refuse = 4;
+    /// Changes between two reports, in iterations.
+    int Report = 256;
+  } Ruin;
+
+  /// Which searches start from what.
+  struct {
+    /// Seeds that are repaired, from segments; twice as many of the others.
+    size_t Seeds = 12, FewSeeds = 4;
+    /// What a byte over the budget costs a seed, in mean prices: two orders.
+    double LowPrice = 1.5, HighPrice = 5;
+    /// Plans with a short annealing; of these so many whatever their family.
+    size_t Short = 6, InAnyCase = 3;
+    /// Heat at first, in typical recomputations: short, long, long again,
+    /// crossed.
+    double ShortWarmth = 0.1, LongWarmth[2] = {0.05, 0.02}, CrossWarmth = 0.05;
+    /// A short search has this part of the work, the long one and each of its
+    /// two rounds that.
+    int ShortPart = 6, LongPart = 2;
+    /// Exchanges have this part of the work of the annealing before them.
+    int ExchangePart = 4;
+    /// Chance that a step of a repair tries moves before drops, in each third
+    /// search and in the others: where all is tight the one finds what the
+    /// other does not.
+    uint64_t ReorderEvery = 3;
+    double Reorder = 0.6, ReorderElse = 0.05;
+    /// Crossed plans that are kept; chance that the second plan gives a part
+    /// in the middle, not the rest.
+    size_t Crossed = 16;
+    double Middle = 0.7;
+    /// Work within the very budget: seeds, pairs, best; eighths of all.
+    int SeedEighths = 4, PairEighths = 3, BestEighths = 1;
+  } Attempt;
+
+  /// A few recomputations for a few others.
+  struct {
+    /// Places whose bytes are noted, each for at least so many steps.
+    size_t Places = 64, StepsOfPlace = 4;
+    /// A place is full where less than one of so many parts of the limit is
+    /// free.
+    int64_t FullPart = 50;
+    /// Steps back of a recomputation that are tried to take out with it.
+    int Back = 4;
+    /// Exchanges that are made to see whether they do what was foreseen.
+    size_t Offers = 12;
+    /// Changes that make room, for at most so many that save; combinations
+    /// tried for each; changes looked at that save most for their room, and of
+    /// those that cost nothing.
+    size_t Savings = 5, Dear = 40, FreeOfCost = 20;
+    int Tried = 300;
+    /// Sums that cost as much as one change.
+    int64_t SumsPerChange = 64;
+  } Exchange;
+
+  /// Budgets that neighbours have in common.
+  struct {
+    /// So many rungs in the peak of the base order, and in the height above
+    /// the lowest peak.
+    int OfPeak = 1024, OfHeight = 24;
+    /// The seeds again at each second rung, far up at each fourth: repairs
+    /// from afar take long there and find little.
+    int SeedsEvery = 2, SeedsEveryAbove = 4;
+    /// Part of the effort's work at the highest rung alone, and at each rung.
+    int AlonePart = 16, RungPart = 64;
+  } Rungs;
+
+  /// Proofs by enumeration.
+  struct {
+    /// Ops: a state has a bit for each, and few plans of more are proven.
+    int32_t StateOps = 40;
+    /// States of `search` (milliseconds) and of `optimal` (seconds).
+    size_t SearchStates = 20'000, OptimalStates = 1'000'000;
+    /// Ways out of one state: more are not listed.
+    size_t Ways = 4096;
+    /// Entries of an integer program; beyond, it takes minutes even to relax.
+    /// With a time limit the user decides.
+    size_t Entries = 1'000'000, EntriesTimed = 4'000'000;
+    /// Nodes of the integer program: most end at the first.
+    int32_t Nodes = 2000;
+  } Exact;
+};
+
+inline constexpr SearchParameters Tuned;
+
+} // namespace remat::solver
+
+#endif // REMAT_LIB_SOLVER_SEARCHPARAMETERS_H
