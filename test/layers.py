@@ -6,7 +6,9 @@ usage: layers.py SOURCE_DIRECTORY
 IR <- Analysis <- Transforms <- Pipeline <- CAPI <- tools; Transforms uses
 Solver; Target uses IR and Analysis. Solver and the runtime include nothing of
 MLIR or LLVM. Compiler and runtime share the program format, and Support, which
-is the standard library and POSIX only.
+is the standard library and POSIX only. In the runtime, neither its core nor the
+ops' signatures include a device, and no device includes another; only
+Devices.cpp names them.
 
 Nor do the project's files include each other in a circle, nor do the folders
 that they lie in.
@@ -31,7 +33,12 @@ ALLOWED = {
     "c": set(),
     "CAPI": {"IR", "Analysis", "Pipeline", "Target", "options", "runtime", "c", "mlir"},
     "program": set(),
-    "runtime": {"program", "Support"},
+    "runtime": {"Support"},  # what includers see
+    "ops": {"runtime"},
+    "core": {"runtime", "ops", "program", "Support"},
+    "host": {"runtime", "ops"},
+    "cuda": {"runtime", "ops"},
+    "devices": {"runtime", "core"},
     "remat-opt": {"IR", "Analysis", "Transforms", "Pipeline", "options", "Support", "common-llvm", "mlir"},
     "plugin": {"IR", "Analysis", "Transforms", "Pipeline", "options", "mlir"},
     "remat-translate": {"IR", "Analysis", "Target", "Pipeline", "options", "program", "Support", "common-llvm", "mlir"},
@@ -51,6 +58,8 @@ HEADERS = [
     (r"remat-c/", "c"),
     (r"common/", "common"),
     (r"common-llvm/", "common-llvm"),
+    (r"(ops|host|cuda)/", None),
+    (r"lib/", "core"),
     (r"remat/(\w+)/", None),  # the folder is the layer
 ]
 
@@ -61,7 +70,10 @@ SOURCES = [
     (r"include/remat-c/", "c"),
     (r"(?:include/remat|lib)/(\w+)/", None),
     (r"runtime/Program/", "program"),
-    (r"runtime/", "runtime"),
+    (r"runtime/include/", "runtime"),
+    (r"runtime/lib/", "core"),
+    (r"runtime/(ops|host|cuda)/", None),
+    (r"runtime/Devices\.cpp", "devices"),
     (r"tools/([\w-]+)/", None),
 ]
 

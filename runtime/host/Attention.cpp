@@ -2,62 +2,12 @@
 
 #include "host/Attention.h"
 #include "host/Blas.h"
-#include "host/Numeric.h"
+#include "ops/Numeric.h"
 #include <limits>
 
 using namespace remat::runtime;
 
 static constexpr float MinusInfinity = -std::numeric_limits<float>::infinity();
-
-//===----------------------------------------------------------------------===//
-// Checks
-//===----------------------------------------------------------------------===//
-
-static Status checkQkv(const OpCall &Op, size_t First, bool Packed) {
-  const Value &Q = Op.Operands[First];
-  REMAT_TRY(checkFloat(Q));
-  REMAT_REQUIRE(Q.getRank() == (Packed ? 5 : 4) && (!Packed || Q.Shape[2] == 3),
-                "has a query of shape " + formatShape(Q.Shape));
-  for (int64_t Dim : Q.Shape)
-    REMAT_REQUIRE(Dim <= INT32_MAX, "has a dimension of " +
-                                        std::to_string(Dim) +
-                                        ", more than the BLAS takes");
-  if (Packed)
-    return {};
-  const Value &K = Op.Operands[First + 1];
-  REMAT_REQUIRE(K.getRank() == 4 && K.Shape[1] <= INT32_MAX,
-                "has a key of shape " + formatShape(K.Shape));
-  REMAT_TRY(checkType(K, Q.Type));
-  REMAT_TRY(checkShape(K, {{Q.Shape[0], K.Shape[1], Q.Shape[2], Q.Shape[3]}}));
-  return checkSameType(Op.Operands[First + 2], K);
-}
-
-Status remat::runtime::checkAttention(const OpCall &Op, size_t First,
-                                      size_t Mask) {
-  bool Packed = Op.Attributes->getFlag("packed");
-  REMAT_TRY(checkQkv(Op, First, Packed));
-  double P = Op.Attributes->getFloat("dropout_p", 0);
-  REMAT_TRY(checkProbability(P));
-  REMAT_REQUIRE(P == 0 || (Op.has(Mask + 1) && Op.has(Mask + 2)),
-                "drops out without seed and step");
-  for (size_t I : {Mask + 1, Mask + 2})
-    if (Op.has(I))
-      REMAT_TRY(checkScalar(Op.Operands[I], DType::I64));
-  REMAT_REQUIRE(!Op.Attributes->find("scale") ||
-                    Op.Attributes->find("scale")->Floats.size() == 1,
-                "has a scale that is no number");
-  if (!Op.has(Mask))
-    return {};
-  const Value &Q = Op.Operands[First], &M = Op.Operands[Mask];
-  REMAT_REQUIRE(M.Type == DType::I1 || isFloat(M.Type),
-                "has a mask of " + std::string(getName(M.Type)));
-  int64_t Keys = Packed ? Q.Shape[1] : Op.Operands[First + 1].Shape[1];
-  int64_t Scores[] = {Q.Shape[0], Q.Shape[Packed ? 3 : 2], Q.Shape[1], Keys};
-  REMAT_REQUIRE(broadcastsTo(M.Shape, Scores),
-                "has a mask of shape " + formatShape(M.Shape) +
-                    " for scores of shape " + formatShape(Scores));
-  return {};
-}
 
 //===----------------------------------------------------------------------===//
 // Layout

@@ -10,8 +10,8 @@
 #ifndef REMAT_RUNTIME_HOST_ATTENTION_H
 #define REMAT_RUNTIME_HOST_ATTENTION_H
 
-#include "host/Op.h"
-#include "host/Random.h"
+#include "ops/Attention.h"
+#include "ops/Random.h"
 
 namespace remat::runtime {
 
@@ -78,9 +78,6 @@ private:
   const Value *Mask = nullptr;
   int64_t MaskStrides[4] = {};
 };
-
-/// Checks operands [First, First + 1 or 3), mask, seed, step and attributes.
-Status checkAttention(const OpCall &Op, size_t First, size_t Mask);
 
 } // namespace remat::runtime
 

@@ -7,7 +7,7 @@
 
 #include "host/Blas.h"
 #include "host/Context.h"
-#include "host/Op.h"
+#include "host/Kernel.h"
 #include "remat/runtime/Device.h"
 #include <chrono>
 #include <cstdlib>
@@ -22,7 +22,7 @@ namespace {
 
 /// A step with its kernel and, once bound, its addresses.
 struct BoundStep {
-  const OpRecord *Record;
+  const HostKernel *Kernel;
   OpCall Call;
 };
 
@@ -75,6 +75,10 @@ public:
   }
   Result<std::unique_ptr<Executable>>
   prepare(std::shared_ptr<const Program> P) override {
+    for (const Step &S : P->Steps)
+      if (!findKernel(S.Op))
+        return Error(ErrorCode::Unavailable,
+                     "the host has no kernel of the op '" + S.Op + "'");
     return std::unique_ptr<Executable>(
         std::make_unique<HostExecutable>(std::move(P), TheContext));
   }
@@ -94,7 +98,7 @@ private:
 HostExecutable::HostExecutable(std::shared_ptr<const Program> P, Context &C)
     : TheProgram(std::move(P)), TheContext(C) {
   for (const Step &S : TheProgram->Steps) {
-    BoundStep Bound = {findOp(S.Op), {}};
+    BoundStep Bound = {findKernel(S.Op), {}};
     Bound.Call.Name = S.Op;
     Bound.Call.Attributes = &S.Attributes;
     Bound.Call.TheStep = &S;
@@ -127,7 +131,7 @@ void HostExecutable::bind(char *Arena) {
 /// Runs a kernel; a library that finds no memory for its lists may throw.
 static Status runGuarded(const BoundStep &Bound, Context &C) {
   try {
-    return Bound.Record->Run(Bound.Call, C);
+    return Bound.Kernel->Run(Bound.Call, C);
   } catch (const std::bad_alloc &) {
     return Error(ErrorCode::OutOfMemory, "no host memory beside the arena for "
                                          "scratch or the BLAS's buffer");

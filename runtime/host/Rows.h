@@ -7,20 +7,11 @@
 #ifndef REMAT_RUNTIME_HOST_ROWS_H
 #define REMAT_RUNTIME_HOST_ROWS_H
 
-#include "host/Numeric.h"
+#include "ops/Numeric.h"
+#include "ops/Reduction.h"
 #include <cstdint>
-#include <string_view>
 
 namespace remat::runtime {
-
-enum class Reduction { Sum, Mean, Max };
-
-inline bool parseReduction(std::string_view Text, Reduction &Kind) {
-  Kind = Text == "sum"    ? Reduction::Sum
-         : Text == "mean" ? Reduction::Mean
-                          : Reduction::Max;
-  return Kind != Reduction::Max || Text == "max";
-}
 
 /// The sum of `Count` floats, or their mean, rounded once to f32.
 template <typename Function>

@@ -1,32 +1,13 @@
 //===- Device.cpp - which devices there are -------------------------------===//
 
 #include "remat/runtime/Device.h"
+#include "lib/BuiltinDevices.h"
 #include "lib/Guard.h"
 
 using namespace remat::runtime;
 
-namespace remat::runtime {
-Result<std::unique_ptr<Device>> createHostDevice(const DeviceOptions &Options);
-#ifdef REMAT_RUNTIME_CUDA
-/// Defined in runtime/cuda; loads the CUDA libraries or says what is missing.
-Result<std::unique_ptr<Device>> createCUDADevice(const DeviceOptions &Options);
-#endif
-} // namespace remat::runtime
-
-namespace {
-struct Entry {
-  std::string Name;
-  DeviceFactory Factory;
-};
-} // namespace
-
-static std::vector<Entry> &getRegistry() {
-  static std::vector<Entry> Registry = {
-      {"host", createHostDevice},
-#ifdef REMAT_RUNTIME_CUDA
-      {"cuda", createCUDADevice},
-#endif
-  };
+static std::vector<DeviceEntry> &getRegistry() {
+  static std::vector<DeviceEntry> Registry = getBuiltinDevices();
   return Registry;
 }
 
@@ -35,7 +16,7 @@ remat::runtime::createDevice(std::string_view Name,
                              const DeviceOptions &Options) {
   return guard([&]() -> Result<std::unique_ptr<Device>> {
     std::string Known;
-    for (const Entry &E : getRegistry()) {
+    for (const DeviceEntry &E : getRegistry()) {
       if (E.Name == Name)
         return E.Factory(Options);
       Known += (Known.empty() ? "" : ", ") + E.Name;
@@ -48,13 +29,13 @@ remat::runtime::createDevice(std::string_view Name,
 
 std::vector<std::string> remat::runtime::getDeviceNames() {
   std::vector<std::string> Names;
-  for (const Entry &E : getRegistry())
+  for (const DeviceEntry &E : getRegistry())
     Names.push_back(E.Name);
   return Names;
 }
 
 void remat::runtime::registerDevice(std::string Name, DeviceFactory Factory) {
-  for (Entry &E : getRegistry())
+  for (DeviceEntry &E : getRegistry())
     if (E.Name == Name) {
       E.Factory = std::move(Factory);
       return;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "host/Op.h"
 #include "lib/ProgramChecks.h"
+#include "ops/Op.h"
 #include <map>
 
 using namespace remat::runtime;

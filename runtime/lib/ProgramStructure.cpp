@@ -1,7 +1,7 @@
 //===- ProgramStructure.cpp - indices, sizes and ops of a program ---------===//
 
-#include "host/Op.h"
 #include "lib/ProgramChecks.h"
+#include "ops/Op.h"
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -281,7 +281,7 @@ static ByteRange getRange(const Program &P, uint32_t Tensor) {
 /// Results share bytes with operands only where the op works in place, with
 /// each other and with the workspace nowhere.
 static Status verifyAliases(const Program &P, const Step &S,
-                            const OpRecord &Record, const OpCall &Call) {
+                            const OpSignature &Signature, const OpCall &Call) {
   for (size_t I = 0; I < S.Results.size(); ++I) {
     ByteRange To = getRange(P, S.Results[I]);
     REMAT_REQUIRE(!overlap(To, S.Workspace),
@@ -297,7 +297,7 @@ static Status verifyAliases(const Program &P, const Step &S,
       if (!overlap(To, From))
         continue;
       bool Exact = To.Offset == From.Offset && To.Bytes == From.Bytes;
-      REMAT_REQUIRE(Exact && Record.MayReuse(Call, I, J),
+      REMAT_REQUIRE(Exact && Signature.MayReuse(Call, I, J),
                     "writes result " + std::to_string(I) + " over operand " +
                         std::to_string(J) + ": " +
                         describeRange(To.Offset, To.Bytes) + " over " +
@@ -314,12 +314,12 @@ static Status verifyAliases(const Program &P, const Step &S,
 Status remat::runtime::verifyOps(const Program &P) {
   for (size_t I = 0; I < P.Steps.size(); ++I) {
     const Step &S = P.Steps[I];
-    const OpRecord *Record = findOp(S.Op);
-    REMAT_REQUIRE(Record, describeStep(P, I) + " is no known op");
+    const OpSignature *Signature = findOp(S.Op);
+    REMAT_REQUIRE(Signature, describeStep(P, I) + " is no known op");
     OpCall Call = makeCall(P, S);
-    Status Checked = Record->Check(Call);
+    Status Checked = Signature->Check(Call);
     if (Checked)
-      Checked = verifyAliases(P, S, *Record, Call);
+      Checked = verifyAliases(P, S, *Signature, Call);
     if (!Checked)
       return Checked.getError().within(describeStep(P, I));
   }

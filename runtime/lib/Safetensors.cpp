@@ -1,10 +1,10 @@
 //===- Safetensors.cpp - weight files -------------------------------------===//
 
 #include "remat/runtime/Safetensors.h"
-#include "host/Op.h"
 #include "lib/File.h"
 #include "lib/Guard.h"
 #include "lib/SafetensorsHeader.h"
+#include "ops/Op.h"
 #include <algorithm>
 
 using namespace remat::runtime;

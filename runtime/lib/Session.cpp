@@ -1,9 +1,9 @@
 //===- Session.cpp - a program with its memory ----------------------------===//
 
 #include "remat/runtime/Session.h"
-#include "host/Numeric.h"
-#include "host/Random.h"
 #include "lib/Guard.h"
+#include "ops/Numeric.h"
+#include "ops/Random.h"
 #include "remat/runtime/Sha256.h"
 #include <algorithm>
 #include <chrono>

@@ -1,9 +1,9 @@
 //===- Tokens.cpp - token files and batches -------------------------------===//
 
 #include "remat/runtime/Tokens.h"
-#include "host/Op.h"
 #include "lib/File.h"
 #include "lib/Guard.h"
+#include "ops/Op.h"
 #include "remat/runtime/Philox.h"
 #include <cstring>
 #include <numeric>

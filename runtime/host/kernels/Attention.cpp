@@ -3,33 +3,13 @@
 #include "host/Attention.h"
 #include "host/Blas.h"
 #include "host/Context.h"
-#include "host/Numeric.h"
+#include "host/Kernel.h"
+#include "ops/Numeric.h"
 #include <limits>
 
 using namespace remat::runtime;
 
 static constexpr float MinusInfinity = -std::numeric_limits<float>::infinity();
-
-static size_t countQkv(const OpCall &Op) {
-  return Op.Attributes->getFlag("packed") ? 1 : 3;
-}
-
-/// The shape of the result: [B, T, H, D].
-static std::vector<int64_t> getResultShape(const Value &Query, bool Packed) {
-  std::vector<int64_t> Shape = Query.Shape;
-  if (Packed)
-    Shape.erase(Shape.begin() + 2);
-  return Shape;
-}
-
-static Status checkResultAndLse(const Value &Query, bool Packed,
-                                const Value &Result, const Value &Lse) {
-  std::vector<int64_t> Shape = getResultShape(Query, Packed);
-  REMAT_TRY(checkType(Result, Query.Type));
-  REMAT_TRY(checkShape(Result, Shape));
-  REMAT_TRY(checkType(Lse, DType::F32));
-  return checkShape(Lse, {{Shape[0], Shape[2], Shape[1]}});
-}
 
 namespace {
 /// Blocks of rows of all heads: one task each.
@@ -68,14 +48,6 @@ static void forKeyBlocks(const Attention &A, ScoreBlock B, Function F) {
 //===----------------------------------------------------------------------===//
 // Forward
 //===----------------------------------------------------------------------===//
-
-static Status checkForward(const OpCall &Op) {
-  size_t Qkv = countQkv(Op);
-  REMAT_TRY(checkOptionalCounts(Op, Qkv, Qkv + 3, 2));
-  REMAT_TRY(checkAttention(Op, 0, Qkv));
-  return checkResultAndLse(Op.Operands[0], Qkv == 1, Op.Results[0],
-                           Op.Results[1]);
-}
 
 /// Adds a block's scores to each row's maximum and sum of exponentials.
 static void addToLse(const ScoreBlock &B, const float *Scores, float *Max,
@@ -153,18 +125,6 @@ static Status runForward(const OpCall &Op, Context &C) {
 //===----------------------------------------------------------------------===//
 // Backward: grad, query.., output, lse, mask, seed, step
 //===----------------------------------------------------------------------===//
-
-static Status checkBackward(const OpCall &Op) {
-  size_t Qkv = countQkv(Op);
-  REMAT_TRY(checkOptionalCounts(Op, Qkv + 3, Qkv + 6, Qkv));
-  REMAT_TRY(checkAttention(Op, 1, Qkv + 3));
-  REMAT_TRY(checkResultAndLse(Op.Operands[1], Qkv == 1, Op.Operands[Qkv + 1],
-                              Op.Operands[Qkv + 2]));
-  REMAT_TRY(checkSameType(Op.Operands[0], Op.Operands[Qkv + 1]));
-  for (size_t I = 0; I < Qkv; ++I)
-    REMAT_TRY(checkSameType(Op.Results[I], Op.Operands[1 + I]));
-  return {};
-}
 
 namespace {
 /// The backward of one op; a task's buffers are cut from its scratch.
@@ -294,10 +254,10 @@ static Status runBackward(const OpCall &Op, Context &C) {
   return {};
 }
 
-std::span<const OpRecord> remat::runtime::getAttentionOps() {
-  static const OpRecord Records[] = {
-      {"attention", checkForward, reusesNothing, runForward},
-      {"attention_backward", checkBackward, reusesNothing, runBackward},
+std::span<const HostKernel> remat::runtime::getAttentionKernels() {
+  static const HostKernel Kernels[] = {
+      {"attention", runForward},
+      {"attention_backward", runBackward},
   };
-  return Records;
+  return Kernels;
 }

@@ -1,35 +1,16 @@
 //===- Elementwise.cpp - ops that map elements to elements ----------------===//
 
 #include "host/Context.h"
-#include "host/Op.h"
-#include "host/Scalar.h"
+#include "host/Kernel.h"
+#include "ops/Scalar.h"
 
 using namespace remat::runtime;
-
-static ScalarFunction resolve(const OpCall &Op) {
-  std::vector<DType> Types;
-  for (const Value &Operand : Op.Operands)
-    Types.push_back(Operand.Type);
-  return resolveScalar(Op.Name, Types, Op.Results[0].Type, *Op.Attributes);
-}
-
-static Status check(const OpCall &Op) {
-  REMAT_TRY(checkCounts(Op, *getScalarArity(Op.Name), 1));
-  for (const Value &Operand : Op.Operands)
-    REMAT_REQUIRE(broadcastsTo(Operand.Shape, Op.Results[0].Shape),
-                  "has an operand of shape " + formatShape(Operand.Shape) +
-                      " that does not broadcast to " +
-                      formatShape(Op.Results[0].Shape));
-  REMAT_REQUIRE(bool(resolve(Op)),
-                "does not exist for these element types and attributes");
-  return {};
-}
 
 /// Elements of a task.
 static constexpr int64_t Grain = 16 * BlockSize;
 
 static Status run(const OpCall &Op, Context &C) {
-  ScalarFunction Function = resolve(Op);
+  ScalarFunction Function = resolveScalar(Op);
   const Value &Result = Op.Results[0];
   std::vector<Walk> Walks;
   for (const Value &Operand : Op.Operands)
@@ -68,12 +49,12 @@ static Status run(const OpCall &Op, Context &C) {
   return {};
 }
 
-std::span<const OpRecord> remat::runtime::getElementwiseOps() {
-  static const auto Records = [] {
-    std::vector<OpRecord> All;
+std::span<const HostKernel> remat::runtime::getElementwiseKernels() {
+  static const auto Kernels = [] {
+    std::vector<HostKernel> All;
     for (std::string_view Name : getScalarNames())
-      All.push_back({Name, check, reusesElementwise, run});
+      All.push_back({Name, run});
     return All;
   }();
-  return Records;
+  return Kernels;
 }

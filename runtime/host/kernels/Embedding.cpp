@@ -1,25 +1,12 @@
 //===- Embedding.cpp - rows of tables -------------------------------------===//
 
 #include "host/Context.h"
-#include "host/Numeric.h"
-#include "host/Op.h"
+#include "host/Kernel.h"
+#include "ops/Numeric.h"
 #include <new>
 #include <numeric>
 
 using namespace remat::runtime;
-
-static Status checkEmbedding(const OpCall &Op) {
-  REMAT_TRY(checkCounts(Op, 2, 1));
-  const Value &Ids = Op.Operands[0], &Table = Op.Operands[1];
-  REMAT_TRY(checkInteger(Ids));
-  REMAT_TRY(checkFloat(Table));
-  REMAT_REQUIRE(Table.getRank() == 2,
-                "has a table of shape " + formatShape(Table.Shape));
-  REMAT_TRY(checkType(Op.Results[0], Table.Type));
-  std::vector<int64_t> Expected = Ids.Shape;
-  Expected.push_back(Table.Shape[1]);
-  return checkShape(Op.Results[0], Expected);
-}
 
 static Status checkIds(const Value &Ids, int64_t Rows) {
   for (int64_t I = 0; I < Ids.NumElements; ++I) {
@@ -45,20 +32,6 @@ static Status runEmbedding(const OpCall &Op, Context &C) {
                   RowBytes);
   });
   return {};
-}
-
-static Status checkEmbeddingBackward(const OpCall &Op) {
-  REMAT_TRY(checkCounts(Op, 2, 1));
-  const Value &Ids = Op.Operands[0], &Grad = Op.Operands[1];
-  const Value &Result = Op.Results[0];
-  REMAT_TRY(checkInteger(Ids));
-  REMAT_TRY(checkFloat(Grad));
-  REMAT_TRY(checkFloat(Result));
-  REMAT_REQUIRE(Result.getRank() == 2,
-                "has a table of shape " + formatShape(Result.Shape));
-  std::vector<int64_t> Expected = Ids.Shape;
-  Expected.push_back(Result.Shape[1]);
-  return checkShape(Grad, Expected);
 }
 
 /// Sums the gradient rows `Sorted[First..Last)`, all of one id, in their order.
@@ -109,11 +82,10 @@ static Status runEmbeddingBackward(const OpCall &Op, Context &C) {
   return {};
 }
 
-std::span<const OpRecord> remat::runtime::getEmbeddingOps() {
-  static const OpRecord Records[] = {
-      {"embedding", checkEmbedding, reusesNothing, runEmbedding},
-      {"embedding_backward", checkEmbeddingBackward, reusesNothing,
-       runEmbeddingBackward},
+std::span<const HostKernel> remat::runtime::getEmbeddingKernels() {
+  static const HostKernel Kernels[] = {
+      {"embedding", runEmbedding},
+      {"embedding_backward", runEmbeddingBackward},
   };
-  return Records;
+  return Kernels;
 }

@@ -1,8 +1,10 @@
 //===- Kernel.cpp - runs kernel groups ------------------------------------===//
 
+#include "host/Kernel.h"
+#include "host/Rows.h"
 #include "host/Context.h"
-#include "host/Group.h"
-#include "host/Random.h"
+#include "ops/Group.h"
+#include "ops/Random.h"
 
 using namespace remat::runtime;
 
@@ -150,11 +152,6 @@ void Block::store(const GroupYield &Y, const Value &Result) {
 
 } // namespace
 
-static Status check(const OpCall &Op) {
-  Result<GroupPlan> Plan = planGroup(Op);
-  return Plan ? Status() : Status(Plan.getError());
-}
-
 static Status run(const OpCall &Op, Context &C) {
   Result<GroupPlan> Plan = planGroup(Op);
   if (!Plan)
@@ -177,16 +174,9 @@ static Status run(const OpCall &Op, Context &C) {
   return {};
 }
 
-/// Whoever writes an element of a full result has read that element of its full
-/// operands, on every device; a row operation may read a row again.
-static bool mayReuse(const OpCall &Op, size_t Result, size_t Operand) {
-  auto Plan = planGroup(Op);
-  return Plan && !Plan->HasRows &&
-         Op.Results[Result].NumElements == Plan->NumElements &&
-         reusesElementwise(Op, Result, Operand);
-}
-
-std::span<const OpRecord> remat::runtime::getGroupOps() {
-  static const OpRecord Records[] = {{"kernel", check, mayReuse, run}};
-  return Records;
+std::span<const HostKernel> remat::runtime::getGroupKernels() {
+  static const HostKernel Kernels[] = {
+      {"kernel", run},
+  };
+  return Kernels;
 }

@@ -1,31 +1,15 @@
 //===- Loss.cpp - cross entropy and mean squared error --------------------===//
 
 #include "host/Context.h"
-#include "host/Numeric.h"
-#include "host/Op.h"
-#include "host/Scalar.h"
+#include "host/Kernel.h"
+#include "ops/Numeric.h"
+#include "ops/Scalar.h"
 
 using namespace remat::runtime;
 
 //===----------------------------------------------------------------------===//
 // Cross entropy
 //===----------------------------------------------------------------------===//
-
-static Status checkLogits(const Value &Logits, const Value &Targets,
-                          const Value &Lse) {
-  REMAT_TRY(checkFloat(Logits));
-  REMAT_REQUIRE(Logits.getRank() >= 1, "has logits without dimensions");
-  REMAT_TRY(checkInteger(Targets));
-  REMAT_TRY(checkShape(Targets, dropLast(Logits)));
-  REMAT_TRY(checkType(Lse, DType::F32));
-  return checkShape(Lse, dropLast(Logits));
-}
-
-static Status checkCrossEntropy(const OpCall &Op) {
-  REMAT_TRY(checkCounts(Op, 2, 2));
-  REMAT_TRY(checkLogits(Op.Operands[0], Op.Operands[1], Op.Results[1]));
-  return checkScalar(Op.Results[0], DType::F32);
-}
 
 /// How many rows count; InvalidData if a target that counts is no class.
 static Result<int64_t> countRows(const Value &Targets, int64_t Classes,
@@ -89,13 +73,6 @@ static Status runCrossEntropy(const OpCall &Op, Context &C) {
   return {};
 }
 
-static Status checkCrossEntropyBackward(const OpCall &Op) {
-  REMAT_TRY(checkCounts(Op, 4, 1));
-  REMAT_TRY(checkScalar(Op.Operands[0], DType::F32));
-  REMAT_TRY(checkLogits(Op.Operands[1], Op.Operands[2], Op.Operands[3]));
-  return checkSameType(Op.Results[0], Op.Operands[1]);
-}
-
 static Status runCrossEntropyBackward(const OpCall &Op, Context &C) {
   const Value &Logits = Op.Operands[1], &Targets = Op.Operands[2];
   const Value &Out = Op.Results[0];
@@ -124,21 +101,9 @@ static Status runCrossEntropyBackward(const OpCall &Op, Context &C) {
   return {};
 }
 
-static bool crossEntropyReuses(const OpCall &, size_t, size_t Operand) {
-  return Operand == 1;
-}
-
 //===----------------------------------------------------------------------===//
 // Mean squared error
 //===----------------------------------------------------------------------===//
-
-static Status checkMse(const OpCall &Op) {
-  REMAT_TRY(checkCounts(Op, 2, 1));
-  REMAT_TRY(checkFloat(Op.Operands[0]));
-  REMAT_TRY(checkFloat(Op.Operands[1]));
-  REMAT_TRY(checkShape(Op.Operands[1], Op.Operands[0].Shape));
-  return checkScalar(Op.Results[0], DType::F32);
-}
 
 static Status runMse(const OpCall &Op, Context &C) {
   const Value &X = Op.Operands[0], &Y = Op.Operands[1];
@@ -158,12 +123,11 @@ static Status runMse(const OpCall &Op, Context &C) {
   return {};
 }
 
-std::span<const OpRecord> remat::runtime::getLossOps() {
-  static const OpRecord Records[] = {
-      {"cross_entropy", checkCrossEntropy, reusesNothing, runCrossEntropy},
-      {"cross_entropy_backward", checkCrossEntropyBackward, crossEntropyReuses,
-       runCrossEntropyBackward},
-      {"mse", checkMse, reusesNothing, runMse},
+std::span<const HostKernel> remat::runtime::getLossKernels() {
+  static const HostKernel Kernels[] = {
+      {"cross_entropy", runCrossEntropy},
+      {"cross_entropy_backward", runCrossEntropyBackward},
+      {"mse", runMse},
   };
-  return Records;
+  return Kernels;
 }

@@ -6,77 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ops/Matmul.h"
 #include "host/Blas.h"
 #include "host/Context.h"
-#include "host/Numeric.h"
-#include "host/Op.h"
+#include "host/Kernel.h"
+#include "ops/Numeric.h"
 
 using namespace remat::runtime;
 
 static constexpr int64_t TileRows = 128, TileColumns = 512;
 static constexpr int64_t BlockDepth = 1024; ///< of widened operands
-
-namespace {
-/// The product as the kernel sees it.
-struct Shape {
-  int64_t Batch = 1, M = 0, N = 0, K = 0;
-  bool TransposeLhs = false, TransposeRhs = false;
-  bool LhsBatched = false, RhsBatched = false;
-};
-} // namespace
-
-static Shape getShape(const OpCall &Op) {
-  const Value &Lhs = Op.Operands[0], &Rhs = Op.Operands[1];
-  Shape S;
-  S.TransposeLhs = Op.Attributes->getFlag("transpose_lhs");
-  S.TransposeRhs = Op.Attributes->getFlag("transpose_rhs");
-  int64_t L = Lhs.getRank(), R = Rhs.getRank();
-  S.M = Lhs.Shape[S.TransposeLhs ? L - 1 : L - 2];
-  S.K = Lhs.Shape[S.TransposeLhs ? L - 2 : L - 1];
-  S.N = Rhs.Shape[S.TransposeRhs ? R - 2 : R - 1];
-  S.LhsBatched = L > 2;
-  S.RhsBatched = R > 2;
-  const Value &Wide = S.LhsBatched ? Lhs : Rhs;
-  S.Batch = countElements(std::span(Wide.Shape).first(Wide.Shape.size() - 2));
-  return S;
-}
-
-static Status check(const OpCall &Op) {
-  REMAT_TRY(checkOptionalCounts(Op, 2, 3, 1));
-  const Value &Lhs = Op.Operands[0], &Rhs = Op.Operands[1];
-  const Value &Result = Op.Results[0];
-  REMAT_TRY(checkFloat(Lhs));
-  REMAT_TRY(checkType(Rhs, Lhs.Type));
-  if (Result.Type != DType::F32)
-    REMAT_TRY(checkType(Result, Lhs.Type));
-  REMAT_REQUIRE(Lhs.getRank() >= 2 && Rhs.getRank() >= 2,
-                "multiplies tensors of ranks " + std::to_string(Lhs.getRank()) +
-                    " and " + std::to_string(Rhs.getRank()));
-  Shape S = getShape(Op);
-  for (const Value *V : {&Lhs, &Rhs})
-    for (int64_t Dim : V->Shape)
-      REMAT_REQUIRE(Dim <= INT32_MAX, "has a dimension of " +
-                                          std::to_string(Dim) +
-                                          ", more than the BLAS takes");
-  std::vector<int64_t> Batch(Lhs.Shape.begin(), Lhs.Shape.end() - 2);
-  std::vector<int64_t> RhsBatch(Rhs.Shape.begin(), Rhs.Shape.end() - 2);
-  REMAT_REQUIRE(Batch.empty() || RhsBatch.empty() || Batch == RhsBatch,
-                "multiplies batches " + formatShape(Batch) + " and " +
-                    formatShape(RhsBatch));
-  int64_t RhsK =
-      Rhs.Shape[S.TransposeRhs ? Rhs.getRank() - 1 : Rhs.getRank() - 2];
-  REMAT_REQUIRE(S.K == RhsK, "sums over " + std::to_string(S.K) + " and " +
-                                 std::to_string(RhsK) + " elements");
-  std::vector<int64_t> Expected = Batch.empty() ? RhsBatch : Batch;
-  Expected.push_back(S.M);
-  Expected.push_back(S.N);
-  REMAT_TRY(checkShape(Result, Expected));
-  if (Op.has(2)) {
-    REMAT_TRY(checkFloat(Op.Operands[2]));
-    REMAT_TRY(checkShape(Op.Operands[2], {{S.N}}));
-  }
-  return {};
-}
 
 namespace {
 /// One tile of the result: rows [Row, Row + Rows), columns [Column, ...).
@@ -143,7 +82,7 @@ static void addBias(const Value &Bias, const Tile &T, float *Out,
 static Status run(const OpCall &Op, Context &C) {
   const Value &Lhs = Op.Operands[0], &Rhs = Op.Operands[1];
   const Value &Result = Op.Results[0];
-  Shape S = getShape(Op);
+  MatmulShape S = getMatmulShape(Op);
   bool Widen = Lhs.Type != DType::F32;
   constexpr int64_t OutFloats = TileRows * TileColumns;
   if (Widen)
@@ -184,7 +123,9 @@ static Status run(const OpCall &Op, Context &C) {
   return {};
 }
 
-std::span<const OpRecord> remat::runtime::getMatmulOps() {
-  static const OpRecord Records[] = {{"matmul", check, reusesNothing, run}};
-  return Records;
+std::span<const HostKernel> remat::runtime::getMatmulKernels() {
+  static const HostKernel Kernels[] = {
+      {"matmul", run},
+  };
+  return Kernels;
 }

@@ -1,9 +1,9 @@
 //===- Norm.cpp - softmax and layer normalisation -------------------------===//
 
 #include "host/Context.h"
-#include "host/Op.h"
+#include "host/Kernel.h"
 #include "host/Rows.h"
-#include "host/Scalar.h"
+#include "ops/Scalar.h"
 
 using namespace remat::runtime;
 
@@ -15,22 +15,6 @@ static int64_t getRowGrain(int64_t Columns) {
 //===----------------------------------------------------------------------===//
 // Softmax
 //===----------------------------------------------------------------------===//
-
-/// All operands and the result have one float type and a last dimension.
-static Status checkRows(const OpCall &Op, size_t NumOperands) {
-  REMAT_TRY(checkCounts(Op, NumOperands, 1));
-  const Value &Result = Op.Results[0];
-  REMAT_TRY(checkFloat(Result));
-  REMAT_REQUIRE(Result.getRank() >= 1, "has no last dimension");
-  for (const Value &Operand : Op.Operands)
-    REMAT_TRY(checkSameType(Operand, Result));
-  return {};
-}
-
-static Status checkSoftmax(const OpCall &Op) { return checkRows(Op, 1); }
-static Status checkSoftmaxBackward(const OpCall &Op) {
-  return checkRows(Op, 2);
-}
 
 static Status runSoftmax(const OpCall &Op, Context &C) {
   const Value &In = Op.Operands[0], &Out = Op.Results[0];
@@ -62,25 +46,6 @@ static Status runSoftmaxBackward(const OpCall &Op, Context &C) {
 //===----------------------------------------------------------------------===//
 // Layer normalisation
 //===----------------------------------------------------------------------===//
-
-static Status checkLayerNorm(const OpCall &Op) {
-  REMAT_TRY(checkCounts(Op, 3, 3));
-  const Value &X = Op.Operands[0];
-  REMAT_TRY(checkFloat(X));
-  REMAT_REQUIRE(X.getRank() >= 1, "has no last dimension");
-  for (size_t I : {1, 2}) {
-    REMAT_TRY(checkFloat(Op.Operands[I]));
-    REMAT_TRY(checkShape(Op.Operands[I], {{X.Shape.back()}}));
-  }
-  REMAT_TRY(checkSameType(Op.Results[0], X));
-  for (size_t I : {1, 2}) {
-    REMAT_TRY(checkType(Op.Results[I], DType::F32));
-    REMAT_TRY(checkShape(Op.Results[I], dropLast(X)));
-  }
-  double Epsilon = Op.Attributes->getFloat("epsilon", -1);
-  REMAT_REQUIRE(Epsilon >= 0, "has an epsilon of " + std::to_string(Epsilon));
-  return {};
-}
 
 /// `Scale` and `Bias` are the operands as f32.
 template <typename T>
@@ -128,32 +93,9 @@ static Status runLayerNorm(const OpCall &Op, Context &C) {
   return {};
 }
 
-static bool layerNormReuses(const OpCall &, size_t Result, size_t Operand) {
-  return Result == 0 && Operand == 0;
-}
-
 //===----------------------------------------------------------------------===//
 // Its gradient
 //===----------------------------------------------------------------------===//
-
-static Status checkLayerNormBackward(const OpCall &Op) {
-  REMAT_TRY(checkCounts(Op, 5, 3));
-  const Value &Grad = Op.Operands[0], &X = Op.Operands[1];
-  const Value &Scale = Op.Operands[2];
-  REMAT_TRY(checkFloat(X));
-  REMAT_REQUIRE(X.getRank() >= 1, "has no last dimension");
-  REMAT_TRY(checkFloat(Grad));
-  REMAT_TRY(checkShape(Grad, X.Shape));
-  REMAT_TRY(checkFloat(Scale));
-  REMAT_TRY(checkShape(Scale, {{X.Shape.back()}}));
-  for (size_t I : {3, 4}) {
-    REMAT_TRY(checkType(Op.Operands[I], DType::F32));
-    REMAT_TRY(checkShape(Op.Operands[I], dropLast(X)));
-  }
-  REMAT_TRY(checkSameType(Op.Results[0], X));
-  REMAT_TRY(checkSameType(Op.Results[1], Scale));
-  return checkSameType(Op.Results[2], Scale);
-}
 
 /// The gradient of the operand's row. `Scratch` holds two rows: the scaled
 /// gradient and the normalised operand, read before anything is written.
@@ -228,19 +170,12 @@ static Status runLayerNormBackward(const OpCall &Op, Context &C) {
   return {};
 }
 
-static bool layerNormBackwardReuses(const OpCall &, size_t Result,
-                                    size_t Operand) {
-  return Result == 0 && Operand <= 1;
-}
-
-std::span<const OpRecord> remat::runtime::getNormOps() {
-  static const OpRecord Records[] = {
-      {"softmax", checkSoftmax, reusesElementwise, runSoftmax},
-      {"softmax_backward", checkSoftmaxBackward, reusesElementwise,
-       runSoftmaxBackward},
-      {"layer_norm", checkLayerNorm, layerNormReuses, runLayerNorm},
-      {"layer_norm_backward", checkLayerNormBackward, layerNormBackwardReuses,
-       runLayerNormBackward},
+std::span<const HostKernel> remat::runtime::getNormKernels() {
+  static const HostKernel Kernels[] = {
+      {"softmax", runSoftmax},
+      {"softmax_backward", runSoftmaxBackward},
+      {"layer_norm", runLayerNorm},
+      {"layer_norm_backward", runLayerNormBackward},
   };
-  return Records;
+  return Kernels;
 }

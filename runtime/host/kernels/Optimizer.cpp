@@ -1,9 +1,9 @@
 //===- Optimizer.cpp - parameter updates ----------------------------------===//
 
 #include "host/Context.h"
-#include "host/Numeric.h"
-#include "host/Op.h"
-#include "host/Scalar.h"
+#include "host/Kernel.h"
+#include "ops/Numeric.h"
+#include "ops/Scalar.h"
 
 using namespace remat::runtime;
 
@@ -22,38 +22,9 @@ static float getGradScale(const OpCall &Op, size_t Index) {
   return Op.has(Index) ? *Op.Operands[Index].as<float>() : 1.0f;
 }
 
-/// Parameter, gradient and result agree; the rate is a scalar.
-static Status checkUpdate(const OpCall &Op, size_t Rate, size_t GradScale) {
-  REMAT_TRY(checkFloat(Op.Operands[0]));
-  REMAT_TRY(checkFloat(Op.Operands[1]));
-  REMAT_TRY(checkShape(Op.Operands[1], Op.Operands[0].Shape));
-  REMAT_TRY(checkSameType(Op.Results[0], Op.Operands[0]));
-  REMAT_TRY(checkScalar(Op.Operands[Rate], DType::F32));
-  if (Op.has(GradScale))
-    REMAT_TRY(checkScalar(Op.Operands[GradScale], DType::F32));
-  return {};
-}
-
-/// An f32 state operand and its new value.
-static Status checkState(const OpCall &Op, size_t Operand, size_t Result) {
-  REMAT_TRY(checkType(Op.Operands[Operand], DType::F32));
-  REMAT_TRY(checkShape(Op.Operands[Operand], Op.Operands[0].Shape));
-  return checkSameType(Op.Results[Result], Op.Operands[Operand]);
-}
-
 //===----------------------------------------------------------------------===//
 // SGD: parameter, grad, [buffer], rate, [grad_scale]
 //===----------------------------------------------------------------------===//
-
-static Status checkSgd(const OpCall &Op) {
-  REMAT_REQUIRE(Op.Operands.size() == 5,
-                "has " + std::to_string(Op.Operands.size()) +
-                    " operands; its kernel reads 5");
-  REMAT_TRY(checkOptionalCounts(Op, 2, 5, Op.has(2) ? 2 : 1));
-  REMAT_REQUIRE(Op.has(3), "operand 3 is missing");
-  REMAT_TRY(checkUpdate(Op, 3, 4));
-  return Op.has(2) ? checkState(Op, 2, 1) : Status();
-}
 
 static Status runSgd(const OpCall &Op, Context &C) {
   const Value &P = Op.Operands[0], &G = Op.Operands[1], &New = Op.Results[0];
@@ -83,14 +54,6 @@ static Status runSgd(const OpCall &Op, Context &C) {
 //===----------------------------------------------------------------------===//
 // AdamW: parameter, grad, moment1, moment2, rate, step, [grad_scale]
 //===----------------------------------------------------------------------===//
-
-static Status checkAdamW(const OpCall &Op) {
-  REMAT_TRY(checkOptionalCounts(Op, 6, 7, 3));
-  REMAT_TRY(checkUpdate(Op, 4, 6));
-  REMAT_TRY(checkScalar(Op.Operands[5], DType::I64));
-  REMAT_TRY(checkState(Op, 2, 1));
-  return checkState(Op, 3, 2);
-}
 
 static Status runAdamW(const OpCall &Op, Context &C) {
   const Value &P = Op.Operands[0], &G = Op.Operands[1], &New = Op.Results[0];
@@ -130,14 +93,6 @@ static Status runAdamW(const OpCall &Op, Context &C) {
 // Global norm
 //===----------------------------------------------------------------------===//
 
-static Status checkGlobalNorm(const OpCall &Op) {
-  REMAT_REQUIRE(!Op.Operands.empty(), "has no operands");
-  REMAT_TRY(checkCounts(Op, Op.Operands.size(), 1));
-  for (const Value &Operand : Op.Operands)
-    REMAT_TRY(checkFloat(Operand));
-  return checkScalar(Op.Results[0], DType::F32);
-}
-
 static Status runGlobalNorm(const OpCall &Op, Context &C) {
   double Total = 0;
   for (const Value &X : Op.Operands) {
@@ -157,19 +112,11 @@ static Status runGlobalNorm(const OpCall &Op, Context &C) {
 
 // Parameter and states take over their own bytes.
 
-static bool sgdReuses(const OpCall &, size_t Result, size_t Operand) {
-  return Operand == (Result == 0 ? 0u : 2u);
-}
-
-static bool adamWReuses(const OpCall &, size_t Result, size_t Operand) {
-  return Operand == (Result == 0 ? 0u : Result + 1);
-}
-
-std::span<const OpRecord> remat::runtime::getOptimizerOps() {
-  static const OpRecord Records[] = {
-      {"sgd", checkSgd, sgdReuses, runSgd},
-      {"adamw", checkAdamW, adamWReuses, runAdamW},
-      {"global_norm", checkGlobalNorm, reusesNothing, runGlobalNorm},
+std::span<const HostKernel> remat::runtime::getOptimizerKernels() {
+  static const HostKernel Kernels[] = {
+      {"sgd", runSgd},
+      {"adamw", runAdamW},
+      {"global_norm", runGlobalNorm},
   };
-  return Records;
+  return Kernels;
 }

@@ -1,33 +1,11 @@
 //===- Reduce.cpp - sums, means and maxima over dimensions ----------------===//
 
 #include "host/Context.h"
-#include "host/Op.h"
+#include "host/Kernel.h"
 #include "host/Rows.h"
-#include "host/Scalar.h"
+#include "ops/Scalar.h"
 
 using namespace remat::runtime;
-
-static Status check(const OpCall &Op) {
-  REMAT_TRY(checkCounts(Op, 1, 1));
-  const Value &From = Op.Operands[0], &Result = Op.Results[0];
-  REMAT_TRY(checkType(Result, From.Type));
-  REMAT_REQUIRE(From.Type != DType::I1, "reduces i1");
-  Reduction Kind;
-  REMAT_REQUIRE(parseReduction(Op.Attributes->getText("kind"), Kind),
-                "has the unknown kind '" +
-                    std::string(Op.Attributes->getText("kind")) + "'");
-  std::vector<int64_t> Shape = From.Shape;
-  int64_t Previous = -1;
-  for (int64_t Dim : Op.Attributes->getInts("dims")) {
-    REMAT_REQUIRE(Dim > Previous && Dim < From.getRank(),
-                  "reduces dimension " + std::to_string(Dim) + " after " +
-                      std::to_string(Previous) + " of a tensor of rank " +
-                      std::to_string(From.getRank()));
-    Shape[Previous = Dim] = Op.Attributes->getFlag("keep_dims") ? 1 : 0;
-  }
-  std::erase(Shape, 0);
-  return checkShape(Result, Shape);
-}
 
 namespace {
 
@@ -215,7 +193,9 @@ static Status run(const OpCall &Op, Context &C) {
   return {};
 }
 
-std::span<const OpRecord> remat::runtime::getReductionOps() {
-  static const OpRecord Records[] = {{"reduce", check, reusesNothing, run}};
-  return Records;
+std::span<const HostKernel> remat::runtime::getReductionKernels() {
+  static const HostKernel Kernels[] = {
+      {"reduce", run},
+  };
+  return Kernels;
 }

@@ -1,7 +1,7 @@
 //===- NumericTest.cpp - conversions of element types ---------------------===//
 
-#include "host/Numeric.h"
-#include "host/Scalar.h"
+#include "ops/Numeric.h"
+#include "ops/Scalar.h"
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>

@@ -1,7 +1,8 @@
 //===- ProgramTest.cpp - what makes a program invalid ---------------------===//
 
 #include "TestProgram.h"
-#include "host/Op.h"
+#include "host/Kernel.h"
+#include "ops/Op.h"
 #include <cmath>
 #include <functional>
 
@@ -89,6 +90,12 @@ TEST(Program, EveryOpOfTheDialectIsKnown) {
                            "kernel"})
     EXPECT_TRUE(findOp(Name)) << Name;
   EXPECT_EQ(getAllOps().size(), 53u);
+}
+
+TEST(Ops, TheHostHasAKernelOfEach) {
+  for (const OpSignature *Op : getAllOps())
+    EXPECT_TRUE(findKernel(Op->Name)) << Op->Name;
+  EXPECT_EQ(findKernel("no_such_op"), nullptr);
 }
 
 /// Changes a valid program; `Says` is part of the message.

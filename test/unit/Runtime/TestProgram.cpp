@@ -1,7 +1,7 @@
 //===- TestProgram.cpp - programs made by hand ----------------------------===//
 
 #include "TestProgram.h"
-#include "host/Numeric.h"
+#include "ops/Numeric.h"
 #include <random>
 
 using namespace remat;

@@ -2,7 +2,7 @@
 //
 // The interface between the runtime and a device. To add a device: implement
 // Device and Executable in a folder beside host/, and register a factory in
-// lib/Device.cpp. Device libraries are loaded when the factory runs, so that a
+// Devices.cpp. Device libraries are loaded when the factory runs, so that a
 // binary starts on a machine without them.
 //
 //===----------------------------------------------------------------------===//

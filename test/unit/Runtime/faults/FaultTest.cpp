@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestProgram.h"
-#include "host/Op.h"
+#include "ops/Op.h"
 #include "remat/runtime/Safetensors.h"
 #include "remat/runtime/Tokens.h"
 #include <atomic>

@@ -1,6 +1,6 @@
 //===- Op.cpp - the registry of ops and helpers of their checks -----------===//
 
-#include "host/Op.h"
+#include "ops/Op.h"
 #include <map>
 
 using namespace remat::runtime;
@@ -19,29 +19,29 @@ Value Value::missing() {
 // Registry
 //===----------------------------------------------------------------------===//
 
-static const std::map<std::string_view, const OpRecord *> &getRegistry() {
+static const std::map<std::string_view, const OpSignature *> &getRegistry() {
   static const auto Registry = [] {
-    std::map<std::string_view, const OpRecord *> Map;
+    std::map<std::string_view, const OpSignature *> Map;
     for (auto Table :
          {getElementwiseOps(), getRandomOps(), getShapeOps(), getReductionOps(),
           getMatmulOps(), getNormOps(), getAttentionOps(), getEmbeddingOps(),
           getLossOps(), getOptimizerOps(), getGroupOps()})
-      for (const OpRecord &Record : Table)
-        Map.emplace(Record.Name, &Record);
+      for (const OpSignature &Signature : Table)
+        Map.emplace(Signature.Name, &Signature);
     return Map;
   }();
   return Registry;
 }
 
-const OpRecord *remat::runtime::findOp(std::string_view Name) {
+const OpSignature *remat::runtime::findOp(std::string_view Name) {
   auto It = getRegistry().find(Name);
   return It == getRegistry().end() ? nullptr : It->second;
 }
 
-std::vector<const OpRecord *> remat::runtime::getAllOps() {
-  std::vector<const OpRecord *> All;
-  for (auto &[Name, Record] : getRegistry())
-    All.push_back(Record);
+std::vector<const OpSignature *> remat::runtime::getAllOps() {
+  std::vector<const OpSignature *> All;
+  for (auto &[Name, Signature] : getRegistry())
+    All.push_back(Signature);
   return All;
 }
 

@@ -1,7 +1,7 @@
 //===- Group.cpp - the plan of a kernel group -----------------------------===//
 
-#include "host/Group.h"
-#include "host/Random.h"
+#include "ops/Group.h"
+#include "ops/Random.h"
 #include <map>
 
 using namespace remat::runtime;

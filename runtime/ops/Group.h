@@ -12,12 +12,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_HOST_GROUP_H
-#define REMAT_RUNTIME_HOST_GROUP_H
+#ifndef REMAT_RUNTIME_OPS_GROUP_H
+#define REMAT_RUNTIME_OPS_GROUP_H
 
-#include "host/Op.h"
-#include "host/Rows.h"
-#include "host/Scalar.h"
+#include "ops/Op.h"
+#include "ops/Reduction.h"
+#include "ops/Scalar.h"
 
 namespace remat::runtime {
 
@@ -79,4 +79,4 @@ Result<GroupPlan> planGroup(const OpCall &Op);
 
 } // namespace remat::runtime
 
-#endif // REMAT_RUNTIME_HOST_GROUP_H
+#endif // REMAT_RUNTIME_OPS_GROUP_H

@@ -1,6 +1,6 @@
 //===- Scalar.cpp - the functions of elementwise ops ----------------------===//
 
-#include "host/Scalar.h"
+#include "ops/Scalar.h"
 #include <cmath>
 #include <limits>
 #include <type_traits>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_HOST_NUMERIC_H
-#define REMAT_RUNTIME_HOST_NUMERIC_H
+#ifndef REMAT_RUNTIME_OPS_NUMERIC_H
+#define REMAT_RUNTIME_OPS_NUMERIC_H
 
 #include "remat/runtime/Program.h"
 #include <algorithm>
@@ -140,4 +140,4 @@ inline float maximum(float A, float B) { return A > B || A != A ? A : B; }
 
 } // namespace remat::runtime
 
-#endif // REMAT_RUNTIME_HOST_NUMERIC_H
+#endif // REMAT_RUNTIME_OPS_NUMERIC_H

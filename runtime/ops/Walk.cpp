@@ -1,7 +1,7 @@
 //===- Walk.cpp - blocks of elements in and out of tensors ----------------===//
 
-#include "host/Numeric.h"
-#include "host/Scalar.h"
+#include "ops/Numeric.h"
+#include "ops/Scalar.h"
 
 using namespace remat::runtime;
 

@@ -1,10 +1,10 @@
 //===- Random.h - blocks of random numbers ----------------------*- C++ -*-===//
 
-#ifndef REMAT_RUNTIME_HOST_RANDOM_H
-#define REMAT_RUNTIME_HOST_RANDOM_H
+#ifndef REMAT_RUNTIME_OPS_RANDOM_H
+#define REMAT_RUNTIME_OPS_RANDOM_H
 
-#include "host/Op.h"
-#include "host/Scalar.h"
+#include "ops/Op.h"
+#include "ops/Scalar.h"
 #include "remat/runtime/Philox.h"
 
 namespace remat::runtime {
@@ -32,4 +32,4 @@ Status checkProbability(double P);
 
 } // namespace remat::runtime
 
-#endif // REMAT_RUNTIME_HOST_RANDOM_H
+#endif // REMAT_RUNTIME_OPS_RANDOM_H

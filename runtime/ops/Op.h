@@ -1,13 +1,13 @@
 //===- Op.h - what checks and kernels see of an op --------------*- C++ -*-===//
 //
-// Each op of the dialect has one record: its name, the check that a program
-// must pass before any device runs it, which operands its results may
-// overwrite, and the host's kernel.
+// Each op of the dialect has one signature: its name, the check that a program
+// must pass before any device runs it, and which operands its results may
+// overwrite. Devices have their kernels in folders of their own.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_HOST_OP_H
-#define REMAT_RUNTIME_HOST_OP_H
+#ifndef REMAT_RUNTIME_OPS_OP_H
+#define REMAT_RUNTIME_OPS_OP_H
 
 #include "remat/runtime/Program.h"
 #include "remat/runtime/Result.h"
@@ -18,8 +18,6 @@
 #include <vector>
 
 namespace remat::runtime {
-
-class Context;
 
 /// A tensor as an op sees it. `Data` is null while an op is only checked.
 struct Value {
@@ -48,36 +46,34 @@ struct OpCall {
   }
 };
 
-struct OpRecord {
+struct OpSignature {
   std::string_view Name;
-  /// InvalidProgram unless the kernel touches nothing but its operands and
+  /// InvalidProgram unless a kernel touches nothing but its operands and
   /// results. It sees untrusted counts, shapes and attributes.
   Status (*Check)(const OpCall &Op);
   /// Whether result number `Result` may be the very bytes of operand number
   /// `Operand`. Asked after Check and for equal byte sizes only.
   bool (*MayReuse)(const OpCall &Op, size_t Result, size_t Operand);
-  /// Runs a checked op on the host.
-  Status (*Run)(const OpCall &Op, Context &C);
 };
 
-/// The record of an op, or null.
-const OpRecord *findOp(std::string_view Name);
+/// The signature of an op, or null.
+const OpSignature *findOp(std::string_view Name);
 
-/// All records, by name.
-std::vector<const OpRecord *> getAllOps();
+/// All signatures, by name.
+std::vector<const OpSignature *> getAllOps();
 
-/// Tables of the files under kernels/.
-std::span<const OpRecord> getElementwiseOps();
-std::span<const OpRecord> getRandomOps();
-std::span<const OpRecord> getShapeOps();
-std::span<const OpRecord> getReductionOps();
-std::span<const OpRecord> getMatmulOps();
-std::span<const OpRecord> getNormOps();
-std::span<const OpRecord> getAttentionOps();
-std::span<const OpRecord> getEmbeddingOps();
-std::span<const OpRecord> getLossOps();
-std::span<const OpRecord> getOptimizerOps();
-std::span<const OpRecord> getGroupOps();
+/// Those of the families, one file each.
+std::span<const OpSignature> getElementwiseOps();
+std::span<const OpSignature> getRandomOps();
+std::span<const OpSignature> getShapeOps();
+std::span<const OpSignature> getReductionOps();
+std::span<const OpSignature> getMatmulOps();
+std::span<const OpSignature> getNormOps();
+std::span<const OpSignature> getAttentionOps();
+std::span<const OpSignature> getEmbeddingOps();
+std::span<const OpSignature> getLossOps();
+std::span<const OpSignature> getOptimizerOps();
+std::span<const OpSignature> getGroupOps();
 
 //===----------------------------------------------------------------------===//
 // Helpers of checks
@@ -124,4 +120,4 @@ bool reusesElementwise(const OpCall &Op, size_t Result, size_t Operand);
 
 } // namespace remat::runtime
 
-#endif // REMAT_RUNTIME_HOST_OP_H
+#endif // REMAT_RUNTIME_OPS_OP_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_RUNTIME_HOST_SCALAR_H
-#define REMAT_RUNTIME_HOST_SCALAR_H
+#ifndef REMAT_RUNTIME_OPS_SCALAR_H
+#define REMAT_RUNTIME_OPS_SCALAR_H
 
 #include "remat/runtime/Program.h"
 #include <cstdint>
@@ -63,6 +63,10 @@ std::optional<unsigned> getScalarArity(std::string_view Name);
 ScalarFunction resolveScalar(std::string_view Name,
                              std::span<const DType> Operands, DType Result,
                              const AttributeList &Attributes);
+
+struct OpCall;
+/// The same for an op whose counts are known to be right.
+ScalarFunction resolveScalar(const OpCall &Op);
 
 /// Rounds elements in their computing type to what `Type` can hold.
 void roundBlock(DType Type, void *Block, int64_t Count);
@@ -129,4 +133,4 @@ void Walk::forRuns(int64_t First, int64_t Count, Function F) const {
 
 } // namespace remat::runtime
 
-#endif // REMAT_RUNTIME_HOST_SCALAR_H
+#endif // REMAT_RUNTIME_OPS_SCALAR_H
