@@ -3,32 +3,30 @@
 #ifndef REMAT_RUNTIME_CUDA_LIBRARY_H
 #define REMAT_RUNTIME_CUDA_LIBRARY_H
 
+#include "remat/Support/Library.h"
 #include "remat/runtime/Result.h"
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace remat::runtime::cuda {
 
 /// A shared library that was loaded; it stays loaded to the end of the process.
 class Library {
 public:
-  /// Loads the library `Name` ("libcublasLt.so.13") from, in this order: the
-  /// directories in REMAT_CUDA_LIBRARIES (separated by ':'), the system,
-  /// CUDA_HOME and /usr/local/cuda, the Python packages `nvidia/*/lib` of
-  /// VIRTUAL_ENV, of ./.venv and of each python3 on PATH. Unavailable, with
-  /// what was tried, if it is nowhere.
+  /// Loads the library `Name` ("libcublasLt.so.13") from where
+  /// `openCUDALibrary` looks. Unavailable, with what was tried, if it is
+  /// nowhere.
   static Result<Library> open(std::string_view Name);
 
   /// The address of a function, or null.
-  void *find(const char *Symbol) const;
+  void *find(const char *Symbol) const { return Found.find(Symbol); }
 
-  void *getHandle() const { return Handle; }
+  void *getHandle() const { return Found.Handle; }
 
 private:
-  explicit Library(void *Handle) : Handle(Handle) {}
+  explicit Library(SharedLibrary Found) : Found(std::move(Found)) {}
 
-  void *Handle;
+  SharedLibrary Found;
 };
 
 /// Looks up `Function` under `Symbol`. Unavailable if the library lacks it.

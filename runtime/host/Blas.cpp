@@ -1,10 +1,10 @@
 //===- Blas.cpp - the BLAS, one thread a call -----------------------------===//
 
 #include "host/Blas.h"
+#include "remat/Support/Library.h"
 #include <cblas-openblas.h>
 #include <condition_variable>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <mutex>
 #include <new>
 #include <string>
@@ -39,21 +39,21 @@ static Library load() {
   const char *Old = std::getenv(Variable);
   std::string Saved = Old ? Old : "";
   ::setenv(Variable, "1", /*overwrite=*/1);
-  void *Handle = ::dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  remat::SharedLibrary Found = remat::openLibrary({"libopenblas.so.0"});
   if (Old)
     ::setenv(Variable, Saved.c_str(), /*overwrite=*/1);
   else
     ::unsetenv(Variable);
   Library L;
-  if (!Handle) {
-    L.Missing = ::dlerror();
+  if (!Found.Handle) {
+    L.Missing = Found.Why;
     return L;
   }
   // Somebody else may have loaded it with threads before.
   auto SetThreads = reinterpret_cast<decltype(&openblas_set_num_threads)>(
-      ::dlsym(Handle, "openblas_set_num_threads"));
+      Found.find("openblas_set_num_threads"));
   L.Multiply =
-      reinterpret_cast<decltype(&cblas_sgemm)>(::dlsym(Handle, "cblas_sgemm"));
+      reinterpret_cast<decltype(&cblas_sgemm)>(Found.find("cblas_sgemm"));
   if (SetThreads && L.Multiply) {
     SetThreads(1);
     return L;
