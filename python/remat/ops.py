@@ -110,6 +110,11 @@ def silu(x: Value) -> Value:
     return _unary("silu", x)
 
 
+def hardswish(x: Value) -> Value:
+    """x * min(max(x + 3, 0), 6) / 6."""
+    return _unary("hardswish", x)
+
+
 def relu(x: Value) -> Value:
     """max(x, 0)."""
     return _unary("relu", x)

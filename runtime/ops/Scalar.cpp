@@ -147,6 +147,11 @@ static float hyperbolicTangent(float X) {
   return static_cast<float>((E - 1) / (E + 1));
 }
 
+static float hardswish(float X) {
+  float Clamped = X < -3.0f ? 0.0f : X > 3.0f ? 6.0f : X + 3.0f;
+  return X * Clamped / 6.0f;
+}
+
 static float geluErf(float X) { return 0.5f * X * (1.0f + erff(X * InvSqrt2)); }
 
 static float geluTanh(float X) {
@@ -337,6 +342,7 @@ static constexpr Row Table[] = {
      floats<unary<float, [](float A) { return 1.0f / (1.0f + expf(-A)); }>>},
     {"silu", 1,
      floats<unary<float, [](float A) { return A / (1.0f + expf(-A)); }>>},
+    {"hardswish", 1, floats<unary<float, hardswish>>},
     {"relu", 1,
      floats<unary<float, [](float A) { return A < 0.0f ? 0.0f : A; }>>},
     {"relu_backward", 2,

@@ -32,6 +32,8 @@ func.func @unary(%x: tensor<2x3xf32>, %h: tensor<2x3xbf16>) {
   %11 = remat.sigmoid %x : tensor<2x3xf32>
   // CHECK: remat.silu %{{.*}} : tensor<2x3xf32>
   %12 = remat.silu %x : tensor<2x3xf32>
+  // CHECK: remat.hardswish %{{.*}} : tensor<2x3xf32>
+  %hs = remat.hardswish %x : tensor<2x3xf32>
   // CHECK: remat.relu %{{.*}} : tensor<2x3xf32>
   %13 = remat.relu %x : tensor<2x3xf32>
   // CHECK: remat.gelu %{{[a-z0-9]+}} : tensor<2x3xf32>

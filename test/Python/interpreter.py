@@ -177,6 +177,7 @@ UNARY = {
     "erf": erf,
     "sigmoid": sigmoid,
     "silu": lambda x: x * sigmoid(x),
+    "hardswish": lambda x: x * np.clip(x + 3.0, 0.0, 6.0) / 6.0,
     "relu": lambda x: np.where(x < 0.0, 0.0, x),
 }
 for name, function in UNARY.items():

@@ -101,6 +101,7 @@ def every_op() -> remat.Graph:
         ops.erf,
         ops.sigmoid,
         ops.silu,
+        ops.hardswish,
         ops.relu,
         ops.gelu,
         ops.softmax,

@@ -24,6 +24,7 @@ UNARY = {
     "erf": torch.erf,
     "sigmoid": torch.sigmoid,
     "silu": F.silu,
+    "hardswish": F.hardswish,
     "relu": torch.relu,
     "gelu": F.gelu,
     "softmax": lambda x: F.softmax(x, -1),
@@ -39,8 +40,10 @@ def test_unary(name):
     leaves = [draw(*shape) for shape in SHAPES]
     if name != "softmax":
         leaves.append(draw())
-    if name in ("abs", "relu"):
+    if name in ("abs", "relu", "hardswish"):
         leaves.append(numbers.grid(4, 5))  # zeros
+    if name == "hardswish":
+        leaves.append(4.0 * numbers.normal(9, 9))  # all three pieces
     check(*(Case(getattr(ops, name), UNARY[name], [leaf]) for leaf in leaves))
 
 

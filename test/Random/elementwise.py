@@ -76,6 +76,12 @@ def make_silu(c: Context) -> None:
     c.made(ops.silu(x.value), -0.3, max(x.high, 0.0), x)
 
 
+@maker("hardswish")
+def make_hardswish(c: Context) -> None:
+    x = c.float()
+    c.made(ops.hardswish(x.value), -0.375, max(x.high, 0.0), x)
+
+
 @maker("gelu")
 def make_gelu(c: Context) -> None:
     x = c.float()

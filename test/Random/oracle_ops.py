@@ -38,6 +38,7 @@ SIMPLE = {
     "cos": torch.cos,
     "erf": torch.erf,
     "silu": torch.nn.functional.silu,
+    "hardswish": torch.nn.functional.hardswish,
     "relu": torch.relu,
     "add": torch.add,
     "sub": torch.sub,

@@ -86,6 +86,19 @@ def Remat_SiluOp : Remat_UnaryOp<"silu"> {
     return B.mul(G, B.mul(S, B.add(One, B.mul(V, B.sub(One, S)))));
   }];
 }
+def Remat_HardswishOp : Remat_UnaryOp<"hardswish", [Remat_CheapToRepeat]> {
+  let summary = "x * min(max(x + 3, 0), 6) / 6";
+  let description = [{ A cheaper silu (Howard et al., 2019). }];
+  let reads = "operand";
+  let adjoint = [{
+    // 0 below -3, 1 above 3, x / 3 + 1 / 2 between them.
+    Value Slope = B.add(B.mul(V, 1.0 / 3.0), B.scalarLike(0.5, V));
+    Value IsLow = B.compare(Predicate::lt, V, B.scalarLike(-3.0, V));
+    Value IsHigh = B.compare(Predicate::gt, V, B.scalarLike(3.0, V));
+    Value OrHigh = B.select(IsHigh, G, B.mul(G, Slope));
+    return B.select(IsLow, B.scalarLike(0.0, G), OrHigh);
+  }];
+}
 def Remat_ReluOp : Remat_UnaryOp<"relu", [Remat_CheapToRepeat]> {
   let summary = "max(x, 0)";
   let description = [{ A NaN stays a NaN. The backward reads the result only. }];

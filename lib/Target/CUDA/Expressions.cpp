@@ -26,6 +26,9 @@ static std::string express(TanhOp) { return "tanhf(a)"; }
 static std::string express(ErfOp) { return "erff(a)"; }
 static std::string express(SigmoidOp) { return "1.0f / (1.0f + expf(-a))"; }
 static std::string express(SiluOp) { return "a / (1.0f + expf(-a))"; }
+static std::string express(HardswishOp) {
+  return "a * (a < -3.0f ? 0.0f : (a > 3.0f ? 6.0f : a + 3.0f)) / 6.0f";
+}
 static std::string express(ReluOp) { return "a < 0.0f ? 0.0f : a"; }
 static std::string express(ReluBackwardOp) { return "a > 0.0f ? b : 0.0f"; }
 

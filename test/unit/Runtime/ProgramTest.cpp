@@ -67,7 +67,7 @@ TEST(Program, EveryOpOfTheDialectIsKnown) {
                            "reciprocal",    "sin",
                            "cos",           "tanh",
                            "erf",           "sigmoid",
-                           "silu",          "relu",
+                           "silu",          "hardswish",     "relu",
                            "gelu",          "gelu_backward",
                            "relu_backward", "add",
                            "sub",           "mul",
