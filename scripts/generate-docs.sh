@@ -18,7 +18,8 @@ tblgen -gen-dialect-doc -dialect=remat include/remat/IR/RematOps.td >"$out/diale
   echo "<!-- Written by scripts/generate-docs.sh from include/remat/IR/*.td -->"
   echo
   echo "# Operations"
-  awk '/^## Operations$/ { on = 1; next } /^## Attributes$/ { on = 0 } on' "$out/dialect"
+  awk '/^## Operations$/ { on = 1; next } /^## Attributes$/ { on = 0 } on' "$out/dialect" |
+    python3 test/Target/op_examples.py
 } | cat -s >"$out/Ops.md"
 {
   echo "<!-- Written by scripts/generate-docs.sh from include/remat/IR/*.td -->"
