@@ -115,6 +115,11 @@ def hardswish(x: Value) -> Value:
     return _unary("hardswish", x)
 
 
+def leaky_relu(x: Value, negative_slope: float = 0.01) -> Value:
+    """x where x > 0, negative_slope * x elsewhere."""
+    return _unary("leaky_relu", x, {"negative_slope": float(negative_slope)})
+
+
 def relu(x: Value) -> Value:
     """max(x, 0)."""
     return _unary("relu", x)

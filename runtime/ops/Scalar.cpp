@@ -180,6 +180,16 @@ static ScalarFunction floats(const Types &T, const AttributeList &) {
              : ScalarFunction();
 }
 
+static ScalarFunction leakyRelu(const Types &T,
+                                const AttributeList &Attributes) {
+  constexpr auto Loop =
+      unaryWith<[](float A, float Slope) { return A > 0.0f ? A : A * Slope; }>;
+  double Slope = Attributes.getFloat("negative_slope", 0.01);
+  return floats<Loop>(T, Attributes)
+             ? ScalarFunction(Loop, static_cast<float>(Slope))
+             : ScalarFunction();
+}
+
 /// The loop of the attribute `kind`.
 template <ScalarFunction::Loop Erf, ScalarFunction::Loop Tanh>
 static ScalarFunction ofKind(const Types &T, const AttributeList &Attributes) {
@@ -345,6 +355,7 @@ static constexpr Row Table[] = {
     {"hardswish", 1, floats<unary<float, hardswish>>},
     {"relu", 1,
      floats<unary<float, [](float A) { return A < 0.0f ? 0.0f : A; }>>},
+    {"leaky_relu", 1, leakyRelu},
     {"relu_backward", 2,
      floats<binary<float, float,
                    [](float A, float B) { return A > 0.0f ? B : 0.0f; }>>},

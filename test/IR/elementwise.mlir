@@ -36,6 +36,8 @@ func.func @unary(%x: tensor<2x3xf32>, %h: tensor<2x3xbf16>) {
   %hs = remat.hardswish %x : tensor<2x3xf32>
   // CHECK: remat.relu %{{.*}} : tensor<2x3xf32>
   %13 = remat.relu %x : tensor<2x3xf32>
+  // CHECK: remat.leaky_relu %{{.*}} {negative_slope = 2.500000e-01 : f64} : tensor<2x3xf32>
+  %lr = remat.leaky_relu %x {negative_slope = 0.25} : tensor<2x3xf32>
   // CHECK: remat.gelu %{{[a-z0-9]+}} : tensor<2x3xf32>
   %14 = remat.gelu %x : tensor<2x3xf32>
   // CHECK: remat.gelu %{{.*}} {kind = #remat.gelu_kind<tanh>} : tensor<2x3xf32>

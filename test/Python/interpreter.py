@@ -180,8 +180,14 @@ UNARY = {
     "hardswish": lambda x: x * np.clip(x + 3.0, 0.0, 6.0) / 6.0,
     "relu": lambda x: np.where(x < 0.0, 0.0, x),
 }
+
 for name, function in UNARY.items():
     op(name)(lambda call, x, function=function: function(x))
+
+
+@op("leaky_relu")
+def leaky_relu(call, x):
+    return np.where(x > 0.0, x, x * call.get("negative_slope", 0.01))
 
 
 def divide(x, y):

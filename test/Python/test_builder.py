@@ -103,6 +103,7 @@ def every_op() -> remat.Graph:
         ops.silu,
         ops.hardswish,
         ops.relu,
+        ops.leaky_relu,
         ops.gelu,
         ops.softmax,
     ):

@@ -47,6 +47,22 @@ def test_unary(name):
     check(*(Case(getattr(ops, name), UNARY[name], [leaf]) for leaf in leaves))
 
 
+@pytest.mark.parametrize("slope", [0.01, 0.5, 0.0, -0.3])
+def test_leaky_relu(slope):
+    """With a slope that is not positive the result does not have the operand's sign."""
+    numbers = Numbers(2)
+    check(
+        *(
+            Case(
+                lambda x: ops.leaky_relu(x, slope),
+                lambda x: F.leaky_relu(x, slope),
+                [numbers.normal(*shape)],
+            )
+            for shape in SHAPES
+        )
+    )
+
+
 def test_gelu_tanh():
     numbers = Numbers(1)
     check(

@@ -82,6 +82,13 @@ def make_hardswish(c: Context) -> None:
     c.made(ops.hardswish(x.value), -0.375, max(x.high, 0.0), x)
 
 
+@maker("leaky_relu")
+def make_leaky_relu(c: Context) -> None:
+    x, slope = c.float(), c.rng.choice([0.01, 0.25, 0.0, -0.5])
+    ends = [x.low if x.low > 0 else slope * x.low, x.high if x.high > 0 else slope * x.high, 0.0]
+    c.made(ops.leaky_relu(x.value, slope), min(ends), max(ends), x)
+
+
 @maker("gelu")
 def make_gelu(c: Context) -> None:
     x = c.float()

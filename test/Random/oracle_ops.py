@@ -78,6 +78,11 @@ def sigmoid(o, x):
     return FromResult.apply(x, torch.sigmoid, lambda y: y * (1.0 - y), o)
 
 
+@op("leaky_relu")
+def leaky_relu(o, x):
+    return torch.nn.functional.leaky_relu(x, o.attributes.get("negative_slope", 0.01))
+
+
 @op("div")
 def div(o, x, y):
     if x.is_floating_point():

@@ -99,7 +99,7 @@ def print_graph(cases, through=None):
 #
 
 UNARY = (
-    "neg abs exp log sqrt rsqrt reciprocal sin cos tanh erf sigmoid silu hardswish relu gelu softmax".split()
+    "neg abs exp log sqrt rsqrt reciprocal sin cos tanh erf sigmoid silu hardswish relu leaky_relu gelu softmax".split()
 )
 BINARY = "add sub mul div max min pow".split()
 SHAPE = (4, 6)

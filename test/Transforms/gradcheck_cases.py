@@ -31,7 +31,7 @@ def unary(name, how=normal):
 
 for name in ("neg", "exp", "sin", "cos", "tanh", "erf", "sigmoid", "silu", "hardswish", "gelu", "softmax"):
     unary(name)
-for name in ("abs", "relu"):
+for name in ("abs", "relu", "leaky_relu"):
     unary(name, apart)
 for name in ("log", "sqrt", "rsqrt", "reciprocal"):
     unary(name, positive)

@@ -107,6 +107,22 @@ def Remat_ReluOp : Remat_UnaryOp<"relu", [Remat_CheapToRepeat]> {
   let adjoint = "return ReluBackwardOp::create(B, V, G);";
 }
 
+def Remat_LeakyReluOp : Remat_UnaryOp<"leaky_relu", [Remat_CheapToRepeat]> {
+  let summary = "x where x > 0, negative_slope * x elsewhere";
+  let description = [{
+    (Maas et al., 2013.) A NaN stays a NaN. The backward reads the result, which
+    has the sign of x, if the slope is positive, x otherwise.
+  }];
+  let arguments = (ins Remat_FloatTensor:$operand,
+      DefaultValuedAttr<Remat_FiniteAttr, "1.0e-2">:$negative_slope);
+  let reads = "getNegativeSlope().convertToDouble() > 0.0 ? result : operand";
+  let adjoint = [{
+    Value IsPositive = B.compare(Predicate::gt, V, B.scalarLike(0.0, V));
+    double Slope = static_cast<float>(getNegativeSlope().convertToDouble());
+    return B.select(IsPositive, G, B.mul(G, Slope));
+  }];
+}
+
 def Remat_GeluOp : Remat_UnaryOp<"gelu"> {
   let summary = "Gaussian error linear unit";
   let description = [{

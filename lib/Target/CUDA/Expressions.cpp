@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Expressions.h"
+#include "PointwiseText.h"
 #include "remat/IR/RematOps.h"
 
 using namespace mlir;
@@ -30,6 +31,10 @@ static std::string express(HardswishOp) {
   return "a * (a < -3.0f ? 0.0f : (a > 3.0f ? 6.0f : a + 3.0f)) / 6.0f";
 }
 static std::string express(ReluOp) { return "a < 0.0f ? 0.0f : a"; }
+static std::string express(LeakyReluOp Op) {
+  float Slope = static_cast<float>(Op.getNegativeSlope().convertToDouble());
+  return "a > 0.0f ? a : a * " + cuda::printFloatLiteral(APFloat(Slope));
+}
 static std::string express(ReluBackwardOp) { return "a > 0.0f ? b : 0.0f"; }
 
 static std::string express(GeluOp Op) {

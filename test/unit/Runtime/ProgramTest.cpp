@@ -68,6 +68,7 @@ TEST(Program, EveryOpOfTheDialectIsKnown) {
                            "cos",           "tanh",
                            "erf",           "sigmoid",
                            "silu",          "hardswish",     "relu",
+                           "leaky_relu",
                            "gelu",          "gelu_backward",
                            "relu_backward", "add",
                            "sub",           "mul",

@@ -51,6 +51,8 @@ TEST(Elementwise, Unary) {
   testUnary("hardswish", {-4, -1, 0, 1.5, 4, Nan},
             {0, -0.3333333333, 0, 1.125, 4, Nan});
   testUnary("relu", {-1, 0, 2, Nan}, {0, 0, 2, Nan});
+  testUnary("leaky_relu", {-2, 0, 3, Nan}, {-0.5, 0, 3, Nan},
+            {number("negative_slope", 0.25)});
   testUnary("gelu", {0, 1, -1, 3},
             {0, 0.8413447461, -0.1586552539, 2.995950307},
             {text("kind", "erf")});
