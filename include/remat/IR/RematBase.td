@@ -107,7 +107,7 @@ def Remat_OperandPrecision
         "getPrecision", "getOperandPrecision", "getNumCastResults"]>;
 
 /// One function of the operands' elements, which each target has in a table:
-/// lib/Target/CUDA/Expressions.cpp, runtime/host/Scalar.cpp.
+/// lib/Target/CUDA/Expressions.cpp, runtime/ops/Scalar.cpp.
 def Remat_ScalarFunction : NativeOpTrait<"ScalarFunction"> { let cppNamespace = "::remat"; }
 
 /// An operation that is such a function.
