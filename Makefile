@@ -42,7 +42,7 @@ static:
 	@cmake --build --preset static
 
 format:
-	@git ls-files '*.h' '*.cpp' | xargs clang-format-22 -i
+	@git ls-files '*.h' '*.cpp' '*.cuh' | xargs clang-format-22 -i
 
 tidy:
 	@scripts/setup.sh test

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds and runs the tests: unit tests (ctest), lit, Python.
+# Checks the format, builds, and runs the tests: unit tests (ctest), lit, Python.
 #
 # usage: scripts/test.sh [release|asan]
 #   release   everything, in build/
@@ -10,6 +10,8 @@ preset=${1:-release}
 build=build
 [ "$preset" = release ] || build=build-$preset
 jobs=$(nproc)
+
+git ls-files '*.h' '*.cpp' '*.cuh' | xargs clang-format-22 --dry-run -Werror
 
 mkdir -p "$build"
 cmake --preset "$preset" >"$build/configure.log" 2>&1 || { cat "$build/configure.log"; exit 1; }

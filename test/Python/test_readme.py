@@ -1,10 +1,11 @@
-"""The README's first graph is examples/first.mlir, and its commands run."""
+"""The README's first graph is examples/first.mlir, its commands run, and pages name what is there."""
 
 import json
 import pathlib
 import re
 import subprocess
 
+import pytest
 from conftest import tool_path
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -36,7 +37,18 @@ def test_first_commands_run(tmp_path):
         assert key in report, key
 
 
-def test_links_lead_somewhere():
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text()):
         if not target.startswith("http"):
             assert (ROOT / target).exists(), target
+
+
+def test_files_to_change_are_there():
+    """CONTRIBUTING.md names files in code font; one without a folder is beside the one before."""
+    folder, count = ROOT, 0
+    for name in re.findall(r"`([\w/.*-]+\.(?:td|py|cpp|cuh|test|sh|h))`", (ROOT / "CONTRIBUTING.md").read_text()):
+        path = ROOT / name if "/" in name else folder / name
+        folder, count = path.parent, count + 1
+        assert path.exists(), name
+    assert count > 10

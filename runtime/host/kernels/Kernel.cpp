@@ -1,8 +1,8 @@
 //===- Kernel.cpp - runs kernel groups ------------------------------------===//
 
 #include "host/Kernel.h"
-#include "host/Rows.h"
 #include "host/Context.h"
+#include "host/Rows.h"
 #include "ops/Group.h"
 #include "ops/Random.h"
 

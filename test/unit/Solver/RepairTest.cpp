@@ -1,7 +1,7 @@
 //===- RepairTest.cpp - What a repair and a crossing can do ---------------===//
+#include "Search/Repair.h"
 #include "RandomProblem.h"
 #include "Search/Attempt.h"
-#include "Search/Repair.h"
 #include "Seeds/Baselines.h"
 
 #include <gtest/gtest.h>
