@@ -137,31 +137,36 @@ def pack_table(args, files):
 
 
 def sweep_row(args, name, path):
-    """A sweep of single calls in one process, and the baselines at every tenth of its budgets."""
+    """Single calls at many budgets, one frontier of the same budgets, and the baselines at every tenth of them."""
     r = solve(args, "frontier", path, "--points", args.sweep, "--effort", args.effort)
     points, base = r["points"], r["base_time"]
-    singles = [p["single_time"] if p["single_time"] >= 0 else float("inf") for p in points]
+    calls = [solve(args, "recompute", path, "--budget", p["budget"], "--effort", args.effort) for p in points]
+    singles = [c["time"] if c["feasible"] else float("inf") for c in calls]
     rises = [(b - a) / base for a, b in zip(singles, singles[1:])]
     places = [[points[i]["budget"], points[i + 1]["budget"]] for i, x in enumerate(rises) if x > 0.001]
     worse = 0
     for p, single in list(zip(points, singles))[::10]:
         others = [solve(args, "recompute", path, "--budget", p["budget"], "--strategy", b) for b in BASELINES]
         worse += any(o["feasible"] and o["time"] < single * (1 - 1e-9) for o in others)
+    seconds = sorted(c["seconds"] for c in calls)
     return {"name": name, "points": len(points), "largest_rise": max(0, *rises) if rises else 0,
             "rises": len(places), "rises_between": places,
             "monotone": all(b["time"] <= a["time"] for a, b in zip(points, points[1:])), "worse_than_a_baseline": worse,
-            "largest_gap": max((p["time"] - p["lower_bound"]) / base for p in points), "seconds": r["seconds"]}
+            "largest_gap": max((p["time"] - p["lower_bound"]) / base for p in points),
+            "frontier_above_single": max((p["time"] - s) / base for p, s in zip(points, singles)),
+            "seconds": r["seconds"], "single_seconds": sum(seconds), "longest_single_seconds": seconds[-1]}
 
 
 def sweep_table(args, pool, files):
-    print(f"\n{'sweep':24} {'points':>7} {'largest rise':>14} {'> 0.1 %':>8} {'frontier':>10} {'largest gap':>13} {'time':>9}")
+    print(f"\n{'sweep':24} {'points':>7} {'largest rise':>14} {'> 0.1 %':>8} {'frontier':>10} {'over single':>13} {'largest gap':>13} {'time':>9} {'in calls':>9}")
     rows = []
     for future in [pool.submit(sweep_row, args, name, path) for name, path in files]:
         r = future.result()
         rows.append(r)
         falls, worse = "falls" if r["monotone"] else "RISES", "  worse than a baseline" if r["worse_than_a_baseline"] else ""
         print(f"{r['name']:24} {r['points']:7} {100 * r['largest_rise']:12.3f} % {r['rises']:8} {falls:>10} "
-              f"{100 * r['largest_gap']:11.3f} % {r['seconds']:7.1f} s{worse}", flush=True)
+              f"{100 * r['frontier_above_single']:11.3f} % {100 * r['largest_gap']:11.3f} % {r['seconds']:7.1f} s "
+              f"{r['seconds'] / r['longest_single_seconds']:9.1f}{worse}", flush=True)
     return rows, {"table": "sweep", "rows": len(rows), "largest_rise": max([r["largest_rise"] for r in rows], default=0),
                   "rises": sum(r["rises"] for r in rows), "monotone": all(r["monotone"] for r in rows),
                   "worse_than_a_baseline": sum(r["worse_than_a_baseline"] for r in rows)}

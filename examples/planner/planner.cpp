@@ -6,7 +6,7 @@
 // simulation.
 //
 //===----------------------------------------------------------------------===//
-#include "remat/Solver/Recompute.h"
+#include "remat/Solver/Planner.h"
 
 #include <cstdio>
 #include <vector>
@@ -44,21 +44,25 @@ int main() {
   }
   int64_t Unplanned = verify(P, basePlan(P), MaxTotalBytes).Peak;
   std::printf("%8s %8s %10s %8s\n", "budget", "peak", "more time", "proven");
-  for (int Percent = 100; Percent >= 40; Percent -= 10) {
-    SolveOptions Options;
-    Options.Budget = Unplanned * Percent / 100;
-    SolveResult Result = solve(P, Options);
+  std::vector<int64_t> Budgets;
+  for (int Percent = 100; Percent >= 40; Percent -= 10)
+    Budgets.push_back(Unplanned * Percent / 100);
+  Planner Plans(P, SolveOptions());
+  std::vector<SolveResult> Results = Plans.frontier(Budgets);
+  for (size_t I = 0; I < Budgets.size(); ++I) {
+    const SolveResult &Result = Results[I];
+    double Budget = 100.0 * double(Budgets[I]) / double(Unplanned);
     if (!Result.Feasible) {
-      std::printf("%7d%% %s\n", Percent, Result.Reason.Message.c_str());
+      std::printf("%7.0f%% %s\n", Budget, Result.Reason.Message.c_str());
       continue;
     }
-    VerifyResult Checked = verify(P, Result.Best, Options.Budget);
+    VerifyResult Checked = verify(P, Result.Best, Budgets[I]);
     if (!Checked.Ok) {
       std::printf("%s\n", Checked.Error.c_str());
       return 1;
     }
     const Certificate &C = Result.Proof;
-    std::printf("%7d%% %7.0f%% %9.1f%% %7.1f%%\n", Percent,
+    std::printf("%7.0f%% %7.0f%% %9.1f%% %7.1f%%\n", Budget,
                 100.0 * double(C.Peak) / double(Unplanned), 100 * C.Overhead,
                 100 * (C.LowerBound / C.BaseTime - 1));
   }

@@ -111,7 +111,7 @@ solver::SolveResult BudgetLoop::solve(solver::Strategy Method, int32_t Effort,
   Request.Effort = Effort;
   Request.Seed = Options.PlannerSeed;
   Request.FindMinBudget = FindMinBudget;
-  solver::SolveResult Solved = solver::solve(Problem.Problem, Request);
+  solver::SolveResult Solved = Planner->solve(Request);
   addSeconds("plan", Time.getSeconds());
   return Solved;
 }
@@ -220,8 +220,9 @@ std::optional<int64_t> BudgetLoop::getBudgetBytes() const {
 LogicalResult BudgetLoop::fit(int64_t Budget) {
   int64_t Target = Budget;
   for (int I = 0; I < MaxPlans; ++I) {
-    solver::SolveResult Solved =
-        solve(Method, Effort, Target, /*FindMinBudget=*/false);
+    Stopwatch Time;
+    solver::SolveResult Solved = Planner->at(Target);
+    addSeconds("plan", Time.getSeconds());
     // What is proven for a tighter target says nothing about the budget.
     if (Target == Budget)
       PlannerBound = Solved.Proof.LowerBound;
@@ -342,6 +343,11 @@ LogicalResult BudgetLoop::run() {
   if (failed(Built))
     return failure();
   Problem = std::move(*Built);
+  solver::SolveOptions Request;
+  Request.Method = Method;
+  Request.Effort = Effort;
+  Request.Seed = Options.PlannerSeed;
+  Planner.emplace(Problem.Problem, Request);
   if (failed(findUnplanned()) || failed(findSmallest()))
     return failure();
   int64_t Unplanned = Attempts.front().ArenaBytes;

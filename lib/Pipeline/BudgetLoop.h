@@ -5,7 +5,7 @@
 
 #include "remat/Analysis/TargetModel.h"
 #include "remat/Pipeline.h"
-#include "remat/Solver/Recompute.h"
+#include "remat/Solver/Planner.h"
 #include "remat/Transforms/Plan.h"
 
 namespace remat {
@@ -71,6 +71,8 @@ private:
   solver::Strategy Method = solver::Strategy::Search;
   int32_t Effort = 1;
   PlanningProblem Problem;
+  /// Of that problem: what one call found out serves the next.
+  std::optional<solver::Planner> Planner;
   /// All plans carried out, in order; the first is that of every operation
   /// once.
   std::vector<Attempt> Attempts;

@@ -2,13 +2,13 @@
 #include "Commands.h"
 
 #include "remat/Solver/JSON.h"
+#include "remat/Solver/Planner.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <tuple>
 
 using namespace remat;
 using namespace remat::solver;
@@ -105,14 +105,11 @@ int remat::solver::runRecompute(const RecomputeArgs &A) {
 
 namespace {
 
-/// A point of the frontier. `Single` is what the call at this budget alone
-/// found, negative if nothing.
+/// A point of the frontier.
 struct Row {
   int64_t Budget = 0;
   double Time = 0, Bound = 0;
   int64_t Peak = 0;
-  double Single = -1;
-  bool Feasible = false;
 };
 
 std::string csvOf(const std::vector<Row> &Rows, double Base) {
@@ -168,55 +165,27 @@ std::string svgOf(const std::vector<Row> &Rows, double Base) {
          Bounds + "\"/>\n</svg>\n";
 }
 
-/// A plan that fits.
-struct Found {
-  int64_t Peak;
-  double Time;
-};
-
-/// Gives each budget the best plan that fits it, whichever call found it, and
-/// the best bound: one for a budget holds for every smaller one.
-void share(std::vector<Row> &Rows, std::vector<Found> Plans) {
-  std::sort(Plans.begin(), Plans.end(), [](const Found &A, const Found &B) {
-    return std::tie(A.Peak, A.Time) < std::tie(B.Peak, B.Time);
-  });
-  const Found *Best = nullptr;
-  size_t Next = 0;
-  for (Row &R : Rows) {
-    for (; Next < Plans.size() && Plans[Next].Peak <= R.Budget; ++Next)
-      if (!Best || Plans[Next].Time < Best->Time)
-        Best = &Plans[Next];
-    R.Feasible = Best;
-    if (Best)
-      std::tie(R.Peak, R.Time) = std::tie(Best->Peak, Best->Time);
-  }
-  for (size_t I = Rows.size(); I > 1; --I)
-    Rows[I - 2].Bound = std::max(Rows[I - 2].Bound, Rows[I - 1].Bound);
-  std::erase_if(Rows, [](const Row &R) { return !R.Feasible; });
+/// Evenly spaced budgets, the lowest first.
+std::vector<int64_t> budgetsBetween(int64_t Low, int64_t High, int Points) {
+  std::vector<int64_t> Out;
+  for (int I = 0; I + 1 < Points; ++I)
+    Out.push_back(Low +
+                  int64_t(double(High - Low) * (double(I) / (Points - 1))));
+  Out.push_back(Points > 1 ? High : Low);
+  return Out;
 }
 
-/// Budgets from the smallest feasible one to the base order's peak, at which
-/// `Top` was found. An interrupt leaves points out.
-std::vector<Row> sweep(const Problem &P, const RecomputeArgs &A,
-                       const SolveResult &Top, int64_t High) {
+/// From the smallest feasible budget to the base order's peak, at which `Top`
+/// was found. An interrupt leaves points out.
+std::vector<Row> sweep(Planner &Plans, int Points, const SolveResult &Top,
+                       int64_t High) {
   std::vector<Row> Rows;
-  std::vector<Found> Plans;
-  auto Add = [&](int64_t Budget, const SolveResult &R) {
-    Rows.push_back(
-        {Budget, 0, R.Proof.LowerBound, 0, R.Feasible ? R.Proof.Time : -1});
-    if (R.Feasible)
-      Plans.push_back({R.Proof.Peak, R.Proof.Time});
-  };
-  SolveOptions O = optionsOf(A);
-  int64_t Low = Top.Proof.MinBudget;
-  int Points = std::max(1, A.Points - 1);
-  for (int I = 0; I < Points && !Interrupted; ++I) {
-    O.Budget = Low + int64_t(double(High - Low) * (double(I) / Points));
-    Add(O.Budget, solve(P, O));
-  }
-  if (A.Points > 1 || Interrupted)
-    Add(High, Top);
-  share(Rows, std::move(Plans));
+  std::vector<int64_t> Budgets =
+      budgetsBetween(Top.Proof.MinBudget, High, Points);
+  std::vector<SolveResult> Results = Plans.frontier(Budgets);
+  for (size_t I = 0; I < Budgets.size(); ++I)
+    if (const Certificate &C = Results[I].Proof; Results[I].Feasible)
+      Rows.push_back({Budgets[I], C.Time, C.LowerBound, C.Peak});
   return Rows;
 }
 
@@ -232,8 +201,9 @@ int remat::solver::runFrontier(const RecomputeArgs &A) {
   SolveOptions O = optionsOf(A);
   O.Budget = verify(*P, basePlan(*P), INT64_MAX).Peak;
   O.FindMinBudget = true;
-  SolveResult Top = solve(*P, O);
-  std::vector<Row> Rows = sweep(*P, A, Top, O.Budget);
+  Planner Plans(*P, O);
+  SolveResult Top = Plans.solve(O);
+  std::vector<Row> Rows = sweep(Plans, A.Points, Top, O.Budget);
   double Base = Top.Proof.BaseTime;
   Json J = {{"feasible", !Rows.empty()},
             {"base_time", Base},
@@ -247,8 +217,7 @@ int remat::solver::runFrontier(const RecomputeArgs &A) {
     J["points"].push_back({{"budget", R.Budget},
                            {"time", R.Time},
                            {"peak", R.Peak},
-                           {"lower_bound", R.Bound},
-                           {"single_time", R.Single}});
+                           {"lower_bound", R.Bound}});
   bool DrawsSvg = !A.SvgFile.empty() && !Rows.empty() && Base > 0;
   std::string Text = line(J), Csv = csvOf(Rows, Base),
               Svg = DrawsSvg ? svgOf(Rows, Base) : "";

@@ -89,8 +89,8 @@ void remat::solver::closeSmall(const Model &M, const SolveOptions &O,
 }
 
 SearchResult remat::solver::solveOptimal(const Model &M, const SolveOptions &O,
-                                         const Watch &D) {
-  SearchResult R = solveSearch(M, O, D);
+                                         const Watch &D, SearchMemory &Memory) {
+  SearchResult R = solveSearch(M, O, D, Memory);
   closeSmall(M, O, D, Tuned.Exact.OptimalStates, R);
   VerifyResult V = verify(M.P, R.Best, O.Budget);
   double Bound = std::max(R.Bound, D.Bound);

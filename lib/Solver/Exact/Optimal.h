@@ -6,8 +6,8 @@
 
 namespace remat::solver {
 
-SearchResult solveOptimal(const Model &M, const SolveOptions &O,
-                          const Watch &D);
+SearchResult solveOptimal(const Model &M, const SolveOptions &O, const Watch &D,
+                          SearchMemory &Memory);
 /// Where the problem has few ops: makes the result optimal, proves its time, or
 /// that no plan fits, with at most so many states. `MinBudget` of the result
 /// must not depend on the budget when its plan does not fit.

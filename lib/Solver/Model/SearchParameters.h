@@ -243,6 +243,15 @@ struct SearchParameters {
     int AlonePart = 16, RungPart = 64;
   } Rungs;
 
+  /// Many budgets at once.
+  struct {
+    /// Budgets that are searched beyond `Size.Few` ops: from the least one
+    /// upwards, where plans serve all larger budgets.
+    size_t Calls = 4;
+    /// Plans of the pool below each budget, and above it, that are fitted.
+    size_t Fitted = 8;
+  } Frontier;
+
   /// Proofs by enumeration.
   struct {
     /// Ops: a state has a bit for each, and few plans of more are proven.

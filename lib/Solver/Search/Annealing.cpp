@@ -153,9 +153,9 @@ bool Annealing::pursue(int Tries) {
   return false;
 }
 
-std::vector<Plan> Annealing::squeeze(int64_t Target, int Tries) {
-  std::vector<Plan> Passed = {S.plan()};
+std::vector<Lowered> Annealing::squeeze(int64_t Target, int Tries) {
   int64_t Peak = T.peak();
+  std::vector<Lowered> Passed = {{S.plan(), Peak}};
   constexpr double Largest = Tuned.Squeeze.LargestStep,
                    Smallest = Tuned.Squeeze.SmallestStep;
   double Step = Largest;
@@ -166,7 +166,7 @@ std::vector<Plan> Annealing::squeeze(int64_t Target, int Tries) {
     Log.clear();
     if (pursue(Tries)) {
       Peak = T.peak();
-      Passed.push_back(S.plan());
+      Passed.push_back({S.plan(), Peak});
       Step = std::min(Largest, Tuned.Squeeze.Growth * Step);
     } else {
       rollback(0);

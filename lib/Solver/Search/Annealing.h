@@ -6,6 +6,12 @@
 
 namespace remat::solver {
 
+/// A plan on the way to a lower peak, with the peak of its schedule.
+struct Lowered {
+  Plan S;
+  int64_t Peak;
+};
+
 /// Ruins and repairs parts of a schedule at random. What got no worse stays, or
 /// a little worse while it is warm.
 class Annealing : public Repair {
@@ -19,7 +25,7 @@ public:
   /// helps. Returns what it passes, from where it starts on, each with a lower
   /// peak than the one before. What it does depends on Target only in when it
   /// stops.
-  std::vector<Plan> squeeze(int64_t Target, int Tries);
+  std::vector<Lowered> squeeze(int64_t Target, int Tries);
 
   double Enough = 0;
   /// How much worse `improve` may become at first, in typical recomputations.

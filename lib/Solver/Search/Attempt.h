@@ -4,28 +4,9 @@
 
 #include "Model/Incumbent.h"
 #include "Model/Watch.h"
+#include "Search/Seed.h"
 
 namespace remat::solver {
-
-/// Where a seed came from. Those of one family are much alike.
-enum class Family : uint8_t {
-  Kept,
-  Cut,
-  CalmCut,
-  Sqrt,
-  Greedy,
-  Squeezed,
-  Segments,
-  CalmSegments,
-  Crossed
-};
-
-/// A plan to search from, with what it takes.
-struct Seed {
-  Plan S;
-  Measure Of;
-  Family From = Family::Kept;
-};
 
 /// Repairs many plans within a budget and searches on from the best of them.
 /// `Work` counts changes to a schedule.

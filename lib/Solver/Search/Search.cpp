@@ -1,14 +1,8 @@
 //===- Search.cpp - The default strategy ----------------------------------===//
 #include "Search/Search.h"
 
-#include "Bounds/Bounds.h"
-#include "Bounds/Cut.h"
 #include "Problem/Peak.h"
-#include "Search/Annealing.h"
 #include "Search/Attempt.h"
-#include "Seeds/Baselines.h"
-#include "Seeds/Orders.h"
-#include "Seeds/Segments.h"
 
 #include <algorithm>
 
@@ -18,11 +12,12 @@ namespace {
 
 class Searcher {
 public:
-  Searcher(const Model &M, const SolveOptions &O, const Watch &D)
-      : M(M), O(O), D(D), Best(M, O.Budget) {}
+  Searcher(const Model &M, const SolveOptions &O, const Watch &D,
+           SearchMemory &Memory)
+      : M(M), O(O), D(D), Memory(Memory), Best(M, O.Budget) {}
 
   SearchResult run() {
-    makeSeeds();
+    Seeds = Memory.seeds(O.Seed, D);
     for (const Seed &X : Seeds)
       Best.offer(X.S);
     SearchResult R;
@@ -44,10 +39,20 @@ public:
     return R;
   }
 
+  /// Every rung up to the budget.
+  void climbAll() {
+    Seeds = Memory.seeds(O.Seed, D);
+    CloseCost = 0;
+    SearchResult R;
+    lower(0, R);
+    climb(work() / Tuned.Rungs.RungPart, /*WholeWay=*/true);
+  }
+
 private:
   const Model &M;
   const SolveOptions &O;
   const Watch &D;
+  SearchMemory &Memory;
   Incumbent Best;
   /// The plan whose peak is the smallest budget known.
   Plan Lowest;
@@ -59,20 +64,6 @@ private:
   std::vector<Plan> Alone;
   /// See `costToClose`; negative where rungs are not searched.
   double CloseCost = -1;
-
-  static bool isAmong(const std::vector<Seed> &Known, const Seed &X) {
-    return std::any_of(Known.begin(), Known.end(), [&](const Seed &Y) {
-      return X.Of.Peak == Y.Of.Peak && X.Of.Time == Y.Of.Time && X.S == Y.S;
-    });
-  }
-
-  void addSeed(Plan S, Family From) {
-    dropUnread(M, S);
-    Measure Of = measure(M, S);
-    Seed X{std::move(S), Of, From};
-    if (!isAmong(Seeds, X))
-      Seeds.push_back(std::move(X));
-  }
 
   int64_t peakOf(const Plan &S) const { return remat::solver::peakOf(M.P, S); }
 
@@ -97,7 +88,7 @@ private:
 
   /// What leaves little open at the budget or at the highest rung.
   double costToClose() const {
-    Bounds B = momentBounds(M, highestRung(), D, false);
+    Bounds B = Memory.bounds(highestRung(), D, false);
     bool Fits = B.LeastBudget <= highestRung();
     double Bound = Fits ? std::max(D.Bound, M.BaseTime + B.Extra) : D.Bound;
     return Bound + Tuned.Near.Open * M.BaseTime;
@@ -114,65 +105,6 @@ private:
 
   bool closes(const Incumbent &X) const {
     return X.feasible() && X.measured().cost() <= CloseCost;
-  }
-
-  std::vector<OpId> calmOrder(const std::vector<OpId> &Order) const {
-    Schedule S(M, emitKept(M, Order), INT64_MAX / 4);
-    Moves L(S, O.Seed, D);
-    L.WorkLimit = Tuned.Work.OfCalm;
-    L.calm();
-    std::vector<OpId> Out;
-    std::vector<bool> Ran(M.numOps(), false);
-    for (const Step &X : S.plan().Sequence)
-      if (!Ran[X.Op]) {
-        Ran[X.Op] = true;
-        Out.push_back(X.Op);
-      }
-    return Out;
-  }
-
-  /// Plans that do not depend on the budget.
-  void makeSeeds() {
-    std::vector<OpId> Base = baseOrder(M);
-    std::vector<std::vector<OpId>> Orders = {Base, eagerOrder(M, Base),
-                                             lazyOrder(M, Base)};
-    Orders.push_back(eagerOrder(M, Orders[2]));
-    Orders.push_back(leastOrder(M));
-    Orders.push_back(calmOrder(Base));
-    size_t Low = 0;
-    int64_t LowPeak = INT64_MAX;
-    for (size_t I = 0; I < Orders.size(); ++I) {
-      Plan S = emitKept(M, Orders[I]);
-      if (int64_t Peak = measure(M, S).Peak; Peak < LowPeak) {
-        LowPeak = Peak;
-        Low = I;
-      }
-      addSeed(std::move(S), Family::Kept);
-    }
-    if (M.Turn == None)
-      return;
-    addCuts(Orders[0], Family::Cut, Family::Segments);
-    if (Orders[Low] != Orders[0])
-      addCuts(Orders[Low], Family::CalmCut, Family::CalmSegments);
-    sqrtPlans(M, addTo(Family::Sqrt));
-    greedyPlans(M, addTo(Family::Greedy));
-  }
-
-  PlanSink addTo(Family From) {
-    return [this, From](Plan S) {
-      addSeed(std::move(S), From);
-      return true;
-    };
-  }
-
-  void addCuts(const std::vector<OpId> &Order, Family OfCut,
-               Family OfSegments) {
-    MomentCut Cut(M, M.Turn, MomentCut::sidesInOrder(M, M.Turn, Order));
-    std::vector<MomentCut::Point> Hull =
-        Cut.frontier(M.fewerOf(Tuned.Seeds.CutPoints), true);
-    for (const MomentCut::Point &X : Hull)
-      addSeed(emitDropped(M, Order, M.Turn, X.Dropped), OfCut);
-    segmentPlans(M, Order, Hull, addTo(OfSegments));
   }
 
   /// Lowers the peak of the lowest seeds, shortly, then of what came out
@@ -204,7 +136,7 @@ private:
       Lower.erase(X);
     }
     for (Plan &P : Squeezed)
-      addSeed(std::move(P), Family::Squeezed);
+      addSeed(M, Seeds, std::move(P), Family::Squeezed);
     Squeezed.clear();
   }
 
@@ -224,24 +156,21 @@ private:
         std::clamp(Tuned.Squeeze.Tries / (M.numOps() + 1),
                    Tuned.Squeeze.LeastTries, Tuned.Squeeze.MostTries)
         << std::min(std::max(O.Effort - 1, 0), Tuned.Squeeze.MostDoublings);
-    Schedule S(M, From, O.Budget);
-    Annealing L(S, O.Seed, D);
-    L.Price *= Tuned.Squeeze.Price;
-    L.SampleLimit = Tuned.Repair.Sample;
-    L.WorkLimit = Tuned.Work.OfSqueeze / Part;
-    std::vector<Plan> Passed = L.squeeze(Target, Tries / Part);
-    Plan P = Passed.back();
+    std::vector<Lowered> Passed =
+        Memory.lower(From, Target, Tries / Part, Part, O.Seed, D);
+    Plan P = Passed.back().S;
     // What nobody reads goes from the plan in the end.
     dropUnread(M, P);
     int64_t Peak = peakOf(P);
     if (Peak < R.MinBudget)
       setLowest(P, Peak, R);
     Best.offer(P);
+    Memory.found(P);
     if (!hasRungs())
-      Passed = {P};
-    for (Plan &X : Passed)
-      if (peakOf(X) <= O.Budget)
-        Squeezed.push_back(std::move(X));
+      Passed = {{P, Peak}};
+    for (Lowered &X : Passed)
+      if (peakOf(X.S) <= O.Budget)
+        Squeezed.push_back(std::move(X.S));
     return {Peak, std::move(P)};
   }
 
@@ -278,6 +207,7 @@ private:
     if (!A.best().feasible())
       return false;
     Alone.push_back(A.best().plan());
+    Memory.found(A.best().plan());
     if (closes(A.best()))
       Best.offer(Alone.back());
     return closes(A.best());
@@ -298,12 +228,14 @@ private:
   /// From rung to rung, each with the plans of the one below, so that what is
   /// found at one is not lost above it. All climbs start at the lowest peak and
   /// do the same up to the budget.
-  void climb(int64_t Work) {
+  /// On the whole way no budget is looked at: what is found at the rungs is for
+  /// the pool.
+  void climb(int64_t Work, bool WholeWay = false) {
     std::vector<int64_t> Rungs = rungs();
     Attempt All(M, O.Seed, D, O.Budget);
     std::vector<Seed> Below;
     for (int I = 0; I < int(Rungs.size()); ++I) {
-      if (closes(Best) || D.passed())
+      if (D.passed() || (!WholeWay && closes(Best)))
         break;
       Attempt A(M, O.Seed + 1000 * uint64_t(I), D, Rungs[I]);
       // Repairs from afar take long, and far up they find little.
@@ -315,6 +247,12 @@ private:
         A.fromPlan(X.S, 0, X.From);
       A.fromPairs(Work);
       A.fromBest(Work);
+      for (const Seed &X : A.ends())
+        Memory.found(X.S);
+      if (WholeWay) {
+        Below = A.ends();
+        continue;
+      }
       // Those that the rung below ended in have been fitted to the budget.
       for (const Seed &X : A.ends())
         if (!isAmong(Below, X))
@@ -338,12 +276,19 @@ private:
       A.fromBest(Work * Tuned.Attempt.BestEighths / 8);
     }
     Best.offer(A.best().plan());
+    for (const Seed &X : A.ends())
+      Memory.found(X.S);
   }
 };
 
 } // namespace
 
 SearchResult remat::solver::solveSearch(const Model &M, const SolveOptions &O,
-                                        const Watch &D) {
-  return Searcher(M, O, D).run();
+                                        const Watch &D, SearchMemory &Memory) {
+  return Searcher(M, O, D, Memory).run();
+}
+
+void remat::solver::climbRungs(const Model &M, const SolveOptions &O,
+                               const Watch &D, SearchMemory &Memory) {
+  Searcher(M, O, D, Memory).climbAll();
 }

@@ -4,6 +4,7 @@
 
 #include "Model/Model.h"
 #include "Model/Watch.h"
+#include "Search/SearchMemory.h"
 
 namespace remat::solver {
 
@@ -21,7 +22,13 @@ struct SearchResult {
   /// What was not done, and why.
   std::string Notice;
 };
-SearchResult solveSearch(const Model &M, const SolveOptions &O, const Watch &D);
+SearchResult solveSearch(const Model &M, const SolveOptions &O, const Watch &D,
+                         SearchMemory &Memory);
+
+/// Searches within every budget from the lowest peak to that of the options,
+/// step by step, and tells the memory of the plans.
+void climbRungs(const Model &M, const SolveOptions &O, const Watch &D,
+                SearchMemory &Memory);
 
 } // namespace remat::solver
 

@@ -1,0 +1,162 @@
+//===- PlannerTest.cpp - One planner, many budgets ------------------------===//
+#include "remat/Solver/Planner.h"
+
+#include "RandomProblem.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+using namespace remat::solver;
+using namespace remat::solver::test;
+
+namespace {
+
+/// A forward chain and a backward one that reads it, with skips.
+Problem training(Rng &R, int Layers) {
+  Problem P;
+  std::vector<ValueId> Acts = {P.addResident("x", 3)};
+  for (int I = 0; I < Layers; ++I) {
+    std::vector<ValueId> In = {Acts.back()};
+    if (R.chance(30))
+      In.push_back(Acts[R.below(int(Acts.size()))]);
+    OpId O = P.addOp("f" + std::to_string(I), 1 + R.below(9), In, R.below(4));
+    Acts.push_back(P.addOutput(O, "a" + std::to_string(I), 5 + R.below(20)));
+  }
+  ValueId Gradient = Acts.back();
+  for (int I = Layers; I-- > 0;) {
+    OpId O = P.addOp("b" + std::to_string(I), 2 + R.below(9),
+                     {Gradient, Acts[I]}, R.below(4));
+    Gradient = P.addOutput(O, "g" + std::to_string(I), 5 + R.below(20));
+  }
+  P.Results = {Gradient};
+  return P;
+}
+
+/// From below the floor to above the base order's peak.
+std::vector<int64_t> budgetsOf(const Problem &P, int Count) {
+  int64_t Low = floorOf(P).Bytes - 1,
+          High = verify(P, basePlan(P), INT64_MAX).Peak + 1;
+  std::vector<int64_t> Out;
+  for (int I = 0; I < Count; ++I)
+    Out.push_back(Low + (High - Low) * I / (Count - 1));
+  return Out;
+}
+
+/// What the result says is so.
+void expectRight(const Problem &P, int64_t Budget, const SolveResult &R) {
+  if (!R.Feasible)
+    return;
+  VerifyResult V = verify(P, R.Best, Budget);
+  EXPECT_TRUE(V.Ok) << V.Error;
+  EXPECT_EQ(V.Time, R.Proof.Time);
+  EXPECT_EQ(V.Peak, R.Proof.Peak);
+  EXPECT_LE(R.Proof.LowerBound, R.Proof.Time * (1 + 1e-9));
+  EXPECT_LE(R.Proof.MinBudget, Budget);
+}
+
+TEST(Planner, ACallForItselfIsThatOfAFreshPlanner) {
+  for (int Case = 0; Case < 2; ++Case) {
+    Rng R(Case + 17);
+    Problem P = training(R, 20 + 4 * Case);
+    Planner Plans(P, {});
+    std::vector<int64_t> Budgets = budgetsOf(P, 4);
+    // The order in which a planner is asked does not matter to these.
+    std::rotate(Budgets.begin(), Budgets.begin() + Case + 1, Budgets.end());
+    for (int64_t Budget : Budgets)
+      for (bool FindMinBudget : {false, true}) {
+        SolveOptions O;
+        O.Budget = Budget;
+        O.FindMinBudget = FindMinBudget;
+        O.Effort = Budget % 2;
+        SolveResult Mine = Plans.solve(O), Fresh = solve(P, O);
+        EXPECT_EQ(Mine.Feasible, Fresh.Feasible);
+        EXPECT_EQ(Mine.Best, Fresh.Best);
+        EXPECT_EQ(Mine.Proof.LowerBound, Fresh.Proof.LowerBound);
+        EXPECT_EQ(Mine.Proof.MinBudget, Fresh.Proof.MinBudget);
+        EXPECT_EQ(Mine.Reason.Message, Fresh.Reason.Message);
+      }
+  }
+}
+
+TEST(Planner, APlanServesEveryLargerBudget) {
+  for (int Case = 0; Case < 3; ++Case) {
+    Rng R(Case + 71);
+    Problem P = training(R, 20 + 5 * Case);
+    SolveOptions O;
+    O.Effort = 0;
+    Planner Plans(P, O);
+    double Before = MaxTotalTime;
+    for (int64_t Budget : budgetsOf(P, 8)) {
+      SolveResult Got = Plans.at(Budget);
+      expectRight(P, Budget, Got);
+      O.Budget = Budget;
+      SolveResult Fresh = solve(P, O);
+      EXPECT_TRUE(Got.Feasible || !Fresh.Feasible);
+      if (!Got.Feasible)
+        continue;
+      EXPECT_LE(Got.Proof.Time, Before);
+      // Where the pool has what is as good as proven, nothing is searched.
+      if (Fresh.Feasible)
+        EXPECT_LE(Got.Proof.Time,
+                  Fresh.Proof.Time + 1e-4 * Fresh.Proof.BaseTime);
+      EXPECT_GE(Got.Proof.LowerBound, Fresh.Proof.LowerBound);
+      Before = Got.Proof.Time;
+    }
+  }
+}
+
+TEST(Planner, AFrontierFallsAndIsInTheOrderAsked) {
+  for (int Case = 0; Case < 2; ++Case) {
+    Rng R(Case + 5);
+    Problem P = training(R, 20 + 4 * Case);
+    SolveOptions O;
+    O.Effort = Case % 2;
+    std::vector<int64_t> Budgets = budgetsOf(P, 8);
+    std::vector<int64_t> Asked = Budgets;
+    std::reverse(Asked.begin(), Asked.end());
+    Asked.insert(Asked.begin() + 2, Budgets[4]);
+    Planner Plans(P, O);
+    std::vector<SolveResult> Got = Plans.frontier(Asked);
+    ASSERT_EQ(Got.size(), Asked.size());
+    int Feasible = 0;
+    double Above = 0;
+    std::vector<std::pair<int64_t, double>> Times;
+    for (size_t I = 0; I < Asked.size(); ++I) {
+      expectRight(P, Asked[I], Got[I]);
+      O.Budget = Asked[I];
+      SolveResult Single = solve(P, O);
+      EXPECT_TRUE(Got[I].Feasible || !Single.Feasible) << Asked[I];
+      if (!Got[I].Feasible)
+        continue;
+      ++Feasible;
+      if (Single.Feasible)
+        Above += Got[I].Proof.Overhead - Single.Proof.Overhead;
+      Times.push_back({Asked[I], Got[I].Proof.Time});
+    }
+    std::sort(Times.begin(), Times.end());
+    for (size_t I = 1; I < Times.size(); ++I)
+      EXPECT_LE(Times[I].second, Times[I - 1].second);
+    EXPECT_GE(Feasible, 5);
+    EXPECT_LE(Above / Feasible, 2e-3);
+    EXPECT_TRUE(Got.front().Feasible);
+    EXPECT_EQ(Got.front().Proof.Overhead, 0);
+    EXPECT_FALSE(Got.back().Feasible);
+    EXPECT_FALSE(Got.back().Reason.Message.empty());
+  }
+}
+
+TEST(Planner, NothingAskedAndNothingToPlan) {
+  Problem None;
+  EXPECT_TRUE(Planner(None, {}).frontier({}).empty());
+  EXPECT_TRUE(Planner(None, {}).at(0).Feasible);
+  EXPECT_TRUE(Planner(None, {}).frontier({5, 0}).back().Feasible);
+  Problem Bad;
+  Bad.Results = {3};
+  for (const SolveResult &R : Planner(Bad, {}).frontier({1, 2})) {
+    EXPECT_FALSE(R.Feasible);
+    EXPECT_NE(R.Reason.Message.find("malformed"), std::string::npos);
+  }
+}
+
+} // namespace
