@@ -9,9 +9,9 @@
 
 using namespace remat::solver;
 
-/// A plan that was lowered to more than this budget. Which of them there are
-/// depends on the budget asked for, what a rung has in common with a neighbour
-/// must not.
+/// Squeezed plans that are still over this attempt's budget are left out. How
+/// far a plan was squeezed depends on the budget that the user asked for; an
+/// attempt at a rung must begin with the same seeds whatever that budget was.
 bool Attempt::isTooHigh(const Seed &X) const {
   return X.From == Family::Squeezed && X.Of.Peak > Budget;
 }
