@@ -49,7 +49,6 @@ struct CompileOptions {
   int64_t PlannerEffort = 1; ///< a count, not a clock
   uint64_t PlannerSeed = 0;
   bool Fuse = true;
-  bool OffsetsExact = true;   ///< exact packing when best-fit misses the load
   bool CompileKernels = true; ///< run NVRTC; false: source text only
 };
 

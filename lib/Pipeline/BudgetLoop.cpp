@@ -72,8 +72,8 @@ LogicalResult BudgetLoop::carryOut(func::FuncOp Copy, Attempt &A,
     return failure();
 
   Stopwatch AssignTime;
-  FailureOr<Assignment> Assigned = assignMemory(
-      Copy, Model, Options.OffsetsExact ? MaxPackNodes : 0, A.PackTarget);
+  FailureOr<Assignment> Assigned =
+      assignMemory(Copy, Model, MaxPackNodes, A.PackTarget);
   if (failed(Assigned))
     return failure();
   addSeconds("assign", AssignTime.getSeconds());

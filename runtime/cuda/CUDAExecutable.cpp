@@ -110,7 +110,7 @@ Status CUDAExecutable::checkLaunch(const Launch &L) const {
                    "kernel '" + Name + "' is launched with " +
                        std::to_string(L.Arguments.size()) +
                        " arguments, it takes " + std::to_string(I));
-    size_t Given = L.Arguments[I].Kind == KernelArgument::Kind::Float ? 4 : 8;
+    constexpr size_t Given = 8; // an address or an int64
     if (Bytes != Given)
       return Error(ErrorCode::InvalidProgram,
                    "argument " + std::to_string(I) + " of kernel '" + Name +
@@ -205,7 +205,6 @@ char *CUDAExecutable::getAddress(uint32_t Tensor) const {
 
 Status CUDAExecutable::runLaunch(const Step &S, const Launch &L) {
   std::vector<uint64_t> Words(L.Arguments.size());
-  std::vector<float> Floats(L.Arguments.size());
   // The driver reads as many arguments as the kernel has, at most 32764 bytes.
   // Those that the program does not give are zero, so that it never reads past
   // what is here.
@@ -224,10 +223,6 @@ Status CUDAExecutable::runLaunch(const Step &S, const Launch &L) {
       break;
     case KernelArgument::Kind::Int:
       Words[I] = static_cast<uint64_t>(A.Int);
-      break;
-    case KernelArgument::Kind::Float:
-      Floats[I] = static_cast<float>(A.Float);
-      Pointers[I] = &Floats[I];
       break;
     }
   }

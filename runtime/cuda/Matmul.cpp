@@ -108,8 +108,26 @@ Result<Lt> Lt::load() {
   return L;
 }
 
+/// cudaDataType_t of the float types. Another one does not compile until it is
+/// here.
+template <DType> struct LtType;
+template <> struct LtType<DType::F32> {
+  static constexpr int Value = 0;
+};
+template <> struct LtType<DType::F16> {
+  static constexpr int Value = 2;
+};
+template <> struct LtType<DType::BF16> {
+  static constexpr int Value = 14;
+};
+
 int getLtType(DType Type) {
-  return Type == DType::F32 ? 0 : Type == DType::F16 ? 2 : 14;
+  return dispatchElement(Type, [](auto Row) -> int {
+    if constexpr (Row.IsFloat)
+      return LtType<Row.Type>::Value;
+    else
+      __builtin_unreachable(); // products are checked to be of floats
+  });
 }
 
 } // namespace

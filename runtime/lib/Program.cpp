@@ -6,17 +6,6 @@
 
 using namespace remat::runtime;
 
-uint64_t remat::runtime::getByteWidth(DType Type) {
-  static constexpr uint64_t Widths[] = {4, 2, 2, 4, 8, 1};
-  return Widths[static_cast<unsigned>(Type)];
-}
-
-std::string_view remat::runtime::getName(DType Type) {
-  static constexpr std::string_view Names[] = {"f32", "bf16", "f16",
-                                               "i32", "i64",  "i1"};
-  return Names[static_cast<unsigned>(Type)];
-}
-
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,43 @@ namespace fb = flatbuffers;
 
 static constexpr uint32_t FormatVersion = 1;
 
+// The format's enums and the runtime's own are cast into each other: they have
+// the same names with the same numbers.
+#define REMAT_SAME(Format, Own, Name)                                          \
+  static_assert(static_cast<int>(format::Format::Name) ==                      \
+                static_cast<int>(Own::Name));
+#define REMAT_ROW(Name, Text, Kind, Stored, Computed, Sum)                     \
+  REMAT_SAME(DType, DType, Name)
+REMAT_ELEMENT_TYPES(REMAT_ROW)
+static_assert(static_cast<unsigned>(format::DType::MAX) + 1 == NumElementTypes);
+REMAT_SAME(Role, Role, Parameter)
+REMAT_SAME(Role, Role, Input)
+REMAT_SAME(Role, Role, State)
+REMAT_SAME(Role, Role, Seed)
+REMAT_SAME(Role, Role, Step)
+REMAT_SAME(Role, Role, LearningRate)
+REMAT_SAME(Role, Role, Loss)
+REMAT_SAME(Role, Role, Output)
+REMAT_SAME(Role, Role, Gradient)
+REMAT_SAME(Role, Role, Temporary)
+static_assert(format::Role::MAX == format::Role::Temporary);
+REMAT_SAME(MemoryClass, MemoryClass, Parameters)
+REMAT_SAME(MemoryClass, MemoryClass, Gradients)
+REMAT_SAME(MemoryClass, MemoryClass, OptimizerState)
+REMAT_SAME(MemoryClass, MemoryClass, Activations)
+REMAT_SAME(MemoryClass, MemoryClass, Temporaries)
+REMAT_SAME(MemoryClass, MemoryClass, Workspaces)
+REMAT_SAME(MemoryClass, MemoryClass, Inputs)
+REMAT_SAME(MemoryClass, MemoryClass, Outputs)
+REMAT_SAME(MemoryClass, MemoryClass, Constants)
+static_assert(format::MemoryClass::MAX == format::MemoryClass::Constants);
+REMAT_SAME(ArgumentKind, KernelArgument::Kind, Tensor)
+REMAT_SAME(ArgumentKind, KernelArgument::Kind, Workspace)
+REMAT_SAME(ArgumentKind, KernelArgument::Kind, Int)
+static_assert(format::ArgumentKind::MAX == format::ArgumentKind::Int);
+#undef REMAT_ROW
+#undef REMAT_SAME
+
 namespace {
 
 /// Copies tables into the runtime's structures. FlatBuffers lets many places
@@ -130,7 +167,7 @@ Launch Decoder::launch(const format::Launch &From) {
   L.SharedBytes = From.shared_bytes();
   tables(From.arguments(), L.Arguments, [](const format::KernelArgument &A) {
     return KernelArgument{static_cast<enum KernelArgument::Kind>(A.kind()),
-                          A.index(), A.int_value(), A.float_value()};
+                          A.index(), A.int_value()};
   });
   return L;
 }

@@ -51,7 +51,7 @@ static bool liesInArena(const Program &P, uint64_t Offset, uint64_t Bytes) {
 
 /// Fills NumElements and Bytes.
 static Status measure(Tensor &T) {
-  REMAT_REQUIRE(T.Type <= DType::I1,
+  REMAT_REQUIRE(isKnown(T.Type),
                 "has the unknown element type " +
                     std::to_string(static_cast<unsigned>(T.Type)));
   REMAT_REQUIRE(T.Class <= MemoryClass::Constants,
@@ -189,7 +189,7 @@ static Status verifyLaunch(const Program &P, const Step &S, const Launch &L) {
     return Has(S.Operands) || Has(S.Results);
   };
   for (const KernelArgument &A : L.Arguments) {
-    REMAT_REQUIRE(A.Kind <= KernelArgument::Kind::Float,
+    REMAT_REQUIRE(A.Kind <= KernelArgument::Kind::Int,
                   "has a kernel argument of an unknown kind");
     if (A.Kind == KernelArgument::Kind::Tensor)
       REMAT_REQUIRE(A.Index < P.Tensors.size() && IsOwn(A.Index),

@@ -12,6 +12,7 @@ using namespace remat::runtime;
 
 static constexpr std::string_view TypeNames[] = {"F32", "BF16", "F16",
                                                  "I32", "I64",  "BOOL"};
+static_assert(std::size(TypeNames) == NumElementTypes);
 static constexpr std::string_view MetadataName = "__metadata__";
 
 /// Bytes of a tensor, or nothing if 64 bits do not hold them.

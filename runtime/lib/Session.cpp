@@ -121,16 +121,19 @@ static Status fillTensor(Device &D, const Tensor &T, char *Address,
 
 /// A number for every element, whatever the type.
 static void splat(DType Type, double Number, int64_t Count, void *Out) {
-  if (isFloat(Type))
-    std::fill_n(static_cast<float *>(Out), Count, static_cast<float>(Number));
-  else if (Type == DType::I1)
-    std::fill_n(static_cast<uint8_t *>(Out), Count, Number != 0);
-  else if (Type == DType::I32)
-    std::fill_n(static_cast<int32_t *>(Out), Count,
-                static_cast<int32_t>(std::clamp(Number, -0x1p31, 0x1p31 - 1)));
-  else
-    std::fill_n(static_cast<int64_t *>(Out), Count,
-                static_cast<int64_t>(std::clamp(Number, -0x1p62, 0x1p62)));
+  dispatchElement(Type, [&](auto Row) {
+    using Element = typename decltype(Row)::Computed;
+    Element Value;
+    if constexpr (Row.IsFloat)
+      Value = static_cast<Element>(Number);
+    else if constexpr (Row.Kind == ElementKind::Bool)
+      Value = Number != 0;
+    else if constexpr (sizeof(Element) == 4)
+      Value = static_cast<Element>(std::clamp(Number, -0x1p31, 0x1p31 - 1));
+    else
+      Value = static_cast<Element>(std::clamp(Number, -0x1p62, 0x1p62));
+    std::fill_n(static_cast<Element *>(Out), Count, Value);
+  });
 }
 
 static Walk getWalk(const Tensor &T) {
@@ -180,12 +183,11 @@ static void drawIntegers(const PhiloxStream &Stream, DType Type, uint64_t Bound,
   for (int64_t I = 0; I < Count; ++I) {
     auto Words = Stream.getBlock(First + I);
     uint64_t Number = (uint64_t(Words[0]) << 32 | Words[1]) % Bound;
-    if (Type == DType::I1)
-      static_cast<uint8_t *>(Out)[I] = Number & 1;
-    else if (Type == DType::I32)
-      static_cast<int32_t *>(Out)[I] = static_cast<int32_t>(Number);
-    else
-      static_cast<int64_t *>(Out)[I] = static_cast<int64_t>(Number);
+    dispatchElement(Type, [&](auto Row) {
+      using Element = typename decltype(Row)::Computed;
+      static_cast<Element *>(Out)[I] = static_cast<Element>(
+          Row.Kind == ElementKind::Bool ? Number & 1 : Number);
+    });
   }
 }
 

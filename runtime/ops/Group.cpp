@@ -62,7 +62,7 @@ bool isRowOp(std::string_view Name) {
 //===----------------------------------------------------------------------===//
 
 Status Planner::checkBodyType(const BodyOp &B) const {
-  REMAT_REQUIRE(B.Type <= DType::I1,
+  REMAT_REQUIRE(isKnown(B.Type),
                 "has a value of the unknown element type " +
                     std::to_string(static_cast<unsigned>(B.Type)));
   REMAT_REQUIRE(B.Shape.size() <= MaxRank,

@@ -17,12 +17,8 @@
 
 namespace remat::runtime {
 
-struct BFloat16 {
-  uint16_t Bits;
-};
-struct Float16 {
-  uint16_t Bits;
-};
+using remat::BFloat16;
+using remat::Float16;
 
 inline float widen(float X) { return X; }
 inline float widen(BFloat16 X) {
@@ -66,14 +62,13 @@ template <> inline Float16 narrow<Float16>(float X) {
 
 /// Calls `F` with a null pointer of the C++ type of a float element type.
 template <typename Function> auto dispatchFloat(DType Type, Function F) {
-  switch (Type) {
-  case DType::BF16:
-    return F(static_cast<BFloat16 *>(nullptr));
-  case DType::F16:
-    return F(static_cast<Float16 *>(nullptr));
-  default:
-    return F(static_cast<float *>(nullptr));
-  }
+  using Returned = decltype(F(static_cast<float *>(nullptr)));
+  return dispatchElement(Type, [&](auto Row) -> Returned {
+    if constexpr (Row.IsFloat)
+      return F(static_cast<typename decltype(Row)::Stored *>(nullptr));
+    else
+      __builtin_unreachable();
+  });
 }
 
 /// `Count` elements of a float type from element `First` of `Data`, as f32.

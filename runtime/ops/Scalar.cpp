@@ -101,30 +101,13 @@ static void cast(const void *const *In, void *Out, int64_t Count, float) {
     R[I] = convert<To>(A[I]);
 }
 
-template <typename From> static ScalarFunction resolveCastTo(DType To) {
-  switch (To) {
-  case DType::I32:
-    return cast<From, int32_t>;
-  case DType::I64:
-    return cast<From, int64_t>;
-  case DType::I1:
-    return cast<From, uint8_t>;
-  default:
-    return cast<From, float>;
-  }
-}
-
 static ScalarFunction resolveCast(const Types &T, const AttributeList &) {
-  switch (T.Operands[0]) {
-  case DType::I32:
-    return resolveCastTo<int32_t>(T.Result);
-  case DType::I64:
-    return resolveCastTo<int64_t>(T.Result);
-  case DType::I1:
-    return resolveCastTo<uint8_t>(T.Result);
-  default:
-    return resolveCastTo<float>(T.Result);
-  }
+  return dispatchElement(T.Operands[0], [&](auto From) {
+    return dispatchElement(T.Result, [&](auto To) {
+      return ScalarFunction(cast<typename decltype(From)::Computed,
+                                 typename decltype(To)::Computed>);
+    });
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -260,16 +243,14 @@ template <typename Function>
 static ScalarFunction numbers(const Types &T, const AttributeList &) {
   if (!T.areEqual() || T.Result != T.Operands[0])
     return ScalarFunction();
-  switch (T.Result) {
-  case DType::I1:
-    return ScalarFunction();
-  case DType::I32:
-    return binary<int32_t, int32_t, Function::template of<int32_t>>;
-  case DType::I64:
-    return binary<int64_t, int64_t, Function::template of<int64_t>>;
-  default:
-    return binary<float, float, Function::template of<float>>;
-  }
+  return dispatchElement(T.Result, [](auto Row) {
+    using Number = typename decltype(Row)::Computed;
+    if constexpr (Row.Kind == ElementKind::Bool)
+      return ScalarFunction();
+    else
+      return ScalarFunction(
+          binary<Number, Number, Function::template of<Number>>);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -298,30 +279,21 @@ static ScalarFunction resolveCompare(const Types &T,
   std::string_view Predicate = Attributes.getText("predicate");
   if (!T.areEqual() || T.Result != DType::I1)
     return ScalarFunction();
-  switch (T.Operands[0]) {
-  case DType::I1:
-    return ScalarFunction();
-  case DType::I32:
-    return resolvePredicate<int32_t>(Predicate);
-  case DType::I64:
-    return resolvePredicate<int64_t>(Predicate);
-  default:
-    return resolvePredicate<float>(Predicate);
-  }
+  return dispatchElement(T.Operands[0], [&](auto Row) {
+    if constexpr (Row.Kind == ElementKind::Bool)
+      return ScalarFunction();
+    else
+      return resolvePredicate<typename decltype(Row)::Computed>(Predicate);
+  });
 }
 
 static ScalarFunction resolveSelect(const Types &T, const AttributeList &) {
   if (T.Operands[0] != DType::I1 || T.Operands[1] != T.Result ||
       T.Operands[2] != T.Result)
     return ScalarFunction();
-  switch (getComputeWidth(T.Result)) {
-  case 8:
-    return select<int64_t>;
-  case 1:
-    return select<uint8_t>;
-  default:
-    return isFloat(T.Result) ? select<float> : select<int32_t>;
-  }
+  return dispatchElement(T.Result, [](auto Row) {
+    return ScalarFunction(select<typename decltype(Row)::Computed>);
+  });
 }
 
 //===----------------------------------------------------------------------===//

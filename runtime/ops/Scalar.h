@@ -23,13 +23,19 @@ inline constexpr int64_t BlockSize = 1024;
 
 /// Bytes of one element in its computing type.
 inline int64_t getComputeWidth(DType Type) {
-  return Type == DType::I64 ? 8 : Type == DType::I1 ? 1 : 4;
+  return dispatchElement(Type, [](auto Row) -> int64_t {
+    return sizeof(typename decltype(Row)::Computed);
+  });
 }
 
 /// Whether a tensor's elements are stored as they are computed with. An i1 byte
 /// may be anything but zero where it stands for true.
 inline bool isStoredAsComputed(DType Type) {
-  return Type == DType::F32 || isInteger(Type);
+  return dispatchElement(Type, [](auto Row) {
+    using Element = decltype(Row);
+    return Row.Kind != ElementKind::Bool &&
+           std::is_same_v<typename Element::Stored, typename Element::Computed>;
+  });
 }
 
 /// Out[i] = op(In[0][i], In[1][i], ...) for i < Count. Out may be one of In.

@@ -69,23 +69,19 @@ static void loadAs(const char *Data, const Walk &W, int64_t First,
 
 void remat::runtime::loadBlock(DType Type, const char *Data, const Walk &W,
                                int64_t First, int64_t Count, void *Out) {
-  auto Widen = [](auto X) { return widen(X); };
-  auto Same = [](auto X) { return X; };
-  switch (Type) {
-  case DType::F32:
-    return loadAs<float, float>(Data, W, First, Count, Out, Same);
-  case DType::BF16:
-    return loadAs<BFloat16, float>(Data, W, First, Count, Out, Widen);
-  case DType::F16:
-    return loadAs<Float16, float>(Data, W, First, Count, Out, Widen);
-  case DType::I32:
-    return loadAs<int32_t, int32_t>(Data, W, First, Count, Out, Same);
-  case DType::I64:
-    return loadAs<int64_t, int64_t>(Data, W, First, Count, Out, Same);
-  case DType::I1:
-    return loadAs<uint8_t, uint8_t>(Data, W, First, Count, Out,
-                                    [](uint8_t X) { return uint8_t(X != 0); });
-  }
+  dispatchElement(Type, [&](auto Row) {
+    using Element = decltype(Row);
+    using Stored = typename Element::Stored;
+    using Computed = typename Element::Computed;
+    loadAs<Stored, Computed>(Data, W, First, Count, Out, [](Stored X) {
+      if constexpr (Element::Kind == ElementKind::Bool)
+        return Computed(X != 0);
+      else if constexpr (std::is_same_v<Stored, Computed>)
+        return X;
+      else
+        return widen(X);
+    });
+  });
 }
 
 void remat::runtime::storeBlock(DType Type, char *Data, int64_t First,
@@ -99,11 +95,13 @@ void remat::runtime::storeBlock(DType Type, char *Data, int64_t First,
 }
 
 void remat::runtime::roundBlock(DType Type, void *Block, int64_t Count) {
-  auto *Floats = static_cast<float *>(Block);
-  if (Type == DType::BF16)
-    for (int64_t I = 0; I < Count; ++I)
-      Floats[I] = widen(narrow<BFloat16>(Floats[I]));
-  else if (Type == DType::F16)
-    for (int64_t I = 0; I < Count; ++I)
-      Floats[I] = widen(narrow<Float16>(Floats[I]));
+  dispatchElement(Type, [&](auto Row) {
+    using Stored = typename decltype(Row)::Stored;
+    using Computed = typename decltype(Row)::Computed;
+    if constexpr (Row.IsFloat && !std::is_same_v<Stored, Computed>) {
+      auto *Floats = static_cast<Computed *>(Block);
+      for (int64_t I = 0; I < Count; ++I)
+        Floats[I] = widen(narrow<Stored>(Floats[I]));
+    }
+  });
 }

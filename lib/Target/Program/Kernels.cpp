@@ -117,12 +117,8 @@ public:
     case Kind::Int:
       Out->kind = program::ArgumentKind::Int;
       break;
-    case Kind::Float:
-      Out->kind = program::ArgumentKind::Float;
-      break;
     }
     Out->int_value = From.Int;
-    Out->float_value = From.Float;
     return Out;
   }
 

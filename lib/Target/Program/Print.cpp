@@ -167,9 +167,6 @@ void Printer::launch(const program::Launch &Launch) {
       case program::ArgumentKind::Int:
         OS << Argument->int_value();
         break;
-      case program::ArgumentKind::Float:
-        OS << llvm::format("%.17g", Argument->float_value());
-        break;
       default:
         OS << "unknown kind " << static_cast<int>(Argument->kind());
       }

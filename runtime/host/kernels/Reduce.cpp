@@ -178,18 +178,13 @@ static void runTyped(Reduction Kind, const OpCall &Op, Context &C) {
 static Status run(const OpCall &Op, Context &C) {
   Reduction Kind;
   parseReduction(Op.Attributes->getText("kind"), Kind);
-  switch (Op.Operands[0].Type) {
-  case DType::I32:
-    runTyped<int32_t>(Kind, Op, C);
-    break;
-  case DType::I64:
-    runTyped<int64_t>(Kind, Op, C);
-    break;
-  default:
-    dispatchFloat(Op.Operands[0].Type, [&](auto *Null) {
-      runTyped<std::remove_pointer_t<decltype(Null)>>(Kind, Op, C);
-    });
-  }
+  dispatchElement(Op.Operands[0].Type, [&](auto Row) {
+    // The signature has no sums of i1.
+    if constexpr (Row.Kind == ElementKind::Bool)
+      __builtin_unreachable();
+    else
+      runTyped<typename decltype(Row)::Stored>(Kind, Op, C);
+  });
   return {};
 }
 

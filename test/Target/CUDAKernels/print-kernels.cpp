@@ -47,11 +47,10 @@ static void printLaunch(llvm::json::OStream &JSON, const Launch &L) {
       for (const Argument &A : L.Arguments)
         JSON.object([&] {
           constexpr llvm::StringLiteral Kinds[] = {"operand", "result",
-                                                   "workspace", "int", "float"};
+                                                   "workspace", "int"};
           JSON.attribute("kind", Kinds[static_cast<unsigned>(A.Kind)]);
           JSON.attribute("index", A.Index);
           JSON.attribute("int", A.Int);
-          JSON.attribute("float", A.Float);
         });
     });
   });

@@ -12,13 +12,12 @@
 namespace remat::cuda {
 
 /// What a kernel is called with, in order: tensors and the workspace as
-/// pointers, numbers as `int64` and `float`.
+/// pointers, numbers as `int64`.
 struct Argument {
-  enum class Kind { Operand, Result, Workspace, Int, Float };
+  enum class Kind { Operand, Result, Workspace, Int };
   enum Kind Kind;
   unsigned Index = 0; ///< of the operand or result
   int64_t Int = 0;    ///< the number, or the byte offset in the workspace
-  double Float = 0;
 };
 
 /// A file of code that kernels are made of, lib/Target/CUDA/Kernels/*.cuh: its

@@ -19,6 +19,7 @@
 #ifndef REMAT_RUNTIME_PROGRAM_H
 #define REMAT_RUNTIME_PROGRAM_H
 
+#include "remat/Support/ElementTypes.h"
 #include "remat/runtime/Pool.h"
 #include "remat/runtime/Result.h"
 #include <array>
@@ -32,16 +33,9 @@
 
 namespace remat::runtime {
 
-enum class DType : uint8_t { F32, BF16, F16, I32, I64, I1 };
-
-/// Bytes of one element; an i1 takes a byte that is 0 or 1.
-uint64_t getByteWidth(DType Type);
-/// "f32", "bf16", ...
-std::string_view getName(DType Type);
-inline bool isFloat(DType Type) { return Type <= DType::F16; }
-inline bool isInteger(DType Type) {
-  return Type == DType::I32 || Type == DType::I64;
-}
+using DType = ElementType;
+using remat::ElementKind;
+using remat::NumElementTypes;
 
 enum class Role : uint8_t {
   Parameter,
@@ -114,11 +108,10 @@ struct BodyOp {
 };
 
 struct KernelArgument {
-  enum class Kind : uint8_t { Tensor, Workspace, Int, Float };
+  enum class Kind : uint8_t { Tensor, Workspace, Int };
   Kind Kind = Kind::Tensor;
   uint32_t Index = 0;
   int64_t Int = 0;
-  double Float = 0;
 };
 
 /// One launch of a compiled kernel (CUDA).
