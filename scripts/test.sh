@@ -22,6 +22,9 @@ cmake --build --preset "$preset"
 export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1
 
+# What setup.sh installs is here: a test that lacks it fails, it is not skipped.
+export REMAT_REQUIRE_ALL=1
+
 # The linear-programming library of the wheel: its tests run, or fail.
 for highs in "$PWD"/.venv/lib/python3*/site-packages/highspy/libhighs.so.1; do
   export REMAT_HIGHS=$highs

@@ -156,6 +156,31 @@ REQUESTS = {
 }
 
 
+# What each is refused with.
+REQUESTS_SAY = {
+    "no file": "file is required",
+    "missing file": "missing.mlir': No such file",
+    "a folder": "it is neither a file nor a pipe",
+    "missing weights": "missing': No such file",
+    "missing tokens": "missing': No such file",
+    "missing inputs": "missing': No such file",
+    "weights are a graph": "a header of 3615638779615784751 bytes",
+    "tokens are weights": "no token file: it begins with",
+    "graph is a weight file": "brackets are nested 129 deep; at most 128 are read",
+    "graph is a token file": "unexpected character",
+    "save nowhere": "--save: cannot write",
+    "report nowhere": "--report: cannot write",
+    "report into a folder": "Is a directory",
+    "program nowhere": "--emit-program: cannot write",
+    "gradients of AdamW": "the program has no gradients to save",
+    "gradients of no step": "need at least one step",
+    "weights are inputs": "the graph has no input 'wte.weight'",
+    "option of a program": "--optimizer has no effect on it",
+    "rate of a program without": "the program has no learning rate",
+    "cuda is absent": "libcuda.so.1",
+}
+
+
 @pytest.mark.parametrize("name", REQUESTS)
 def test_requests(files, name):
     if not (files / "none.remat").exists():
@@ -175,7 +200,7 @@ def test_requests(files, name):
         word if word.startswith("-") or word in ("0", "1", "sgd", "none", "cuda") else files / word
         for word in REQUESTS[name]
     ]
-    refused(arguments)
+    refused(arguments, REQUESTS_SAY[name])
 
 
 TOKENS = {
@@ -194,10 +219,27 @@ TOKENS = {
 }
 
 
+# What each is refused with.
+TOKENS_SAY = {
+    "empty": "a token file of 0 bytes has no whole header of 1024",
+    "half a header": "a token file of 500 bytes has no whole header of 1024",
+    "zeros": "it begins with 0, not with 20240520",
+    "wrong magic": "it begins with 20240521, not with 20240520",
+    "wrong version": "is of version 2; version 1 is read",
+    "count too large": "names 41 tokens and has 80 bytes",
+    "count too small": "names 39 tokens and has 80 bytes",
+    "count negative": "names -1 tokens and has 80 bytes",
+    "count zero": "0 tokens are 0 windows of 4; a batch needs 2",
+    "too few": "8 tokens are 1 windows of 4; a batch needs 2",
+    "half a token": "names 40 tokens and has 81 bytes",
+    "beyond the vocabulary": "token 50 at position 40 is outside a vocabulary of 50",
+}
+
+
 @pytest.mark.parametrize("name", TOKENS)
 def test_tokens(files, tmp_path, name):
     TOKENS[name](tmp_path / "tokens.bin")
-    refused([files / "gpt.mlir", "--steps", 2, "--data", tmp_path / "tokens.bin"])
+    refused([files / "gpt.mlir", "--steps", 2, "--data", tmp_path / "tokens.bin"], TOKENS_SAY[name])
 
 
 def test_tokens_for_a_graph_without(files, tmp_path):
@@ -257,18 +299,47 @@ WEIGHTS = {
 }
 
 
+# What each is refused with.
+WEIGHTS_SAY = {
+    "empty": "a safetensors file of 0 bytes has no header size",
+    "seven bytes": "a safetensors file of 7 bytes has no header size",
+    "header only": "takes bytes 0 to 1600 of 0",
+    "truncated": "takes bytes 5248 to 5280 of 5279",
+    "too long": "the tensors end at byte 5280 of 5281",
+    "header size 2^63": "a header of 9223372036854775808 bytes",
+    "header size 2^64 - 1": "a header of 18446744073709551615 bytes",
+    "header size 0": "the header is no JSON at byte 1",
+    "no JSON": "the header is no JSON at byte 2",
+    "an array": "has an array where none belongs",
+    "not UTF-8": "the header is no JSON at byte 13",
+    "deep": "has an array where none belongs",
+    "a name twice": "names 'wte.weight' twice",
+    "renamed": "holds no parameter 'h.0.ln_1.bias'",
+    "unknown element type": "has the unknown dtype 'Q7'",
+    "other element type": "'wpe.weight' is tensor<4x8xf32> in the program but tensor<4x8xi32>",
+    "other shape": "'wpe.weight' is tensor<4x8xf32> in the program but tensor<8x4xf32>",
+    "negative size": "has a negative number",
+    "huge size": "has more bytes than 64 bits count",
+    "fractional size": "has a fraction",
+    "shape is text": "has text where none belongs",
+    "offsets beyond": "begins at byte 1728, the one before ends at 1600",
+    "offsets backward": "takes bytes 128 to 0 of 5280",
+    "offsets overlap": "begins at byte 0, the one before ends at 128",
+}
+
+
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_weights(files, tmp_path, name):
     good = (files / "weights.safetensors").read_bytes()
     bad = WEIGHTS[name](good)
     assert bad != good
     (tmp_path / "weights").write_bytes(bad)
-    refused([files / "gpt.mlir", "--steps", 1, "--weights", tmp_path / "weights"])
+    refused([files / "gpt.mlir", "--steps", 1, "--weights", tmp_path / "weights"], WEIGHTS_SAY[name])
 
 
 def test_float64_weights(files, tmp_path):
     (tmp_path / "weights").write_bytes(encode({"wte.weight": torch.zeros(50, 8).double()}))
-    refused([files / "gpt.mlir", "--steps", 1, "--weights", tmp_path / "weights"])
+    refused([files / "gpt.mlir", "--steps", 1, "--weights", tmp_path / "weights"], "unknown dtype 'F64'")
 
 
 def test_ids_outside_the_table(files, tmp_path):

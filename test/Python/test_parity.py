@@ -10,6 +10,10 @@ from models import MODELS
 from remat import init, ops
 
 LOSS, GRADIENT = 1e-5, 2e-3  # relative
+# How far parameters may be from where PyTorch's five updates move them, relative to that move: some
+# three times and more what was measured. AdamW divides by roots of small sums, which clipping makes
+# smaller still.
+MOVED = {"sgd": 1e-5, "momentum": 1e-5, "clip-sgd": 1e-4, "adamw": 1e-4, "clip": 1e-3}
 
 
 def close(actual: float, expected: float, tolerance: float) -> bool:
@@ -144,7 +148,7 @@ def test_optimizers(name, optimizer):
     for name, parameter in parameters.items():
         moved = (parameter - weights[name]).detach()
         if moved.norm() > 1e-6:
-            assert distance(done.parameters[name] - weights[name], moved) <= GRADIENT, name
+            assert distance(done.parameters[name] - weights[name], moved) <= MOVED[optimizer], name
 
 
 @pytest.mark.parametrize("name", ("mlp-bias-mse", "attention", "encoder_layer", "gpt2"))
