@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace remat;
 
 /// A kernel keeps its values in registers: so many tensors and operations
-/// leave room for eight blocks of 128 threads on a multiprocessor.
+/// leave room for 1,024 threads on a multiprocessor.
 static constexpr size_t MaxTensors = 14;
 static constexpr size_t MaxOps = 64;
 /// How far apart two units may lie in the block. Chains are close together;

@@ -48,10 +48,9 @@ private:
 
 } // namespace
 
-/// A cast to the same type is the copy of this dialect.
 Value Legalizer::copy(Value V, Operation *Before) {
   OpBuilder B(Before);
-  auto Copy = CastOp::create(B, V.getLoc(), V.getType(), V);
+  auto Copy = CopyOp::create(B, V.getLoc(), V);
   if (Attribute Phase = Before->getAttr(PhaseAttrName))
     Copy->setAttr(PhaseAttrName, Phase);
   return Copy;

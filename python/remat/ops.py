@@ -45,6 +45,11 @@ def _unary(mnemonic: str, x: Value, attributes=None) -> Value:
     return x.graph.add(mnemonic, "{0}", (x,), (x.type,), attributes, "result")[0]
 
 
+def copy(x: Value) -> Value:
+    """The same elements in memory that may be others'."""
+    return x.graph.add("copy", "{0}", (x,), (x.type,), None, "result")[0]
+
+
 def neg(x: Value) -> Value:
     """-x."""
     return _unary("neg", x)

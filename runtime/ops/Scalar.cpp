@@ -346,6 +346,7 @@ static constexpr Row Table[] = {
     {"compare", 2, resolveCompare},
     {"select", 3, resolveSelect},
     {"cast", 1, resolveCast},
+    {"copy", 1, resolveCast},
 };
 
 static const Row *findRow(std::string_view Name) {

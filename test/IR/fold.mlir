@@ -186,3 +186,12 @@ func.func @not_packed(%x: tensor<2x8x192xf32>) -> tensor<2x8x4x16xf32> {
   %r, %lse = remat.attention %q, %k, %v : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
   return %r : tensor<2x8x4x16xf32>
 }
+
+// A copy is there because a value must be there twice.
+// CHECK-LABEL: @copies
+// CHECK-NEXT: %[[COPY:.*]] = remat.copy
+// CHECK-NEXT: return %[[COPY]]
+func.func @copies(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = remat.copy %x : tensor<3xf32>
+  return %0 : tensor<3xf32>
+}

@@ -164,6 +164,7 @@ def sigmoid(x):
 
 
 UNARY = {
+    "copy": np.copy,
     "neg": np.negative,
     "abs": np.abs,
     "exp": np.exp,

@@ -11,6 +11,7 @@ from opcheck import DTYPES, Case, Numbers, check, close
 from remat import ops
 
 UNARY = {
+    "copy": torch.clone,
     "neg": torch.neg,
     "abs": torch.abs,
     "exp": torch.exp,

@@ -58,6 +58,12 @@ for _name in WITHIN_ONE:
         c.made(getattr(ops, name)(x.value), -1.0, 1.0, x)
 
 
+@maker("copy")
+def make_copy(c: Context) -> None:
+    x = c.float()
+    c.made(ops.copy(x.value), x.low, x.high, x)
+
+
 @maker("abs")
 def make_abs(c: Context) -> None:
     x = c.float()

@@ -22,8 +22,14 @@ ROUNDING["inside"] = ROUNDING["f32"]  # of what an operation makes on the way, w
 # What computes nothing rounds nothing: (-2)^3 stays defined where 3 stays 3.
 EXACT = {
     f"remat.{name}"
-    for name in "constant reshape transpose slice broadcast pad concat neg abs relu".split()
+    for name in "constant reshape transpose slice broadcast pad concat copy neg abs relu".split()
 }
+# What autocast runs in f32, or in the types that its operands come in.
+NOT_LOWERED = {
+    f"remat.{name}"
+    for name in "exp log pow rsqrt reciprocal mse reduce cast cross_entropy global_norm layer_norm "
+    "embedding kernel".split()
+} | {"func.return", "remat.yield"}
 LEAST_F16 = 2.0**-24  # half of f16's spacing around zero
 FACTOR, SAMPLES, MORE_SAMPLES = 10.0, 3, 24
 LEAST = 1e-35  # what f32 holds only in part, or not at all
@@ -101,12 +107,23 @@ class Call:
 def run_block(block, arguments: List[torch.Tensor], noise: Noise) -> List[torch.Tensor]:
     values = dict(zip(block.arguments, arguments, strict=True))
     rows = set()  # autocast lets some readers have them as they are, others rounded
+    lowered: Dict[str, torch.Tensor] = {}  # values that autocast rounds, once for all readers
+
+    def read(name: str, o) -> torch.Tensor:
+        value = values[name]
+        if not noise.autocast or not value.is_floating_point():
+            return value
+        if name in rows:
+            return Move.apply(value, noise, "f32", False)
+        if o.name in EXACT or o.name in NOT_LOWERED:
+            return value
+        if name not in lowered:
+            lowered[name] = Move.apply(value, noise, "f32", False)
+        return lowered[name]
+
     for o in block.operations:
-        operands = [
-            Move.apply(values[name], noise, "f32", False) if name in rows else values[name]
-            for name in o.operands
-        ]
-        if noise.autocast and o.name == "remat.embedding":
+        operands = [read(name, o) for name in o.operands]
+        if o.name == "remat.embedding":
             rows.update(o.results)
         if o.name in ("func.return", "remat.yield"):
             return operands

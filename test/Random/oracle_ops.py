@@ -27,6 +27,7 @@ def op(*names):
 # Elementwise -----------------------------------------------------------------------------------
 
 SIMPLE = {
+    "copy": torch.clone,
     "neg": torch.neg,
     "abs": torch.abs,
     "exp": torch.exp,

@@ -130,6 +130,7 @@ def elementwise():
         yield from simple(op, f"remat.{op} %0, %1 : @RESULTS@", [T, T], [T])
     for op in BINARY:
         yield from simple(op, f"remat.{op} %0, %1 : (@TYPES@) -> @RESULTS@", [T, (6,)], [T])
+    yield from simple("copy", "remat.copy %0 : @RESULTS@", [T], [T])
     bools = tensor(SHAPE, "i1")
     for predicate in ("eq", "lt"):
         yield from simple(

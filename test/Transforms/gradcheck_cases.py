@@ -29,7 +29,7 @@ def unary(name, how=normal):
     CASES[name] = build
 
 
-for name in ("neg", "exp", "sin", "cos", "tanh", "erf", "sigmoid", "silu", "hardswish", "gelu", "softmax"):
+for name in ("copy", "neg", "exp", "sin", "cos", "tanh", "erf", "sigmoid", "silu", "hardswish", "gelu", "softmax"):
     unary(name)
 for name in ("abs", "relu", "leaky_relu"):
     unary(name, apart)

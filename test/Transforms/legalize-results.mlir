@@ -42,7 +42,7 @@ func.func @reader_first(%s: tensor<64xf32> {remat.role = #remat.role<state>, rem
 // CHECK-LABEL: @both
 // CHECK-NEXT: %[[NEW:.*]] = remat.exp %arg0
 // CHECK-NEXT: %[[Y:.*]] = remat.mul %[[NEW]], %arg0
-// CHECK-NEXT: %[[COPY:.*]] = remat.cast %[[NEW]] : tensor<64xf32> to tensor<64xf32>
+// CHECK-NEXT: %[[COPY:.*]] = remat.copy %[[NEW]] : tensor<64xf32>
 // CHECK-NEXT: return %[[COPY]], %[[Y]]
 func.func @both(%s: tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s", remat.donated = 0 : i64})
     -> (tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s"},
@@ -56,7 +56,7 @@ func.func @both(%s: tensor<64xf32> {remat.role = #remat.role<state>, remat.name 
 
 // The old state is a result as well: it is copied before it is overwritten.
 // CHECK-LABEL: @old_returned
-// CHECK-NEXT: %[[OLD:.*]] = remat.cast %arg0
+// CHECK-NEXT: %[[OLD:.*]] = remat.copy %arg0
 // CHECK-NEXT: %[[NEW:.*]] = remat.exp %arg0
 // CHECK-NEXT: return %[[NEW]], %[[OLD]]
 func.func @old_returned(%s: tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s", remat.donated = 0 : i64})
@@ -70,9 +70,9 @@ func.func @old_returned(%s: tensor<64xf32> {remat.role = #remat.role<state>, rem
 
 // Two states change places: one old value waits in a copy.
 // CHECK-LABEL: @swap
-// CHECK-NEXT: %[[A:.*]] = remat.cast %arg0
-// CHECK-NEXT: %[[TO_A:.*]] = remat.cast %arg1
-// CHECK-NEXT: %[[TO_B:.*]] = remat.cast %[[A]]
+// CHECK-NEXT: %[[A:.*]] = remat.copy %arg0
+// CHECK-NEXT: %[[TO_A:.*]] = remat.copy %arg1
+// CHECK-NEXT: %[[TO_B:.*]] = remat.copy %[[A]]
 // CHECK-NEXT: return %[[TO_A]], %[[TO_B]]
 func.func @swap(%a: tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "a", remat.donated = 0 : i64},
                 %b: tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "b", remat.donated = 1 : i64})
@@ -86,7 +86,7 @@ func.func @swap(%a: tensor<64xf32> {remat.role = #remat.role<state>, remat.name 
 // One value for two states: the second gets a copy.
 // CHECK-LABEL: @shared
 // CHECK-NEXT: %[[NEW:.*]] = remat.exp %arg2
-// CHECK-NEXT: %[[COPY:.*]] = remat.cast %[[NEW]]
+// CHECK-NEXT: %[[COPY:.*]] = remat.copy %[[NEW]]
 // CHECK-NEXT: return %[[NEW]], %[[COPY]]
 func.func @shared(%a: tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "a", remat.donated = 0 : i64},
                   %b: tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "b", remat.donated = 1 : i64},
@@ -102,7 +102,7 @@ func.func @shared(%a: tensor<64xf32> {remat.role = #remat.role<state>, remat.nam
 // matmul can write over neither operand: its result is copied over the state.
 // CHECK-LABEL: @not_in_place
 // CHECK-NEXT: %[[NEW:.*]] = remat.matmul %arg0, %arg0
-// CHECK-NEXT: %[[COPY:.*]] = remat.cast %[[NEW]]
+// CHECK-NEXT: %[[COPY:.*]] = remat.copy %[[NEW]]
 // CHECK-NEXT: return %[[COPY]]
 func.func @not_in_place(%s: tensor<8x8xf32> {remat.role = #remat.role<state>, remat.name = "s", remat.donated = 0 : i64})
     -> (tensor<8x8xf32> {remat.role = #remat.role<state>, remat.name = "s"}) {

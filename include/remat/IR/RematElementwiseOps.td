@@ -252,6 +252,18 @@ def Remat_CastOp : Remat_ScalarOp<"cast", [
   let hasVerifier = 1;
 }
 
+def Remat_CopyOp : Remat_UnaryOp<"copy", [Remat_CheapToRepeat, Remat_CopiesOperand]> {
+  let summary = "the same elements in memory that may be others'";
+  let description = [{
+    No folder removes it: it stands where a value must be there twice, such as a
+    result beside the update that overwrites it.
+  }];
+  let arguments = (ins Remat_Tensor:$operand);
+  let results = (outs Remat_Tensor:$result);
+  let adjointInF32 = 0;
+  let adjoint = "return G;";
+}
+
 //===----------------------------------------------------------------------===//
 // Constants and random numbers
 //===----------------------------------------------------------------------===//

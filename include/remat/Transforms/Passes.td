@@ -1,7 +1,8 @@
 //===- Passes.td - the passes of the compiler ------------------*- tablegen -*-===//
 //
-// In the order of the pipeline. Each pass shows IR before and after; a test
-// under test/Transforms runs that very example.
+// In the order of the pipeline, which runs remat-fuse again after the plan;
+// behind each pass those that print what it goes by. Each pass shows IR before
+// and after; a test under test/Transforms runs that very example.
 //
 //===----------------------------------------------------------------------===//
 
@@ -208,6 +209,44 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+def Fuse : Remat_Pass<"remat-fuse"> {
+  let summary = "Groups elementwise operations into kernels";
+  let description = [{
+    Puts elementwise operations (functions of elements, `dropout`, `random`,
+    `broadcast` and splat constants) over one common shape into `remat.kernel`.
+    Each value is rounded to its element type as if it had been stored, so no
+    bit of any value depends on the grouping. A group stands at the place of its
+    last operation; block order and the memory peak stay or fall, never rise.
+
+    The pipeline runs it twice. Before planning it makes only groups with one
+    result, within one phase, so that the planner sees the values that will
+    exist. After planning, where block order is the order of execution, groups
+    may have several results.
+
+    Before:
+    ```mlir
+    %0 = remat.mul %x, %y : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %1 = remat.exp %0 : tensor<8xf32>
+    ```
+    After:
+    ```mlir
+    %0 = remat.kernel(%a = %x : tensor<8xf32>, %b = %y : tensor<8xf32>) -> tensor<8xf32> {
+      %1 = remat.mul %a, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      %2 = remat.exp %1 : tensor<8xf32>
+      remat.yield %2 : tensor<8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"Mode", "mode", "std::string", /*default=*/"\"before-plan\"",
+           "'before-plan' or 'after-plan'">];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // Planning and memory
 //===----------------------------------------------------------------------===//
 
@@ -234,14 +273,14 @@ def LegalizeResults : Remat_Pass<"remat-legalize-results"> {
   let description = [{
     A donated argument's memory is overwritten by a result. Where the bytes
     cannot be written in place, or where another result shows the old bytes, a
-    copy (a cast to the same type) is inserted; operations that overwrite move
+    `remat.copy` is inserted; operations that overwrite move
     behind all other readers of the argument.
 
     ```mlir
     // %w is donated to result 1; result 0 shows its old value.
     return %w, %new
     // becomes
-    %old = remat.cast %w : tensor<4xf32> to tensor<4xf32>
+    %old = remat.copy %w : tensor<4xf32>
     return %old, %new
     ```
   }];
@@ -356,44 +395,6 @@ def PrintCost : Remat_Pass<"remat-print-cost"> {
   let options = [
     Option<"Device", "device", "std::string", "\"host\"", "host or cuda">,
     Option<"Arch", "arch", "std::string", "\"sm_90\"", "GPU architecture">];
-}
-
-//===----------------------------------------------------------------------===//
-// Fusion
-//===----------------------------------------------------------------------===//
-
-def Fuse : Remat_Pass<"remat-fuse"> {
-  let summary = "Groups elementwise operations into kernels";
-  let description = [{
-    Puts elementwise operations (functions of elements, `dropout`, `random`,
-    `broadcast` and splat constants) over one common shape into `remat.kernel`.
-    Each value is rounded to its element type as if it had been stored, so no
-    bit of any value depends on the grouping. A group stands at the place of its
-    last operation; block order and the memory peak stay or fall, never rise.
-
-    The pipeline runs it twice. Before planning it makes only groups with one
-    result, within one phase, so that the planner sees the values that will
-    exist. After planning, where block order is the order of execution, groups
-    may have several results.
-
-    Before:
-    ```mlir
-    %0 = remat.mul %x, %y : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-    %1 = remat.exp %0 : tensor<8xf32>
-    ```
-    After:
-    ```mlir
-    %0 = remat.kernel(%a = %x : tensor<8xf32>, %b = %y : tensor<8xf32>) -> tensor<8xf32> {
-      %1 = remat.mul %a, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-      %2 = remat.exp %1 : tensor<8xf32>
-      remat.yield %2 : tensor<8xf32>
-    }
-    ```
-  }];
-  let options = [
-    Option<"Mode", "mode", "std::string", /*default=*/"\"before-plan\"",
-           "'before-plan' or 'after-plan'">];
-  let dependentDialects = ["::remat::RematDialect"];
 }
 
 #endif // REMAT_TRANSFORMS_PASSES

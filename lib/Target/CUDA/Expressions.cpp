@@ -70,6 +70,7 @@ static std::string express(MinOp) { return "a < b || a != a ? a : b"; }
 static std::string express(PowOp) { return "powf(a, b)"; }
 static std::string express(SelectOp) { return "a ? b : c"; }
 static std::string express(CastOp) { return "a"; }
+static std::string express(CopyOp) { return "a"; }
 
 static std::string express(CompareOp Op) {
   switch (Op.getPredicate()) {

@@ -48,6 +48,7 @@ TEST(Elementwise, Unary) {
   testUnary("erf", {0, 0.5, -3}, {0, 0.5204998778, -0.9999779095});
   testUnary("sigmoid", {0, 2, -100}, {0.5, 0.880797078, 0});
   testUnary("silu", {0, 2, -1}, {0, 1.761594156, -0.2689414214});
+  testUnary("copy", {-1, 0, Nan}, {-1, 0, Nan});
   testUnary("hardswish", {-4, -1, 0, 1.5, 4, Nan},
             {0, -0.3333333333, 0, 1.125, 4, Nan});
   testUnary("relu", {-1, 0, 2, Nan}, {0, 0, 2, Nan});
