@@ -88,6 +88,7 @@ def every_op() -> remat.Graph:
     ids = graph.input("ids", (2, 3), "i64", data="tokens", bound=5)
     values = [x, y]
     for unary in (
+        ops.copy,
         ops.neg,
         ops.abs,
         ops.exp,
