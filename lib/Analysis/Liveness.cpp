@@ -15,84 +15,6 @@ std::optional<int64_t> remat::alignBytes(int64_t Bytes) {
   return Padded / BufferAlignment * BufferAlignment;
 }
 
-bool remat::isView(Operation *Op) {
-  auto View = dyn_cast<ViewOpInterface>(Op);
-  if (!View)
-    return false;
-  std::optional<int64_t> Offset = View.getViewOffset();
-  return Offset && *Offset % BufferAlignment == 0;
-}
-
-bool remat::isResidentConstant(Operation *Op) {
-  auto Constant = dyn_cast<ConstantOp>(Op);
-  return Constant && !Constant.getValue().isSplat();
-}
-
-Storage remat::getStorage(Value V) { return Storages().get(V); }
-
-Storage Storages::get(Value V) const {
-  Storage Result{V, 0};
-  SmallVector<Operation *> Views;
-  while (Operation *Op = Result.Root.getDefiningOp()) {
-    if (!isView(Op))
-      break;
-    if (auto It = Known.find(Result.Root); It != Known.end()) {
-      Result = It->second;
-      break;
-    }
-    Views.push_back(Op);
-    Result.Root = Op->getOperand(0);
-  }
-  for (Operation *View : llvm::reverse(Views)) {
-    Result.Offset += *cast<ViewOpInterface>(View).getViewOffset();
-    Known[View->getResult(0)] = Result;
-  }
-  return Result;
-}
-
-bool remat::anyRead(Value V, llvm::function_ref<bool(OpOperand &)> Visit) {
-  // Views are entered where they stand among the uses, by a stack of our own:
-  // chains of them may be as long as the graph.
-  using Uses = std::pair<Value::use_iterator, Value::use_iterator>;
-  SmallVector<Uses> Stack = {{V.use_begin(), V.use_end()}};
-  while (!Stack.empty()) {
-    auto &[Next, End] = Stack.back();
-    if (Next == End) {
-      Stack.pop_back();
-      continue;
-    }
-    OpOperand &Use = *Next++;
-    if (Operation *User = Use.getOwner(); isView(User))
-      Stack.push_back(
-          {User->getResult(0).use_begin(), User->getResult(0).use_end()});
-    else if (Visit(Use))
-      return true;
-  }
-  return false;
-}
-
-std::optional<unsigned> remat::getDonatedResult(BlockArgument Argument) {
-  auto Func = cast<func::FuncOp>(Argument.getOwner()->getParentOp());
-  auto Attr = Func.getArgAttrOfType<IntegerAttr>(Argument.getArgNumber(),
-                                                 DonatedAttrName);
-  if (!Attr)
-    return std::nullopt;
-  return static_cast<unsigned>(Attr.getInt());
-}
-
-DenseMap<Value, BlockArgument> remat::getOverwrites(func::FuncOp Func) {
-  DenseMap<Value, BlockArgument> Overwrites;
-  Storages Places;
-  Operation *Return = Func.getBody().front().getTerminator();
-  for (BlockArgument Argument : Func.getArguments())
-    if (std::optional<unsigned> Donated = getDonatedResult(Argument)) {
-      Value Returned = Return->getOperand(*Donated);
-      if (Returned != Argument)
-        Overwrites[Places.get(Returned).Root] = Argument;
-    }
-  return Overwrites;
-}
-
 bool remat::mayOverwrite(OpResult Result, Value Root, const Storages &Places) {
   Operation *Op = Result.getOwner();
   SmallVector<unsigned> Reusable;
@@ -111,21 +33,14 @@ bool remat::mayOverwrite(OpResult Result, Value Root, const Storages &Places) {
 }
 
 FailureOr<BufferLiveness> BufferLiveness::compute(func::FuncOp Func) {
-  BufferLiveness L;
+  BufferLiveness L(Func);
   Block &Body = Func.getBody().front();
   for (Operation &Op : Body.without_terminator()) {
     L.Positions[&Op] = L.Ops.size();
     L.Ops.push_back(&Op);
   }
   int64_t End = L.Ops.size();
-  for (auto [Position, Op] : llvm::enumerate(L.Ops))
-    if (!isView(Op))
-      for (Value Operand : Op->getOperands())
-        L.LastReads[L.Places.get(Operand).Root] = Position;
-  for (Value Operand : Body.getTerminator()->getOperands())
-    L.LastReads[L.Places.get(Operand).Root] = End;
-
-  L.Overwrites = getOverwrites(Func);
+  L.Positions[Body.getTerminator()] = End;
   for (BlockArgument Argument : Body.getArguments())
     if (failed(L.addBuffer(Argument, -1, End)))
       return failure();
@@ -150,7 +65,7 @@ LogicalResult BufferLiveness::addOperation(Operation *Op, int64_t Position) {
 
 LogicalResult BufferLiveness::addResult(OpResult Result, int64_t Position) {
   int64_t End = std::max(Position, getLastRead(Result));
-  if (BlockArgument Argument = Overwrites.lookup(Result)) {
+  if (BlockArgument Argument = Written.getArgument(Result)) {
     if (getLastRead(Argument) > Position ||
         !mayOverwrite(Result, Argument, Places) ||
         getByteSize(Result.getType()) != getByteSize(Argument.getType()))

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Analysis/Uses.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
 #include <cmath>
@@ -198,16 +199,14 @@ void AddOptimizer::addClipping(func::FuncOp Graph, OpBuilder &B) {
 /// count too: a plan may want to make those again, which the update ends.
 static Operation *findLast(Value Gradient, Value Parameter) {
   Operation *Last = Gradient.getDefiningOp();
-  SmallVector<Value> Copies = {Parameter};
-  while (!Copies.empty())
-    for (Operation *Reader : Copies.pop_back_val().getUsers()) {
-      if (isa<func::ReturnOp>(Reader))
-        continue;
-      if (Reader->hasTrait<CopiesOperand>())
-        Copies.push_back(Reader->getResult(0));
-      if (!Last || Last->isBeforeInBlock(Reader))
-        Last = Reader;
-    }
+  auto Copies = [](Operation *Op) { return Op->hasTrait<CopiesOperand>(); };
+  anyUse(Parameter, Copies, [&](OpOperand &Use) {
+    Operation *Reader = Use.getOwner();
+    if (!isa<func::ReturnOp>(Reader) &&
+        (!Last || Last->isBeforeInBlock(Reader)))
+      Last = Reader;
+    return false;
+  });
   return Last;
 }
 

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FuseModel.h"
-#include "remat/Analysis/Liveness.h"
+#include "remat/Analysis/Uses.h"
 
 using namespace mlir;
 using namespace remat;
@@ -57,12 +57,8 @@ private:
 /// Finds the operations to clone.
 class Cloner {
 public:
-  explicit Cloner(Block &Body) : Body(Body), Order(Body) {
-    for (Operation &Op : Body)
-      if (!isView(&Op))
-        for (Value Operand : Op.getOperands())
-          LastReaders[Places.get(Operand).Root] = &Op;
-  }
+  explicit Cloner(Block &Body)
+      : Body(Body), Order(Body), Readers(Body, Places) {}
 
   void run();
 
@@ -72,12 +68,10 @@ private:
 
   Block &Body;
   BlockOrder Order;
-  /// For each value with bytes of its own the last operation that reads them;
-  /// the terminator if the function returns them. What is cloned was not the
-  /// last reader of a value, nor are its clones; but for values that are not
-  /// asked about.
-  DenseMap<Value, Operation *> LastReaders;
   Storages Places; ///< no views are cloned or erased
+  /// They stay: what is cloned was not the last reader of a value, nor are its
+  /// clones; but for values that are not asked about.
+  const LastReaders Readers;
 };
 
 } // namespace
@@ -112,7 +106,7 @@ bool Cloner::operandsLiveUntil(Operation *Op, Operation *LastReader) const {
         return false;
       continue;
     }
-    if (Order.isBefore(LastReaders.at(Root), LastReader))
+    if (Order.isBefore(Readers.get(Root), LastReader))
       return false;
   }
   return Bytes <= getByteSize(Op->getResult(0).getType()).value_or(0);

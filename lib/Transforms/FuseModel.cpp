@@ -38,7 +38,7 @@ bool remat::mayShareKernel(Operation *Producer, Operation *Consumer) {
   return Shape && Shape == getPointwiseShape(Consumer);
 }
 
-FuseModel::FuseModel(func::FuncOp Func) {
+FuseModel::FuseModel(func::FuncOp Func) : Written(Func) {
   Block &Body = Func.getBody().front();
   for (Operation &Op : Body.without_terminator()) {
     if (isView(&Op)) {
@@ -48,14 +48,6 @@ FuseModel::FuseModel(func::FuncOp Func) {
     UnitOf[&Op] = Units.size();
     Units.emplace_back().Ops.push_back(&Op);
   }
-  for (BlockArgument Argument : Body.getArguments())
-    if (std::optional<unsigned> Donated = getDonatedResult(Argument)) {
-      Value Returned =
-          Places.get(Body.getTerminator()->getOperand(*Donated)).Root;
-      Pinned.insert(Returned);
-      Overwriters[Argument] = Returned.getDefiningOp();
-    }
-
   for (Operation &Op : Body)
     if (auto It = UnitOf.find(&Op); It != UnitOf.end())
       noteRead(&Op, It->second);
@@ -139,7 +131,7 @@ SmallVector<Value> FuseModel::getOutputs(const FuseUnit &Unit) const {
 std::optional<FuseModel::Interval> FuseModel::getInterval(Value Root) const {
   // Arguments are there all the time, whatever reads them.
   Operation *Def = Root.getDefiningOp();
-  if (!Def || Pinned.contains(Root) || isResidentConstant(Def))
+  if (!Def || Written.getArgument(Root) || isResidentConstant(Def))
     return std::nullopt;
   int64_t Begin = UnitOf.at(Def);
   bool IsConstant = isSplatConstant(Def);
@@ -187,7 +179,7 @@ int64_t FuseModel::getInPlaceBytes(unsigned Number) const {
   Roots Taken;
   SmallVector<Value> Inputs = getInputs(Unit);
   for (Value Output : getOutputs(Unit)) {
-    if (Pinned.contains(Output))
+    if (Written.getArgument(Output))
       continue;
     for (Value Input : Inputs) {
       Value Root = Places.get(Input).Root;
@@ -224,6 +216,12 @@ void FuseModel::addInPlace(const UnitSet &InPlace, int64_t First, int64_t Sign,
       Sum[Number - First] -= Sign * getInPlaceBytes(Number);
 }
 
+/// The operation that overwrites a donated argument; else null.
+Operation *FuseModel::getWriter(Value Root) const {
+  auto Argument = dyn_cast<BlockArgument>(Root);
+  return Argument ? Written.getWriter(Argument) : nullptr;
+}
+
 /// Moving the producer's operations to the consumer's place must leave every
 /// other reader behind them, and no overwriting of a donated argument that they
 /// read before them.
@@ -244,7 +242,7 @@ bool FuseModel::isLegal(unsigned Producer, unsigned Consumer,
         return false;
     }
   for (Value Input : getInputs(Units[Producer]))
-    if (Operation *Writer = Overwriters.lookup(Places.get(Input).Root))
+    if (Operation *Writer = getWriter(Places.get(Input).Root))
       if (unsigned Position = UnitOf.at(Writer);
           Producer < Position && Position < Consumer)
         return false;

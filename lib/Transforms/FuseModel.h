@@ -86,6 +86,7 @@ private:
   int64_t getInPlaceBytes(unsigned Number) const;
   bool mayReuse(const FuseUnit &Unit, mlir::Value Output,
                 mlir::Value Root) const;
+  mlir::Operation *getWriter(mlir::Value Root) const;
   bool isLegal(unsigned Producer, unsigned Consumer,
                const MergeRules &Rules) const;
   bool isSmall(const FuseUnit &First, const FuseUnit &Second) const;
@@ -104,10 +105,7 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> UnitOf;
   /// For views: the number of the first unit behind it.
   llvm::DenseMap<mlir::Operation *, unsigned> ViewPosition;
-  /// Values that are written to a donated argument's memory.
-  llvm::DenseSet<mlir::Value> Pinned;
-  /// The operation that overwrites a donated argument.
-  llvm::DenseMap<mlir::Value, mlir::Operation *> Overwriters;
+  const Overwrites Written;
   /// For each value with bytes of its own the last unit that reads them, also
   /// through views; the number of units if the function returns them. Of a
   /// splat constant, readers that make it anew do not count.

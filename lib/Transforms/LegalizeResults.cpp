@@ -76,15 +76,11 @@ void Legalizer::copyShownArguments() {
 /// Operations, the return excluded, that read the bytes of `Root`.
 DenseSet<Operation *> Legalizer::getReaders(Value Root) {
   DenseSet<Operation *> Readers;
-  SmallVector<Value> Worklist = {Root};
-  while (!Worklist.empty())
-    for (Operation *User : Worklist.pop_back_val().getUsers()) {
-      if (User == Return)
-        continue;
-      Readers.insert(User);
-      if (isView(User))
-        Worklist.push_back(User->getResult(0));
-    }
+  anyRead(Root, [&](OpOperand &Read) {
+    if (Read.getOwner() != Return)
+      Readers.insert(Read.getOwner());
+    return false;
+  });
   return Readers;
 }
 

@@ -1,7 +1,7 @@
 //===- PlanApply.cpp - a plan becomes block order and clones --------------===//
 
 #include "mlir/IR/Remarks.h"
-#include "remat/Analysis/Liveness.h"
+#include "remat/Analysis/Uses.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Transforms/Memory.h"
 #include "remat/Transforms/Plan.h"

@@ -18,7 +18,7 @@
 #include "FuseModel.h"
 #include "PlanProblem.h"
 #include "remat/Analysis/Cost.h"
-#include "remat/Analysis/Liveness.h"
+#include "remat/Analysis/Uses.h"
 #include "llvm/ADT/IntEqClasses.h"
 
 using namespace mlir;

@@ -15,11 +15,8 @@ namespace {
 class ProblemBuilder {
 public:
   ProblemBuilder(func::FuncOp Func, const TargetModel &Model, bool Relaxed)
-      : Func(Func), Model(Model), Relaxed(Relaxed),
-        Overwrites(getOverwrites(Func)) {
-    for (auto [Root, Argument] : Overwrites)
-      Overwriters[Argument] = Root.getDefiningOp();
-  }
+      : Func(Func), Model(Model), Relaxed(Relaxed), Written(Func),
+        Readers(Func.getBody().front(), Places) {}
 
   FailureOr<PlanningProblem> run();
 
@@ -33,23 +30,20 @@ private:
   LogicalResult addOperation(Operation *Op, unsigned Position);
   LogicalResult addOutput(OpResult Result, solver::OpId Id);
   std::vector<solver::ValueId> getInputs(Operation *Op);
-  bool isReadByOthers(BlockArgument Argument);
   void setTimes(Operation *Op, solver::Op &Made);
   SmallVector<Value> getReusable(OpResult Result);
   solver::ValueId chooseReuse(OpResult Result, solver::OpId Id);
-  void findLastReaders();
   void dropImpossiblePolicies();
   std::string getUniqueName(std::string Name);
 
   func::FuncOp Func;
   const TargetModel &Model;
   const bool Relaxed;
-  DenseMap<Value, BlockArgument> Overwrites;
+  const Overwrites Written;
   PlanningProblem Made;
   DenseMap<Value, solver::ValueId> Ids;
-  DenseMap<Value, Operation *> LastReaders;         ///< in block order, by root
-  DenseMap<BlockArgument, Operation *> Overwriters; ///< by what they overwrite
   Storages Places;
+  const LastReaders Readers;
   llvm::StringSet<> Names;
   /// For each argument that others than its overwriter read, its old bytes as a
   /// value of the op "begin"; see `addArguments`.
@@ -63,13 +57,6 @@ std::string ProblemBuilder::getUniqueName(std::string Name) {
   while (!Names.insert(Name).second)
     Name += '\'';
   return Name;
-}
-
-void ProblemBuilder::findLastReaders() {
-  for (Operation &Op : Func.getBody().front())
-    if (!isView(&Op))
-      for (Value Operand : Op.getOperands())
-        LastReaders[Places.get(Operand).Root] = &Op;
 }
 
 static std::optional<int64_t> getAlignedBytes(Value V) {
@@ -86,14 +73,6 @@ LogicalResult ProblemBuilder::addResident(Value V, StringRef Name) {
   return success();
 }
 
-/// Whether anything but the operation that overwrites `Argument` reads it.
-bool ProblemBuilder::isReadByOthers(BlockArgument Argument) {
-  auto It = Overwriters.find(Argument);
-  return It != Overwriters.end() && anyRead(Argument, [&](OpOperand &Use) {
-           return Use.getOwner() != It->second;
-         });
-}
-
 /// Arguments are resident, but for one kind: an argument that some operations
 /// read and another one overwrites. The planner knows of no rule that readers
 /// come first, so it is told what breaking the rule costs: an op "begin" makes
@@ -107,7 +86,7 @@ LogicalResult ProblemBuilder::addArguments() {
                                                   NameAttrName);
     std::string Text =
         Name ? Name.str() : "arg" + std::to_string(Argument.getArgNumber());
-    if (!Relaxed && isReadByOthers(Argument))
+    if (!Relaxed && Written.isReadByOthers(Argument))
       Overwritten.push_back(Argument);
     else if (failed(addResident(Argument, Text)))
       return failure();
@@ -157,7 +136,7 @@ SmallVector<Value> ProblemBuilder::getReusable(OpResult Result) {
       return It != Ids.end() && Made.Problem.Values[It->second].Reuses == Id;
     });
     bool IsResident =
-        isa<BlockArgument>(Root) || Overwrites.contains(Root) ||
+        isa<BlockArgument>(Root) || Written.getArgument(Root) ||
         Made.Problem.Values[Ids.at(Root)].Producer == solver::None;
     if (!IsTaken && !IsResident && mayOverwrite(Result, Root, Places) &&
         Roots.insert(Root).second)
@@ -175,7 +154,7 @@ solver::ValueId ProblemBuilder::chooseReuse(OpResult Result, solver::OpId Id) {
   if (Reusable.size() > 1)
     Ambiguous.push_back(Id);
   auto Dying = llvm::find_if(Reusable, [&](Value Operand) {
-    return LastReaders.lookup(Places.get(Operand).Root) == Result.getOwner();
+    return Readers.get(Places.get(Operand).Root) == Result.getOwner();
   });
   return Ids.at(Dying == Reusable.end() ? Reusable.front() : *Dying);
 }
@@ -190,7 +169,7 @@ LogicalResult ProblemBuilder::addOutput(OpResult Result, solver::OpId Id) {
   std::string Name = getUniqueName(P.Ops[Id].Name + "#" +
                                    std::to_string(Result.getResultNumber()));
   // What overwrites an argument lies in the argument's bytes.
-  BlockArgument Overwritten = Overwrites.lookup(Result);
+  BlockArgument Overwritten = Written.getArgument(Result);
   auto Old = OldBytes.find(Overwritten);
   bool View = isView(Op);
   bool OwnsNone = View || (Overwritten && Old == OldBytes.end());
@@ -237,7 +216,7 @@ std::vector<solver::ValueId> ProblemBuilder::getInputs(Operation *Op) {
   for (Value Operand : Op->getOperands())
     Distinct.insert(Ids.at(Operand));
   for (OpResult Result : Op->getResults()) {
-    auto Old = OldBytes.find(Overwrites.lookup(Result));
+    auto Old = OldBytes.find(Written.getArgument(Result));
     if (Old != OldBytes.end())
       Distinct.insert(Old->second);
   }
@@ -277,7 +256,6 @@ void ProblemBuilder::dropImpossiblePolicies() {
 }
 
 FailureOr<PlanningProblem> ProblemBuilder::run() {
-  findLastReaders();
   if (failed(addArguments()))
     return failure();
   Block &Body = Func.getBody().front();

@@ -1,6 +1,6 @@
 //===- SinkConstants.cpp - splats are made where they are read ------------===//
 
-#include "remat/Analysis/Liveness.h"
+#include "remat/Analysis/Uses.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Transforms/Passes.h"
 

@@ -1,6 +1,6 @@
 //===- SortOverwrites.cpp - readers before those who overwrite ------------===//
 
-#include "remat/Analysis/Liveness.h"
+#include "remat/Analysis/Uses.h"
 #include "remat/Transforms/Memory.h"
 #include <queue>
 
@@ -24,7 +24,6 @@ private:
     Followers[From].push_back(To);
     ++Waiting[To];
   }
-  void addReaders(Value V, unsigned Writer);
 
   SmallVector<Operation *> Ops;
   DenseMap<Operation *, unsigned> Numbers;
@@ -46,17 +45,9 @@ Order::Order(func::FuncOp Func) {
     for (Value Operand : Op->getOperands())
       if (Operation *Made = Operand.getDefiningOp())
         addEdge(Numbers.at(Made), Number);
-  for (auto [Root, Argument] : getOverwrites(Func))
-    if (Operation *Writer = Root.getDefiningOp())
-      addReaders(Argument, Numbers.at(Writer));
-}
-
-void Order::addReaders(Value V, unsigned Writer) {
-  anyRead(V, [&](OpOperand &Use) {
-    auto It = Numbers.find(Use.getOwner());
-    if (It != Numbers.end() && It->second != Writer)
-      addEdge(It->second, Writer);
-    return false;
+  Overwrites(Func).forEachOtherRead([&](Operation *Writer, OpOperand &Read) {
+    if (auto It = Numbers.find(Read.getOwner()); It != Numbers.end())
+      addEdge(It->second, Numbers.at(Writer));
   });
 }
 

@@ -124,17 +124,13 @@ LogicalResult ProgramBuilder::addTensors() {
 void ProgramBuilder::setLifetimes() {
   int32_t End = StepOps.size();
   // Lifetimes belong to bytes: a value and its views share one.
-  llvm::DenseMap<Value, int32_t> LastRead;
-  for (auto &[Value, Tensor] : Tensors) {
-    int32_t &Last =
-        LastRead.try_emplace(Places.get(Value).Root, -1).first->second;
-    for (Operation *User : Value.getUsers()) {
-      if (User->hasTrait<OpTrait::IsTerminator>())
-        Last = End;
-      else if (auto It = Steps.find(User); It != Steps.end())
-        Last = std::max(Last, It->second);
-    }
-  }
+  LastReaders Readers(Func.getBody().front(), Places);
+  auto GetLastRead = [&](mlir::Value Root) {
+    Operation *Reader = Readers.get(Root);
+    if (!Reader)
+      return -1;
+    return Reader->hasTrait<OpTrait::IsTerminator>() ? End : Steps.at(Reader);
+  };
   for (auto &[Value, Tensor] : Tensors) {
     mlir::Value Root = Places.get(Value).Root;
     program::TensorT &Out = *Program.tensors[Tensor];
@@ -142,7 +138,7 @@ void ProgramBuilder::setLifetimes() {
     auto It = Def ? Steps.find(Def) : Steps.end();
     Out.first_step = It == Steps.end() ? -1 : It->second;
     // A result that nobody reads is there for its own step.
-    Out.last_step = std::max(LastRead.lookup(Root), Out.first_step);
+    Out.last_step = std::max(GetLastRead(Root), Out.first_step);
     bool Stays =
         Def ? It == Steps.end()
             : !Func.getArgAttr(cast<BlockArgument>(Root).getArgNumber(),
