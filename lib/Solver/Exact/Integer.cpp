@@ -32,7 +32,7 @@ public:
       return;
     }
     VerifyResult V = verify(M.P, R.Best, O.Budget);
-    std::vector<OpId> Base = baseOrder(M), Order = orderOf(R.Best);
+    std::vector<OpId> Base = baseOrder(M), Order = orderOf(M, R.Best);
     if (V.Ok && Order != Base)
       solveIn(Order);
     if (!D.passed())
@@ -45,17 +45,6 @@ private:
   const Watch &D;
   SearchResult &R;
   double Margin;
-
-  std::vector<OpId> orderOf(const Plan &S) const {
-    std::vector<OpId> Order;
-    std::vector<bool> Ran(M.numOps(), false);
-    for (auto [Op, Choice] : S.Sequence)
-      if (!Ran[Op]) {
-        Ran[Op] = true;
-        Order.push_back(Op);
-      }
-    return Order;
-  }
 
   /// Time with the surcharge of what should rather not run again.
   double costOf(const Plan &S) const {

@@ -140,10 +140,20 @@ std::vector<OpId> remat::solver::baseOrder(const Model &M) {
   return Order;
 }
 
+std::vector<OpId> remat::solver::orderOf(const Model &M, const Plan &S) {
+  std::vector<OpId> Order;
+  std::vector<bool> Ran(M.numOps(), false);
+  for (const Step &X : S.Sequence)
+    if (!Ran[X.Op]) {
+      Ran[X.Op] = true;
+      Order.push_back(X.Op);
+    }
+  return Order;
+}
+
 namespace {
 
-/// Emits steps, recomputing what was forgotten. The stack is explicit: chains
-/// may be as long as the problem.
+/// Emits steps, recomputing what was forgotten.
 class Emitter {
 public:
   Emitter(const Model &M) : M(M), Have(M.numValues(), false) {
@@ -152,24 +162,13 @@ public:
   }
 
   void run(OpId Goal) {
-    // With the first input that was not looked at: what is there stays.
-    std::vector<std::pair<OpId, size_t>> Stack = {{Goal, 0}};
-    while (!Stack.empty()) {
-      auto &[O, Next] = Stack.back();
-      const std::vector<ValueId> &In = M.P.Ops[O].Inputs;
-      OpId Missing = None;
-      for (; Next < In.size() && Missing == None; ++Next)
-        if (!Have[In[Next]])
-          Missing = M.P.Values[In[Next]].Producer;
-      if (Missing != None) {
-        Stack.push_back({Missing, 0});
-        continue;
-      }
-      S.Sequence.push_back({O, M.Fastest[O]});
-      for (ValueId V : M.P.Ops[O].Outputs)
-        Have[V] = true;
-      Stack.pop_back();
-    }
+    runWithMissing(
+        M, Goal, [&](ValueId V) { return !Have[V]; },
+        [&](OpId O) {
+          S.Sequence.push_back({O, M.Fastest[O]});
+          for (ValueId V : M.P.Ops[O].Outputs)
+            Have[V] = true;
+        });
   }
 
   void forget(const std::vector<bool> &Dropped) {

@@ -123,6 +123,34 @@ void chooseKernels(const Model &M, Plan &S, int64_t Budget);
 
 std::vector<OpId> baseOrder(const Model &M);
 
+/// The ops by their first runs.
+std::vector<OpId> orderOf(const Model &M, const Plan &S);
+
+/// Calls `Run` with the op, and before it with what makes the inputs that are
+/// missing, and theirs in turn. `IsMissing` is asked of each input of an op
+/// once: what is there stays. The stack is explicit: chains may be as long as
+/// the problem.
+template <typename IsMissingFn, typename RunFn>
+void runWithMissing(const Model &M, OpId Goal, IsMissingFn IsMissing,
+                    RunFn Run) {
+  // With the first input that was not looked at.
+  std::vector<std::pair<OpId, size_t>> Stack = {{Goal, 0}};
+  while (!Stack.empty()) {
+    auto &[O, Next] = Stack.back();
+    const std::vector<ValueId> &In = M.P.Ops[O].Inputs;
+    OpId Maker = None;
+    for (; Next < In.size() && Maker == None; ++Next)
+      if (IsMissing(In[Next]))
+        Maker = M.P.Values[In[Next]].Producer;
+    if (Maker != None) {
+      Stack.push_back({Maker, 0});
+      continue;
+    }
+    Run(O);
+    Stack.pop_back();
+  }
+}
+
 /// Is called with plans until it returns false.
 using PlanSink = std::function<bool(Plan)>;
 

@@ -34,24 +34,26 @@ ValueId Problem::addOutput(OpId Producer, std::string Name, int64_t Bytes) {
   return V;
 }
 
-int32_t Problem::fastestChoice(OpId O) const {
+/// The first of the choices with the least key.
+template <typename KeyFn>
+static int32_t leastChoice(const Problem &P, OpId O, KeyFn Key) {
   int32_t Best = 0;
-  for (int32_t C = 1, E = int32_t(numChoices(O)); C < E; ++C)
-    if (timeOf(O, C) < timeOf(O, Best) ||
-        (timeOf(O, C) == timeOf(O, Best) &&
-         workspaceOf(O, C) < workspaceOf(O, Best)))
+  for (int32_t C = 1, E = int32_t(P.numChoices(O)); C < E; ++C)
+    if (Key(C) < Key(Best))
       Best = C;
   return Best;
 }
 
+int32_t Problem::fastestChoice(OpId O) const {
+  return leastChoice(*this, O, [&](int32_t C) {
+    return std::pair(timeOf(O, C), workspaceOf(O, C));
+  });
+}
+
 int32_t Problem::leanestChoice(OpId O) const {
-  int32_t Best = 0;
-  for (int32_t C = 1, E = int32_t(numChoices(O)); C < E; ++C)
-    if (workspaceOf(O, C) < workspaceOf(O, Best) ||
-        (workspaceOf(O, C) == workspaceOf(O, Best) &&
-         timeOf(O, C) < timeOf(O, Best)))
-      Best = C;
-  return Best;
+  return leastChoice(*this, O, [&](int32_t C) {
+    return std::pair(workspaceOf(O, C), timeOf(O, C));
+  });
 }
 
 bool Problem::runsOnce(OpId O) const {

@@ -90,14 +90,7 @@ private:
     Moves L(S, RandomSeed, D);
     L.WorkLimit = Tuned.Work.OfCalm;
     L.calm();
-    std::vector<OpId> Out;
-    std::vector<bool> Ran(M.numOps(), false);
-    for (const Step &X : S.plan().Sequence)
-      if (!Ran[X.Op]) {
-        Ran[X.Op] = true;
-        Out.push_back(X.Op);
-      }
-    return Out;
+    return orderOf(M, S.plan());
   }
 };
 

@@ -133,23 +133,16 @@ std::vector<OpId> remat::solver::lazyOrder(const Model &M,
   for (OpId Goal : Order) {
     if (Waits[Goal] || Done[Goal])
       continue;
-    // With the first input that was not looked at: what has run stays run.
-    std::vector<std::pair<OpId, size_t>> Stack = {{Goal, 0}};
-    while (!Stack.empty()) {
-      auto &[O, Next] = Stack.back();
-      const std::vector<ValueId> &In = M.P.Ops[O].Inputs;
-      OpId Missing = None;
-      for (; Next < In.size() && Missing == None; ++Next)
-        if (OpId X = M.P.Values[In[Next]].Producer; X != None && !Done[X])
-          Missing = X;
-      if (Missing != None) {
-        Stack.push_back({Missing, 0});
-        continue;
-      }
-      Done[O] = true;
-      Out.push_back(O);
-      Stack.pop_back();
-    }
+    runWithMissing(
+        M, Goal,
+        [&](ValueId V) {
+          OpId Maker = M.P.Values[V].Producer;
+          return Maker != None && !Done[Maker];
+        },
+        [&](OpId O) {
+          Done[O] = true;
+          Out.push_back(O);
+        });
   }
   for (OpId O : Order)
     if (!Done[O])
