@@ -135,11 +135,24 @@ Attribute GraphMutator::makeAttribute(StringRef Text) {
 
 /// A number in the place of another, of the same type.
 static int64_t pickNumber(Random &R, int64_t Old) {
-  const int64_t Odd[] = {0,         1,         -1,        2,
-                         255,       256,       512,       1024,
-                         INT32_MAX, INT64_MAX, INT64_MIN, int64_t(1) << 32,
-                         Old + 1,   Old - 1,   Old * 2,   Old + 256};
-  return R.pick(Odd);
+  uint64_t Bits = Old; // wraps where a signed number overflows
+  const uint64_t Odd[] = {0,
+                          1,
+                          uint64_t(-1),
+                          2,
+                          255,
+                          256,
+                          512,
+                          1024,
+                          INT32_MAX,
+                          INT64_MAX,
+                          uint64_t(INT64_MIN),
+                          uint64_t(1) << 32,
+                          Bits + 1,
+                          Bits - 1,
+                          Bits * 2,
+                          Bits + 256};
+  return static_cast<int64_t>(R.pick(Odd));
 }
 
 Attribute GraphMutator::change(Attribute Old) {

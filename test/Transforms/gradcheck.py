@@ -3,7 +3,7 @@
 
     gradcheck.py [CASE...]
 
-Graph and gradients are evaluated in float64 by test/Python/interpreter.py, which
+Graph and gradients are evaluated in float64 by test/Python/interpreter, which
 shares no code with the compiler. Also proved: autocast and micro-batches leave
 gradients what they are, optimizers do what their papers say, ties share
 gradients evenly, and every differentiable operation of the ODS has a case.
