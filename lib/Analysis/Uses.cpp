@@ -111,9 +111,11 @@ bool Overwrites::isReadByOthers(BlockArgument Argument) const {
          });
 }
 
-LastReaders::LastReaders(Block &Body, const Storages &Places) {
+LastReaders::LastReaders(Block &Body, const Storages &Places,
+                         llvm::function_ref<bool(OpOperand &)> Ignores) {
   for (Operation &Op : Body)
     if (!isView(&Op))
-      for (Value Operand : Op.getOperands())
-        Last[Places.get(Operand).Root] = &Op;
+      for (OpOperand &Read : Op.getOpOperands())
+        if (!Ignores || !Ignores(Read))
+          Last[Places.get(Read.get()).Root] = &Op;
 }

@@ -30,8 +30,8 @@ public:
   }
 
   void run() {
-    for (unsigned Unit = 0; Unit < Model.getNumUnits(); ++Unit)
-      while (absorbOne(Unit))
+    for (unsigned I = 0; I < Model.getSteps().getNumPositions(); ++I)
+      while (absorbOne(I))
         ;
   }
 
@@ -46,23 +46,22 @@ private:
                            !Producer->hasAttr(KeepAttrName));
   }
 
-  /// Merges one producer of the unit into it, the latest one that may be.
-  bool absorbOne(unsigned Unit) {
+  /// Merges one producer of a step into it, the latest one that may be.
+  bool absorbOne(unsigned Consumer) {
+    const StepLiveness &Steps = Model.getSteps();
+    const Step &S = Steps.getStep(Consumer);
     // What nobody reads would make a kernel without results.
-    if (Model.getUnit(Unit).Ops.empty() ||
-        Model.getOutputs(Model.getUnit(Unit)).empty())
+    if (S.Ops.empty() || Steps.getOutputs(S).empty())
       return false;
     SmallVector<unsigned> Producers;
-    for (Value Input : Model.getInputs(Model.getUnit(Unit))) {
+    for (Value Input : Steps.getInputs(S)) {
       Operation *Def = Input.getDefiningOp();
-      std::optional<unsigned> Producer =
-          Def ? Model.getUnitOf(Def) : std::nullopt;
-      if (Producer && mayMeet(Def, Model.getUnit(Unit).Ops.back()))
-        Producers.push_back(*Producer);
+      if (Def && !isView(Def) && mayMeet(Def, S.Ops.back()))
+        Producers.push_back(Steps.getPosition(Def));
     }
     llvm::sort(Producers, std::greater<>());
     for (unsigned Producer : Producers)
-      if (Model.tryMerge(Producer, Unit, Rules))
+      if (Model.tryMerge(Producer, Consumer, Rules))
         return true;
     return false;
   }
@@ -72,17 +71,17 @@ private:
   FuseModel::MergeRules Rules;
 };
 
-/// Writes one unit of the model as a `remat.kernel`.
+/// Writes one step as a `remat.kernel`.
 class KernelBuilder {
 public:
-  KernelBuilder(const FuseModel &Model, const FuseUnit &Unit)
-      : Unit(Unit), Inputs(Model.getInputs(Unit)),
-        Outputs(Model.getOutputs(Unit)) {}
+  KernelBuilder(const StepLiveness &Steps, const Step &Group)
+      : Group(Group), Inputs(Steps.getInputs(Group)),
+        Outputs(Steps.getOutputs(Group)) {}
 
-  /// The kernel takes the place of the unit's last operation; the operations
+  /// The kernel takes the place of the group's last operation; the operations
   /// are erased.
   void build() {
-    Operation *Last = Unit.Ops.back();
+    Operation *Last = Group.Ops.back();
     OpBuilder Builder(Last);
     auto Kernel = KernelOp::create(Builder, getLocation(),
                                    ValueRange(Outputs).getTypes(), Inputs);
@@ -90,7 +89,7 @@ public:
     for (Value Input : Inputs)
       Mapping.map(Input, Body.addArgument(Input.getType(), Input.getLoc()));
     OpBuilder Inner = OpBuilder::atBlockEnd(&Body);
-    for (Operation *Op : Unit.Ops)
+    for (Operation *Op : Group.Ops)
       addOp(Inner, Op);
     SmallVector<Value> Yields;
     for (Value Output : Outputs)
@@ -99,7 +98,7 @@ public:
     setAttributes(Kernel);
     for (auto [Old, New] : llvm::zip(Outputs, Kernel.getResults()))
       Old.replaceAllUsesWith(New);
-    for (Operation *Op : llvm::reverse(Unit.Ops))
+    for (Operation *Op : llvm::reverse(Group.Ops))
       Op->erase();
   }
 
@@ -139,24 +138,24 @@ private:
   /// The last operation's location comes first: it is the one to show.
   Location getLocation() const {
     SmallVector<Location> Locations;
-    for (Operation *Op : llvm::reverse(Unit.Ops))
+    for (Operation *Op : llvm::reverse(Group.Ops))
       Locations.push_back(Op->getLoc());
-    return FusedLoc::get(Unit.Ops.back()->getContext(), Locations);
+    return FusedLoc::get(Group.Ops.back()->getContext(), Locations);
   }
 
   void setAttributes(KernelOp Kernel) const {
-    Operation *Last = Unit.Ops.back();
+    Operation *Last = Group.Ops.back();
     for (StringRef Name : {PhaseAttrName, KeepAttrName})
       if (Attribute Attr = Last->getAttr(Name))
         Kernel->setAttr(Name, Attr);
     // A group recomputes when all of it does. What others recompute keeps its
     // id inside the group, so that an id stands once.
-    if (llvm::all_of(Unit.Ops,
+    if (llvm::all_of(Group.Ops,
                      [](Operation *Op) { return Op->hasAttr(OriginAttrName); }))
       Kernel->setAttr(OriginAttrName, Last->getAttr(OriginAttrName));
   }
 
-  const FuseUnit &Unit;
+  const Step &Group;
   SmallVector<Value> Inputs, Outputs;
   IRMapping Mapping;
 };
@@ -175,22 +174,23 @@ struct FusePass : ::remat::impl::FuseBase<FusePass> {
       cloneCheapOperations(Func);
     FuseModel Model(Func);
     Grouping(Model, Mode == "before-plan").run();
-    // Producers come first, so that a unit reads kernels already built.
-    for (unsigned I = 0; I < Model.getNumUnits(); ++I)
-      if (isKernel(Model.getUnit(I)))
-        KernelBuilder(Model, Model.getUnit(I)).build();
+    // Producers come first, so that a group reads kernels already built.
+    const StepLiveness &Steps = Model.getSteps();
+    for (unsigned I = 0; I < Steps.getNumPositions(); ++I)
+      if (isKernel(Steps.getStep(I)))
+        KernelBuilder(Steps, Steps.getStep(I)).build();
     eraseDeadConstants(Func);
   }
 
 private:
   /// Several operations, or one that is read and reads a constant which it can
   /// make.
-  static bool isKernel(const FuseUnit &Unit) {
-    if (Unit.Ops.empty())
+  static bool isKernel(const Step &S) {
+    if (S.Ops.empty())
       return false;
-    Operation *Op = Unit.Ops.front();
-    return Unit.isGroup() || (!Op->use_empty() && getPointwiseShape(Op) &&
-                              readsSplatConstant(Op));
+    Operation *Op = S.Ops.front();
+    return S.isGroup() || (!Op->use_empty() && getPointwiseShape(Op) &&
+                           readsSplatConstant(Op));
   }
 
   static void eraseDeadConstants(func::FuncOp Func) {

@@ -96,11 +96,15 @@ private:
 /// The last operation that reads each value's bytes, in block order.
 class LastReaders {
 public:
-  LastReaders(mlir::Block &Body, const Storages &Places);
+  /// Operands that `Ignores` accepts do not count.
+  LastReaders(mlir::Block &Body, const Storages &Places,
+              llvm::function_ref<bool(mlir::OpOperand &)> Ignores = nullptr);
 
   /// Of `Root`, which is no view; the terminator if the function returns it,
   /// null if nobody reads it.
   mlir::Operation *get(mlir::Value Root) const { return Last.lookup(Root); }
+  /// For whoever moves operations.
+  void set(mlir::Value Root, mlir::Operation *Reader) { Last[Root] = Reader; }
 
 private:
   llvm::DenseMap<mlir::Value, mlir::Operation *> Last;
