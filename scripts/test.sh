@@ -2,7 +2,8 @@
 # Checks the format, builds, and runs the tests: unit tests (ctest), lit, Python.
 #
 # usage: scripts/test.sh [release|asan]
-#   release   everything, in build/
+#   release   everything, in build/; the planner alone, in build-solver/; the
+#             runtime under sanitizers, in build-asan/
 #   asan      native tests and malformed inputs under sanitizers, in build-asan/
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -39,6 +40,12 @@ if [ "$preset" = release ]; then
   cmake --build --preset solver
   ctest --test-dir build-solver --output-on-failure -j "$jobs"
   others=(-E '^SolverTests$')
+
+  # A quick part under the sanitizers, the runtime; `make asan` runs them all.
+  mkdir -p build-asan
+  cmake --preset asan >build-asan/configure.log 2>&1 || { cat build-asan/configure.log; exit 1; }
+  cmake --build --preset asan --target RuntimeTests RuntimeFaultTests
+  ctest --test-dir build-asan --output-on-failure -j "$jobs" -R '^Runtime'
 fi
 
 ctest --test-dir "$build" --output-on-failure -j "$jobs" "${others[@]}"

@@ -1,10 +1,9 @@
 //===- PointwiseText.cpp - names and literals of printed kernels ----------===//
 
 #include "PointwiseText.h"
+#include "Kernels/KernelTemplate.h"
 #include "remat/IR/RematOps.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace remat;
@@ -18,12 +17,7 @@ std::string cuda::printFloatLiteral(const APFloat &Number) {
                                        /*LowerCase=*/true);
     return "__int_as_float(0x" + Bits + ")";
   }
-  std::string Text;
-  llvm::raw_string_ostream(Text)
-      << llvm::format("%.9g", static_cast<double>(Single.convertToFloat()));
-  if (llvm::StringRef(Text).find_first_of(".e") == llvm::StringRef::npos)
-    Text += ".0";
-  return Text + "f";
+  return printFloat(Single.convertToFloat());
 }
 
 std::string cuda::substitute(StringRef Expression,
