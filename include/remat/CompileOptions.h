@@ -38,9 +38,10 @@ struct OptimizerOptions {
 };
 
 struct CompileOptions {
-  std::string Device = "host";    ///< "host" or "cuda"
-  std::string Arch = "sm_90";     ///< for "cuda"
-  std::string Attention = "auto"; ///< "auto", "cudnn" or "own", for "cuda"
+  /// The target: what is empty is as the graph says, else as in brackets.
+  std::string Device;    ///< "host" or "cuda" ("host")
+  std::string Arch;      ///< for "cuda" ("sm_90")
+  std::string Attention; ///< "auto", "cudnn" or "own", for "cuda" ("auto")
   std::string Strategy = "search";
   struct Budget Budget;
   OptimizerOptions Optimizer;

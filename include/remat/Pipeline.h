@@ -39,6 +39,7 @@ struct PlannerCertificate {
 };
 
 struct CompileReport {
+  std::string Device = "host", Arch; ///< of the target; no arch for the host
   std::optional<int64_t> BudgetBytes;
   int64_t UnplannedPeakBytes = 0, PredictedPeakBytes = 0;
   /// The smallest budget that any plan made here fits, and the largest that is

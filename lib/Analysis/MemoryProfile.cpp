@@ -126,11 +126,12 @@ std::string remat::getLocationText(Location Loc) {
 }
 
 MemoryProfile::MemoryProfile(const BufferLiveness &Liveness,
-                             const TargetModel &Model)
+                             const Target &Where)
     : Liveness(Liveness) {
   Bytes = Liveness.getLiveBytes();
   for (auto [Position, Op] : llvm::enumerate(Liveness.getOperations())) {
-    int64_t Exact = getChoice(Model, Op).Workspace;
+    KernelAttr Kernel = getKernel(Where, Op);
+    int64_t Exact = Kernel ? Kernel.getWorkspace() : 0;
     ExactWorkspaces.push_back(Exact);
     Workspaces.push_back(Exact > 0 ? alignBytes(Exact).value_or(Exact) : 0);
     if (llvm::AddOverflow(Bytes[Position], Workspaces.back(), Bytes[Position]))

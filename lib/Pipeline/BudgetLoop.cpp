@@ -73,14 +73,14 @@ LogicalResult BudgetLoop::carryOut(func::FuncOp Copy, Attempt &A,
 
   Stopwatch AssignTime;
   FailureOr<Assignment> Assigned =
-      assignMemory(Copy, Model, MaxPackNodes, A.PackTarget);
+      assignMemory(Copy, Where, MaxPackNodes, A.PackTarget);
   if (failed(Assigned))
     return failure();
   addSeconds("assign", AssignTime.getSeconds());
   A.ArenaBytes = Assigned->ArenaBytes;
   A.Microseconds = 0;
   for (Operation &Op : Copy.getBody().front().without_terminator())
-    A.Microseconds += getChoice(Model, &Op).Microseconds;
+    A.Microseconds += getKernel(Where, &Op).getMicroseconds();
   return success();
 }
 
@@ -243,7 +243,7 @@ LogicalResult BudgetLoop::fit(int64_t Budget) {
 /// budget that none meets, and the least time of those that meet this one.
 LogicalResult BudgetLoop::findBounds(std::optional<int64_t> Budget) {
   Stopwatch Time;
-  FailureOr<BoundProblem> Built = buildBoundProblem(Func, Model, Options.Fuse);
+  FailureOr<BoundProblem> Built = buildBoundProblem(Func, Where, Options.Fuse);
   if (failed(Built))
     return failure();
   // Sums of the same times in another order differ in the last digits.
@@ -289,7 +289,7 @@ void BudgetLoop::fillClasses(func::FuncOp Planned, const Attempt &A) {
   FailureOr<BufferLiveness> Liveness = BufferLiveness::compute(Planned);
   if (failed(Liveness))
     return;
-  MemoryProfile Profile(*Liveness, Model);
+  MemoryProfile Profile(*Liveness, Where);
   int64_t Sum = 0;
   for (auto [Class, Bytes] :
        llvm::enumerate(Profile.getClasses(Profile.getPeakPosition()))) {
@@ -325,13 +325,16 @@ LogicalResult BudgetLoop::refuse(int64_t Budget) {
   Refused.UnplannedPeakBytes = Attempts.front().ArenaBytes;
   Refused.SmallestFeasibleBytes = Smallest.ArenaBytes;
   Refused.ImpossibleBytes = Report.ImpossibleBytes;
-  emitRefusal(Func, Model, Options, Refused);
+  emitRefusal(Func, Where, Options, Refused);
   Report.PredictedPeakBytes = Smallest.ArenaBytes;
   Report.Refused = std::move(Refused);
   return failure();
 }
 
 LogicalResult BudgetLoop::run() {
+  TargetAttr Attr = Where.getAttr();
+  Report.Device = stringifyDeviceKind(Attr.getDevice()).str();
+  Report.Arch = Attr.getArch().str();
   std::optional<solver::Strategy> Named = solver::strategyOf(Options.Strategy);
   if (!Named)
     return emitError(Func.getLoc(), "unknown strategy '")
@@ -339,7 +342,7 @@ LogicalResult BudgetLoop::run() {
   Method = *Named;
   Effort =
       static_cast<int32_t>(std::clamp<int64_t>(Options.PlannerEffort, 0, 1000));
-  FailureOr<PlanningProblem> Built = buildProblem(Func, Model);
+  FailureOr<PlanningProblem> Built = buildProblem(Func, Where);
   if (failed(Built))
     return failure();
   Problem = std::move(*Built);

@@ -3,7 +3,7 @@
 #ifndef REMAT_LIB_PIPELINE_BUDGETLOOP_H
 #define REMAT_LIB_PIPELINE_BUDGETLOOP_H
 
-#include "remat/Analysis/TargetModel.h"
+#include "remat/Analysis/Target.h"
 #include "remat/Pipeline.h"
 #include "remat/Solver/Planner.h"
 #include "remat/Transforms/Plan.h"
@@ -25,8 +25,8 @@ class BudgetLoop {
 public:
   /// `Func` has legal results and is fused as far as the planner should see.
   BudgetLoop(mlir::func::FuncOp Func, const CompileOptions &Options,
-             const TargetModel &Model, CompileReport &Report)
-      : Func(Func), Options(Options), Model(Model), Report(Report) {}
+             const Target &Where, CompileReport &Report)
+      : Func(Func), Options(Options), Where(Where), Report(Report) {}
 
   /// Rewrites the function into the chosen plan with assigned memory and fills
   /// the report; or emits why not.
@@ -66,7 +66,7 @@ private:
 
   mlir::func::FuncOp Func;
   const CompileOptions &Options;
-  const TargetModel &Model;
+  const Target &Where;
   CompileReport &Report;
   solver::Strategy Method = solver::Strategy::Search;
   int32_t Effort = 1;
@@ -84,7 +84,7 @@ private:
 
 /// The error of a refused budget and its notes. `Planned` is the function as
 /// the attempt with the smallest arena left it; fills `Refused`.
-void emitRefusal(mlir::func::FuncOp Planned, const TargetModel &Model,
+void emitRefusal(mlir::func::FuncOp Planned, const Target &Where,
                  const CompileOptions &Options, Refusal &Refused);
 
 } // namespace remat

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/CompileOptions.h"
+#include "remat/Support/Architecture.h"
 #include "remat/Support/Numbers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -75,7 +76,8 @@ std::optional<Budget> Budget::parse(StringRef Text) {
 
 ArrayRef<CompileOption> remat::getCompileOptions() {
   static const CompileOption Table[] = {
-      {"device", "host|cuda", "where the program runs (default host)", false},
+      {"device", "host|cuda",
+       "where the program runs (default: as the graph says, else host)", false},
       {"budget", "BYTES|4GiB|50%|unlimited",
        "memory that the program may own (default unlimited)", false},
       {"strategy", "none|sqrt|mincut|search",
@@ -87,9 +89,11 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
       {"accumulate", "N", "micro-batches a step (default 1)", false},
       {"fuse", "true|false", "groups operations into kernels (default true)",
        false},
-      {"arch", "sm_NN", "CUDA architecture (default sm_90)", false},
+      {"arch", "sm_NN",
+       "CUDA architecture (default: as the graph says, else sm_90)", false},
       {"attention", "auto|cudnn|own",
-       "attention kernels on CUDA (default auto)", false},
+       "attention kernels on CUDA (default: as the graph says, else auto)",
+       false},
       {"optimizer", "adamw|sgd|none",
        "none: gradients are results (default adamw)", true},
       {"learning-rate", "X", "learning rate (default 0.001)", true},
@@ -166,9 +170,7 @@ Failure setBudget(struct Budget &Target, StringRef Text) {
 }
 
 Failure setArch(std::string &Target, StringRef Text) {
-  StringRef Digits = Text;
-  if (!Digits.consume_front("sm_") || Digits.size() < 2 || Digits.size() > 4 ||
-      !all_of(Digits, isDigit))
+  if (!isCUDAArchitecture(Text))
     return expected("a CUDA architecture such as sm_90", Text);
   Target = Text.str();
   return std::nullopt;

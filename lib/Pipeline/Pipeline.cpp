@@ -9,21 +9,12 @@
 #include "remat/IR/GraphFile.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/Target/Program.h"
+#include "remat/Target/Targets.h"
 #include "remat/Transforms/Passes.h"
 #include <chrono>
 
 using namespace mlir;
 using namespace remat;
-
-static std::unique_ptr<TargetModel> getModel(func::FuncOp Func,
-                                             const CompileOptions &Options) {
-  auto Model =
-      TargetModel::create(Options.Device, Options.Arch, Options.Attention);
-  if (!Model)
-    emitError(Func.getLoc(), "unknown device '")
-        << Options.Device << "': use host or cuda";
-  return Model;
-}
 
 //===----------------------------------------------------------------------===//
 // The passes
@@ -46,11 +37,9 @@ public:
   }
 
   void runOnGraph() override {
-    std::unique_ptr<TargetModel> Model = getModel(getOperation(), Options);
-    if (!Model)
-      return signalPassFailure();
+    std::unique_ptr<Target> Where = createTarget(getOperation());
     CompileReport Unread;
-    BudgetLoop Loop(getOperation(), Options, *Model, Report ? *Report : Unread);
+    BudgetLoop Loop(getOperation(), Options, *Where, Report ? *Report : Unread);
     if (failed(Loop.run()))
       signalPassFailure();
   }
@@ -78,6 +67,8 @@ static AddOptimizerOptions getOptimizer(const OptimizerOptions &O) {
 static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
                         CompileReport *Report) {
   OpPassManager &FuncPM = PM.nest<func::FuncOp>();
+  FuncPM.addPass(
+      createSetTarget({Options.Device, Options.Arch, Options.Attention}));
   if (!Options.Autocast.empty())
     FuncPM.addPass(createAutocast({Options.Autocast}));
   FuncPM.addPass(createDifferentiate());
@@ -131,13 +122,9 @@ private:
 } // namespace
 
 static EmitOptions getEmitOptions(const CompileOptions &Options,
-                                  const CompileReport &Report,
-                                  const TargetModel &Model) {
+                                  const CompileReport &Report) {
   EmitOptions Emit;
-  Emit.Device = Options.Device;
-  Emit.Arch = Options.Device == "cuda" ? Options.Arch : "";
   Emit.CompileKernels = Options.CompileKernels;
-  Emit.Model = &Model;
   Emit.Plan.Strategy = Options.Strategy;
   Emit.Plan.BudgetBytes = Report.BudgetBytes.value_or(-1);
   Emit.Plan.UnplannedPeakBytes = Report.UnplannedPeakBytes;
@@ -155,20 +142,16 @@ LogicalResult remat::compile(ModuleOp Module, const CompileOptions &Options,
   Report = CompileReport();
   if (failed(verifyGraph(Module)))
     return failure();
-  func::FuncOp Func = getGraph(Module);
-  std::unique_ptr<TargetModel> Model = getModel(Func, Options);
-  if (!Model)
-    return failure();
-
   PassManager PM(Module.getContext());
   PM.addInstrumentation(std::make_unique<PhaseTimes>(Report));
   buildPasses(PM, Options, &Report);
   if (failed(PM.run(Module)))
     return failure();
+  func::FuncOp Func = getGraph(Module);
 
   auto Start = std::chrono::steady_clock::now();
   LogicalResult Emitted =
-      emitProgram(Func, getEmitOptions(Options, Report, *Model), Program);
+      emitProgram(Func, getEmitOptions(Options, Report), Program);
   std::chrono::duration<double> Time = std::chrono::steady_clock::now() - Start;
   Report.Seconds.push_back({"emit", Time.count()});
   return Emitted;

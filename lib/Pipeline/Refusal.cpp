@@ -46,12 +46,12 @@ static void noteSmallest(InFlightDiagnostic &Diag, Location Loc,
                          << Options.PlannerSeed << " may find less";
 }
 
-void remat::emitRefusal(func::FuncOp Planned, const TargetModel &Model,
+void remat::emitRefusal(func::FuncOp Planned, const Target &Device,
                         const CompileOptions &Options, Refusal &Refused) {
   FailureOr<BufferLiveness> Liveness = BufferLiveness::compute(Planned);
   if (failed(Liveness))
     return;
-  MemoryProfile Profile(*Liveness, Model);
+  MemoryProfile Profile(*Liveness, Device);
   int64_t Peak = Profile.getPeakPosition();
   bool AtEnd = Peak == static_cast<int64_t>(Liveness->getOperations().size());
   Operation *Op = AtEnd ? Planned.getBody().front().getTerminator()

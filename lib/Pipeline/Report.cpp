@@ -38,7 +38,7 @@ static json::Value describeCertificate(const CompileOptions &O,
        R.BudgetBytes ? json::Value(*R.BudgetBytes) : json::Value(nullptr)},
       {"plans", Plans},
       {"times", "predicted by the model of " +
-                    (O.Device == "cuda" ? O.Device + " " + O.Arch : O.Device)},
+                    (R.Arch.empty() ? R.Device : R.Device + " " + R.Arch)},
       {"lower_bound_ms", R.LowerBoundMs},
       {"gap", R.Gap},
       {"planner", std::move(Planner)}};
@@ -51,7 +51,7 @@ json::Object remat::toJSON(const CompileOptions &O, const CompileReport &R) {
     return Refused ? Value(nullptr) : std::move(V);
   };
   return json::Object{
-      {"device", O.Device},
+      {"device", R.Device},
       {"budget_bytes", R.BudgetBytes ? Value(*R.BudgetBytes) : Value(nullptr)},
       {"unplanned_peak_bytes", R.UnplannedPeakBytes},
       {"predicted_peak_bytes", UnlessRefused(R.PredictedPeakBytes)},

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Analysis/Cost.h"
 #include "remat/Analysis/MemoryProfile.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Solver/Packing.h"
 #include "remat/Solver/Problem.h"
+#include "remat/Target/Targets.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Memory.h"
 #include "remat/Transforms/Passes.h"
@@ -64,9 +64,21 @@ static LogicalResult packTemporaries(func::FuncOp Func,
   return success();
 }
 
-static void writeOffsets(func::FuncOp Func, const BufferLiveness &Liveness,
-                         const MemoryProfile &Profile, const TargetModel &Model,
-                         const Layout &L) {
+/// Names the kernel that runs `Op`, unless it is what no name means: the only
+/// one, of the project.
+static LogicalResult writeKernel(Operation *Op, const Target &Where) {
+  FailureOr<KernelAttr> Kernel = verifyKernel(Where, Op);
+  if (failed(Kernel))
+    return failure();
+  if (Kernel->getKind() != KernelKind::own)
+    Op->setAttr(ChoiceAttrName, *Kernel);
+  return success();
+}
+
+static LogicalResult writeOffsets(func::FuncOp Func,
+                                  const BufferLiveness &Liveness,
+                                  const MemoryProfile &Profile,
+                                  const Target &Where, const Layout &L) {
   Builder B(Func.getContext());
   auto getOffset = [&](Value V) {
     return L.Buffers[Liveness.getBuffer(V)] +
@@ -84,21 +96,21 @@ static void writeOffsets(func::FuncOp Func, const BufferLiveness &Liveness,
     if (int64_t Bytes = Profile.getWorkspaces()[Position])
       Op->setAttr(WorkspaceAttrName,
                   B.getDenseI64ArrayAttr({L.Workspaces[Position], Bytes}));
-    KernelChoice Choice = getChoice(Model, Op);
-    if (!Choice.Name.empty())
-      Op->setAttr(ChoiceAttrName, B.getStringAttr(Choice.Name));
+    if (failed(writeKernel(Op, Where)))
+      return failure();
   }
   Func->setAttr(ArenaAttrName, B.getI64IntegerAttr(L.ArenaBytes));
+  return success();
 }
 
 FailureOr<Assignment> remat::assignMemory(func::FuncOp Func,
-                                          const TargetModel &Model,
+                                          const Target &Where,
                                           int64_t NodeLimit,
                                           std::optional<int64_t> Target) {
   FailureOr<BufferLiveness> Liveness = BufferLiveness::compute(Func);
   if (failed(Liveness))
     return failure();
-  MemoryProfile Profile(*Liveness, Model);
+  MemoryProfile Profile(*Liveness, Where);
   if (Profile.getPeak() > solver::MaxTotalBytes)
     return emitError(Func.getLoc(), "needs ")
            << Profile.getPeak() << " bytes at once, more than the "
@@ -120,7 +132,8 @@ FailureOr<Assignment> remat::assignMemory(func::FuncOp Func,
     Options.Capacity = std::max<int64_t>(*Target - Base, 0);
   if (failed(packTemporaries(Func, *Liveness, Profile, Base, Options, L)))
     return failure();
-  writeOffsets(Func, *Liveness, Profile, Model, L);
+  if (failed(writeOffsets(Func, *Liveness, Profile, Where, L)))
+    return failure();
   return Assignment{L.ArenaBytes, Profile.getPeak()};
 }
 
@@ -130,13 +143,6 @@ struct AssignMemoryPass : remat::impl::AssignMemoryBase<AssignMemoryPass> {
   using AssignMemoryBase::AssignMemoryBase;
 
   void runOnGraph() override {
-    std::unique_ptr<TargetModel> Model =
-        TargetModel::create(Device, Arch, Attention);
-    if (!Model) {
-      emitError(getOperation().getLoc(), "unknown device '")
-          << Device.getValue() << "': use host or cuda";
-      return signalPassFailure();
-    }
     if (NodeLimit < 0 || Target < 0) {
       emitError(getOperation().getLoc(), "node-limit is ")
           << NodeLimit.getValue() << " and target is " << Target.getValue()
@@ -146,7 +152,8 @@ struct AssignMemoryPass : remat::impl::AssignMemoryBase<AssignMemoryPass> {
     std::optional<int64_t> Goal;
     if (Target > 0)
       Goal = Target;
-    if (failed(assignMemory(getOperation(), *Model, NodeLimit, Goal)))
+    if (failed(assignMemory(getOperation(), *createTarget(getOperation()),
+                            NodeLimit, Goal)))
       signalPassFailure();
   }
 };

@@ -5,6 +5,7 @@
 #include "remat/IR/RematDialect.h"
 #include "remat/Solver/JSON.h"
 #include "remat/Solver/Recompute.h"
+#include "remat/Target/Targets.h"
 #include "remat/Transforms/Memory.h"
 #include "remat/Transforms/Passes.h"
 
@@ -17,17 +18,11 @@ namespace remat {
 #include "remat/Transforms/Passes.h.inc"
 } // namespace remat
 
-/// The problem of a function for the device that a pass's options name.
-static FailureOr<PlanningProblem> getProblem(func::FuncOp Func,
-                                             StringRef Device, StringRef Arch,
-                                             StringRef Attention) {
-  auto Model = TargetModel::create(Device, Arch, Attention);
-  if (!Model)
-    return emitError(Func.getLoc(), "unknown device '")
-           << Device << "': use host or cuda";
+/// The problem of a function on its target.
+static FailureOr<PlanningProblem> getProblem(func::FuncOp Func) {
   if (failed(legalizeResults(Func)))
     return failure();
-  return buildProblem(Func, *Model);
+  return buildProblem(Func, *createTarget(Func));
 }
 
 namespace {
@@ -47,8 +42,7 @@ struct PlanPass : remat::impl::PlanBase<PlanPass> {
       return emitError(Func.getLoc(), "budget=")
              << Budget.getValue() << " effort=" << Effort.getValue()
              << ": a budget is not negative, an effort is 0 to 20";
-    FailureOr<PlanningProblem> Problem =
-        getProblem(Func, Device, Arch, Attention);
+    FailureOr<PlanningProblem> Problem = getProblem(Func);
     if (failed(Problem))
       return failure();
     Options.Method = *Method;
@@ -74,8 +68,7 @@ struct DumpProblemPass : remat::impl::DumpProblemBase<DumpProblemPass> {
   using DumpProblemBase::DumpProblemBase;
 
   void runOnGraph() override {
-    FailureOr<PlanningProblem> Problem =
-        getProblem(getOperation(), Device, Arch, Attention);
+    FailureOr<PlanningProblem> Problem = getProblem(getOperation());
     if (failed(Problem))
       return signalPassFailure();
     llvm::outs() << solver::writeProblem(Problem->Problem) << "\n";

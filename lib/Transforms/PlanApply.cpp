@@ -49,7 +49,7 @@ void PlanApplier::setChoice(Operation *Op, const solver::Step &Step) {
   if (Planned.Choices.empty())
     return;
   const solver::Choice &Choice = Planned.Choices[Step.Choice];
-  Op->setAttr(ChoiceAttrName, StringAttr::get(Op->getContext(), Choice.Name));
+  Op->setAttr(ChoiceAttrName, Problem.Kernels.at(Step.Op)[Step.Choice]);
   if (EmitRemarks && Step.Choice != Problem.Problem.fastestChoice(Step.Op))
     remarkOn(Op, "choose") << "slower kernel with less workspace"
                            << remark::metric("Choice", StringRef(Choice.Name))

@@ -104,8 +104,8 @@ namespace {
 class Relaxation {
 public:
   Relaxation(BoundProblem &Made, ArrayRef<unsigned> Positions,
-             const TargetModel &Model)
-      : Made(Made), Model(Model) {
+             const Target &Where)
+      : Made(Made), Where(Where) {
     for (auto [Id, Position] : llvm::enumerate(Positions))
       IdOf[Position] = static_cast<solver::OpId>(Id);
   }
@@ -136,34 +136,33 @@ private:
   }
 
   void relaxCluster(const Clusters::Cluster &C, const Clusters &All) {
-    double Least = Model.getElementwiseMicroseconds(C.Flops, C.Bytes);
-    double Arithmetic = Model.getElementwiseMicroseconds(C.Flops, 0);
+    double Least = Where.getElementwiseMicroseconds(C.Flops, C.Bytes);
+    double Arithmetic = Where.getElementwiseMicroseconds(C.Flops, 0);
     for (unsigned Position : C.Members) {
       double Flops = C.Flops + getCost(All.getOp(Position)).Flops;
-      double Again = Model.getElementwiseMicroseconds(Flops, 0) - Arithmetic;
+      double Again = Where.getElementwiseMicroseconds(Flops, 0) - Arithmetic;
       relax(Position, Arithmetic < Least ? 0 : Again);
     }
     Made.LeastMicroseconds += Least;
   }
 
   BoundProblem &Made;
-  const TargetModel &Model;
+  const Target &Where;
   DenseMap<unsigned, solver::OpId> IdOf;
 };
 
 } // namespace
 
-FailureOr<BoundProblem> remat::buildBoundProblem(func::FuncOp Func,
-                                                 const TargetModel &Model,
-                                                 bool Fuses) {
+FailureOr<BoundProblem>
+remat::buildBoundProblem(func::FuncOp Func, const Target &Where, bool Fuses) {
   BoundProblem Made;
   FailureOr<PlanningProblem> Built =
-      buildRelaxedProblem(Func, Model, Made.Unseen);
+      buildRelaxedProblem(Func, Where, Made.Unseen);
   if (failed(Built))
     return failure();
   Made.Problem = std::move(Built->Problem);
   Made.LeastMicroseconds = Made.Problem.baseTime();
   if (Fuses)
-    Relaxation(Made, Built->Positions, Model).run(Clusters(Func));
+    Relaxation(Made, Built->Positions, Where).run(Clusters(Func));
   return Made;
 }

@@ -14,8 +14,8 @@ namespace {
 
 class ProblemBuilder {
 public:
-  ProblemBuilder(func::FuncOp Func, const TargetModel &Model, bool Relaxed)
-      : Func(Func), Model(Model), Relaxed(Relaxed), Written(Func),
+  ProblemBuilder(func::FuncOp Func, const Target &Where, bool Relaxed)
+      : Func(Func), Where(Where), Relaxed(Relaxed), Written(Func),
         Readers(Func.getBody().front(), Places) {}
 
   FailureOr<PlanningProblem> run();
@@ -30,14 +30,14 @@ private:
   LogicalResult addOperation(Operation *Op, unsigned Position);
   LogicalResult addOutput(OpResult Result, solver::OpId Id);
   std::vector<solver::ValueId> getInputs(Operation *Op);
-  void setTimes(Operation *Op, solver::Op &Made);
+  LogicalResult setTimes(Operation *Op, solver::OpId Id);
   SmallVector<Value> getReusable(OpResult Result);
   solver::ValueId chooseReuse(OpResult Result, solver::OpId Id);
   void dropImpossiblePolicies();
   std::string getUniqueName(std::string Name);
 
   func::FuncOp Func;
-  const TargetModel &Model;
+  const Target &Where;
   const bool Relaxed;
   const Overwrites Written;
   PlanningProblem Made;
@@ -194,19 +194,24 @@ LogicalResult ProblemBuilder::addOutput(OpResult Result, solver::OpId Id) {
   return success();
 }
 
-void ProblemBuilder::setTimes(Operation *Op, solver::Op &Made) {
-  SmallVector<KernelChoice> Choices = Model.getChoices(Op);
-  for (KernelChoice &Choice : Choices)
-    Choice.Workspace =
-        Choice.Workspace > 0
-            ? alignBytes(Choice.Workspace).value_or(Choice.Workspace)
-            : 0;
-  Made.Time = Choices.front().Microseconds;
-  Made.Workspace = Choices.front().Workspace;
-  if (Choices.size() > 1)
-    for (const KernelChoice &Choice : Choices)
-      Made.Choices.push_back(
-          {Choice.Name, Choice.Microseconds, Choice.Workspace});
+LogicalResult ProblemBuilder::setTimes(Operation *Op, solver::OpId Id) {
+  SmallVector<KernelAttr> Kernels = Where.getImplementations(Op);
+  if (Kernels.empty())
+    return Where.emitNoImplementation(Op);
+  auto GetBytes = [](KernelAttr Kernel) {
+    int64_t Bytes = Kernel.getWorkspace();
+    return Bytes > 0 ? alignBytes(Bytes).value_or(Bytes) : 0;
+  };
+  solver::Op &Planned = Made.Problem.Ops[Id];
+  Planned.Time = Kernels.front().getMicroseconds();
+  Planned.Workspace = GetBytes(Kernels.front());
+  if (Kernels.size() == 1)
+    return success();
+  for (KernelAttr Kernel : Kernels)
+    Planned.Choices.push_back(
+        {Kernel.getName(), Kernel.getMicroseconds(), GetBytes(Kernel)});
+  Made.Kernels[Id] = std::move(Kernels);
+  return success();
 }
 
 std::vector<solver::ValueId> ProblemBuilder::getInputs(Operation *Op) {
@@ -236,7 +241,8 @@ LogicalResult ProblemBuilder::addOperation(Operation *Op, unsigned Position) {
     return addResident(Op->getResult(0), Name);
   solver::OpId Id = Made.Problem.addOp(std::move(Name), 0, getInputs(Op));
   Made.Positions.push_back(Position);
-  setTimes(Op, Made.Problem.Ops[Id]);
+  if (failed(setTimes(Op, Id)))
+    return failure();
   Made.Problem.Ops[Id].Once = Op->hasTrait<RunsOnce>();
   for (OpResult Result : Op->getResults())
     if (failed(addOutput(Result, Id)))
@@ -276,14 +282,14 @@ FailureOr<PlanningProblem> ProblemBuilder::run() {
 }
 
 FailureOr<PlanningProblem> remat::buildProblem(func::FuncOp Func,
-                                               const TargetModel &Model) {
-  return ProblemBuilder(Func, Model, /*Relaxed=*/false).run();
+                                               const Target &Where) {
+  return ProblemBuilder(Func, Where, /*Relaxed=*/false).run();
 }
 
 FailureOr<PlanningProblem>
-remat::buildRelaxedProblem(func::FuncOp Func, const TargetModel &Model,
+remat::buildRelaxedProblem(func::FuncOp Func, const Target &Where,
                            std::vector<solver::OpId> &Ambiguous) {
-  ProblemBuilder Builder(Func, Model, /*Relaxed=*/true);
+  ProblemBuilder Builder(Func, Where, /*Relaxed=*/true);
   FailureOr<PlanningProblem> Built = Builder.run();
   Ambiguous = std::move(Builder.Ambiguous);
   return Built;

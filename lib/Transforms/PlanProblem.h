@@ -12,7 +12,7 @@ namespace remat {
 /// the ops at whose runs memory assignment may need less than the problem says,
 /// since it may write an output over another input.
 mlir::FailureOr<PlanningProblem>
-buildRelaxedProblem(mlir::func::FuncOp Func, const TargetModel &Model,
+buildRelaxedProblem(mlir::func::FuncOp Func, const Target &Where,
                     std::vector<solver::OpId> &Ambiguous);
 
 } // namespace remat

@@ -3,6 +3,7 @@
 #include "remat/Analysis/Cost.h"
 #include "remat/Analysis/MemoryProfile.h"
 #include "remat/IR/RematOps.h"
+#include "remat/Target/Targets.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -16,16 +17,6 @@ namespace remat {
 #define GEN_PASS_DEF_PRINTCOST
 #include "remat/Transforms/Passes.h.inc"
 } // namespace remat
-
-/// The model that a pass's options ask for; a diagnostic where there is none.
-static std::unique_ptr<TargetModel> getModel(func::FuncOp Func,
-                                             StringRef Device, StringRef Arch) {
-  auto Model = TargetModel::create(Device, Arch, "auto");
-  if (!Model)
-    emitError(Func.getLoc(), "unknown device '")
-        << Device << "': use host or cuda";
-  return Model;
-}
 
 namespace {
 
@@ -52,13 +43,11 @@ struct PrintMemoryProfilePass
   using PrintMemoryProfileBase::PrintMemoryProfileBase;
 
   void runOnGraph() override {
-    auto Model = getModel(getOperation(), Device, Arch);
-    FailureOr<BufferLiveness> Liveness = failure();
-    if (Model)
-      Liveness = BufferLiveness::compute(getOperation());
+    FailureOr<BufferLiveness> Liveness =
+        BufferLiveness::compute(getOperation());
     if (failed(Liveness))
       return signalPassFailure();
-    MemoryProfile Profile(*Liveness, *Model);
+    MemoryProfile Profile(*Liveness, *createTarget(getOperation()));
     int64_t Peak = Profile.getPeakPosition();
     llvm::raw_ostream &OS = llvm::outs();
     OS << "memory of @" << getOperation().getName() << ": peak "
@@ -79,21 +68,18 @@ struct PrintCostPass : remat::impl::PrintCostBase<PrintCostPass> {
   using PrintCostBase::PrintCostBase;
 
   void runOnGraph() override {
-    auto Model = getModel(getOperation(), Device, Arch);
-    if (!Model)
-      return signalPassFailure();
+    std::unique_ptr<Target> Where = createTarget(getOperation());
     llvm::raw_ostream &OS = llvm::outs();
     OS << "cost of @" << getOperation().getName() << " on "
-       << Model->getDevice() << "\n";
+       << stringifyDeviceKind(Where->getAttr().getDevice()) << "\n";
     for (Operation &Op :
          getOperation().getBody().front().without_terminator()) {
       OpCost Cost = getCost(&Op);
       OS << "  " << Op.getName().stripDialect() << ": "
          << llvm::format("%.0f flops, %.0f bytes", Cost.Flops, Cost.Bytes);
-      for (const KernelChoice &Choice : Model->getChoices(&Op))
-        OS << llvm::format(", %.3f us", Choice.Microseconds) << " "
-           << (Choice.Name.empty() ? "default" : Choice.Name) << " workspace "
-           << Choice.Workspace;
+      for (KernelAttr Kernel : Where->getImplementations(&Op))
+        OS << llvm::format(", %.3f us", Kernel.getMicroseconds()) << " "
+           << Kernel.getName() << " workspace " << Kernel.getWorkspace();
       OS << "\n";
     }
   }

@@ -22,9 +22,9 @@ struct AttentionProblem {
   int64_t Slices = 1; ///< parts of the batch, run one after the other
   uint64_t WorkspaceBytes = 0;
 
-  /// The problem of step `S` of `P`, an attention or attention_backward whose
-  /// choice is "cudnn" or "cudnn/<slices>". Unavailable for what cuDNN is not
-  /// asked to do here (masks, dropout, f32).
+  /// The problem of step `S` of `P`, an attention or attention_backward that
+  /// cuDNN runs. Unavailable for what it is not asked to do here (masks,
+  /// dropout, f32).
   static Result<AttentionProblem> of(const Program &P, const Step &S);
   /// All of it as one line of text.
   std::string getKey() const;

@@ -1,28 +1,11 @@
 //===- AttentionProblem.cpp - what a step asks of cuDNN -------------------===//
 
 #include "cuda/Attention.h"
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 
 using namespace remat::runtime;
 using namespace remat::runtime::cuda;
-
-/// The slices that the choice "cudnn" or "cudnn/<slices>" names; 0 for any
-/// other text.
-static int64_t getSlices(std::string_view Choice) {
-  if (Choice == "cudnn")
-    return 1;
-  constexpr std::string_view Prefix = "cudnn/";
-  if (!Choice.starts_with(Prefix))
-    return 0;
-  Choice.remove_prefix(Prefix.size());
-  int64_t Slices = 0;
-  auto [End, Failed] =
-      std::from_chars(Choice.data(), Choice.data() + Choice.size(), Slices);
-  bool IsWhole = Failed == std::errc() && End == Choice.data() + Choice.size();
-  return IsWhole && Slices > 0 ? Slices : 0;
-}
 
 Result<AttentionProblem> AttentionProblem::of(const Program &P, const Step &S) {
   AttentionProblem Out;
@@ -40,7 +23,7 @@ Result<AttentionProblem> AttentionProblem::of(const Program &P, const Step &S) {
   Out.Width = Query.Shape.back();
   Out.Scale = S.Attributes.getFloat(
       "scale", 1.0 / std::sqrt(static_cast<double>(Out.Width)));
-  Out.Slices = getSlices(S.Choice);
+  Out.Slices = S.Slices;
   Out.WorkspaceBytes = S.Workspace.Bytes;
 
   size_t Mask = First + (Out.IsPacked ? 1 : 3) + (Out.IsBackward ? 2 : 0);
@@ -50,10 +33,10 @@ Result<AttentionProblem> AttentionProblem::of(const Program &P, const Step &S) {
     return Error(ErrorCode::Unavailable,
                  "cuDNN is not used for attention in f32, with a mask or with "
                  "dropout; compile the program with own attention kernels");
-  if (Out.Slices == 0 || Out.Batch % Out.Slices != 0)
+  if (Out.Batch % Out.Slices != 0)
     return Error(ErrorCode::InvalidProgram,
-                 "kernel choice '" + S.Choice +
-                     "' does not divide a batch of " +
+                 std::to_string(Out.Slices) +
+                     " slices do not divide a batch of " +
                      std::to_string(Out.Batch));
   return Out;
 }

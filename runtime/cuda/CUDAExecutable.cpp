@@ -131,12 +131,20 @@ Status CUDAExecutable::prepareStep(const Step &S, PreparedStep &Out) {
   for (const Launch &L : S.Launches)
     if (Status Checked = checkLaunch(L); !Checked)
       return Checked;
-  if (!S.Launches.empty())
-    return {};
-  if (S.Op == "matmul")
-    return prepareMatmul(S, Out);
-  if (S.Op == "attention" || S.Op == "attention_backward")
-    return prepareAttention(S, Out);
+  switch (S.Kernel) {
+  case KernelKind::Own:
+    if (!S.Launches.empty())
+      return {};
+    break;
+  case KernelKind::CublasLt:
+    if (S.Op == "matmul")
+      return prepareMatmul(S, Out);
+    break;
+  case KernelKind::Cudnn:
+    if (S.Op == "attention" || S.Op == "attention_backward")
+      return prepareAttention(S, Out);
+    break;
+  }
   return Error(
       ErrorCode::Unavailable,
       "the program has no kernel for this step and no library runs it");

@@ -44,6 +44,10 @@ REMAT_SAME(ArgumentKind, KernelArgument::Kind, Tensor)
 REMAT_SAME(ArgumentKind, KernelArgument::Kind, Workspace)
 REMAT_SAME(ArgumentKind, KernelArgument::Kind, Int)
 static_assert(format::ArgumentKind::MAX == format::ArgumentKind::Int);
+REMAT_SAME(KernelKind, KernelKind, Own)
+REMAT_SAME(KernelKind, KernelKind, CublasLt)
+REMAT_SAME(KernelKind, KernelKind, Cudnn)
+static_assert(format::KernelKind::MAX == format::KernelKind::Cudnn);
 #undef REMAT_ROW
 #undef REMAT_SAME
 
@@ -182,7 +186,8 @@ Step Decoder::step(const format::Step &From) {
          [&](const format::BodyOp &B) { return bodyOp(B); });
   numbers(From.yields(), S.Yields);
   S.Workspace = {From.workspace_offset(), From.workspace_bytes()};
-  S.Choice = text(From.choice());
+  S.Kernel = static_cast<KernelKind>(From.kernel());
+  S.Slices = From.slices();
   S.Location = text(From.location());
   S.Phase = text(From.phase());
   tables(From.launches(), S.Launches,

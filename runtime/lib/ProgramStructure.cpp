@@ -211,8 +211,22 @@ static Status verifyFinite(double Number, const char *What) {
   return {};
 }
 
+static Status verifyKernel(const Step &S) {
+  REMAT_REQUIRE(S.Kernel <= KernelKind::Cudnn,
+                "is run by the unknown kind of kernel " +
+                    std::to_string(static_cast<unsigned>(S.Kernel)));
+  REMAT_REQUIRE(S.Kernel == KernelKind::Own || S.Launches.empty(),
+                "is run by a library and launches " +
+                    std::to_string(S.Launches.size()) + " kernels");
+  REMAT_REQUIRE(S.Slices == 1 ||
+                    (S.Slices > 1 && S.Kernel == KernelKind::Cudnn),
+                "is run in " + std::to_string(S.Slices) + " slices");
+  return {};
+}
+
 static Status verifyStep(const Program &P, const Step &S) {
   REMAT_TRY(verifyFinite(S.Flops, "flops"));
+  REMAT_TRY(verifyKernel(S));
   for (uint32_t Tensor : S.Operands)
     if (Tensor != NoTensor)
       REMAT_TRY(verifyIndex(P, Tensor));

@@ -3,10 +3,10 @@
 // CHECK: cost of @main on host
 // 2 * 16 * 32 * 8 = 8192 flops; 4 * (16*32 + 32*8 + 16*8) = 3584 bytes. The host
 // moves 10 bytes a nanosecond: 0.5 us for the launch + 0.358 us.
-// CHECK-NEXT: matmul: 8192 flops, 3584 bytes, 0.858 us default workspace 0
+// CHECK-NEXT: matmul: 8192 flops, 3584 bytes, 0.858 us own workspace 0
 // A view costs nothing.
-// CHECK-NEXT: reshape: 0 flops, 0 bytes, 0.000 us default workspace 0
-// CHECK-NEXT: exp: 128 flops, 1024 bytes, 0.602 us default workspace 0
+// CHECK-NEXT: reshape: 0 flops, 0 bytes, 0.000 us own workspace 0
+// CHECK-NEXT: exp: 128 flops, 1024 bytes, 0.602 us own workspace 0
 // A gather reads its ids (64 bytes) and its rows, not the table: 64 + 2 * 1024.
 // CHECK-NEXT: embedding: 0 flops, 2112 bytes
 // Bytes of a constant that is no splat are there from the start.

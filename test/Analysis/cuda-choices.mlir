@@ -1,5 +1,5 @@
-// RUN: remat-opt %s -remat-print-cost=device=cuda -o /dev/null | FileCheck %s
-// RUN: remat-opt %s "-remat-print-cost=device=cuda arch=sm_100" -o /dev/null | FileCheck %s --check-prefix=OTHER
+// RUN: remat-opt %s -remat-set-target=device=cuda -remat-print-cost -o /dev/null | FileCheck %s
+// RUN: remat-opt %s "-remat-set-target=device=cuda arch=sm_100" -remat-print-cost -o /dev/null | FileCheck %s --check-prefix=OTHER
 
 // Own kernels where a mask, dropout or f32 asks for them; cuDNN elsewhere. The
 // backward's workspace is 4 batches x 12 heads x (8 tiles of 128 keys x 1024 rows
@@ -18,7 +18,7 @@
 // CHECK-NEXT: matmul: {{.*}} us cublaslt workspace 9437184
 // CHECK-NEXT: matmul: {{.*}} us cublaslt workspace 0
 // A column sum of many rows leaves 170 partial rows of f32.
-// CHECK-NEXT: reduce: {{.*}} us default workspace 522240
+// CHECK-NEXT: reduce: {{.*}} us own workspace 522240
 func.func @main(%qkv: tensor<4x1024x3x12x64xbf16>, %grad: tensor<4x1024x12x64xbf16>, %lse: tensor<4x12x1024xf32>,
                 %mask: tensor<1024x1024xi1>, %wide: tensor<4x1024x3x12x64xf32>,
                 %small: tensor<1x128x3x2x128xbf16>, %smallGrad: tensor<1x128x2x128xbf16>, %smallLse: tensor<1x2x128xf32>,

@@ -117,11 +117,9 @@ static bool runPasses(ModuleOp Module, StringRef Pipeline) {
 }
 
 /// What remat-translate makes of a graph.
-static bool translate(ModuleOp Module, StringRef Device) {
+static bool translate(ModuleOp Module) {
   func::FuncOp Graph = getGraph(Module);
   EmitOptions Options;
-  Options.Device = Device.str();
-  Options.Arch = "sm_90";
   Options.CompileKernels = false;
   std::vector<uint8_t> Program;
   if (failed(emitProgram(Graph, Options, Program)))
@@ -155,11 +153,11 @@ Outcome remat::fuzz::runStages(Bytes Data) {
         "remat-fuse{mode=before-plan}", "remat-fuse{mode=after-plan}",
         "remat-sink-constants", "remat-legalize-results",
         "remat-plan{strategy=mincut}",
-        "remat-plan{device=cuda strategy=sqrt budget=20000}",
+        "remat-set-target{device=cuda},remat-plan{strategy=sqrt budget=20000}",
         "remat-dump-problem", "remat-assign-memory",
-        "remat-assign-memory{device=cuda node-limit=100}",
+        "remat-set-target{device=cuda},remat-assign-memory{node-limit=100}",
         "remat-verify-memory", "remat-print-liveness",
-        "remat-print-cost{device=cuda}", "canonicalize,cse"})
+        "remat-set-target{device=cuda},remat-print-cost", "canonicalize,cse"})
     Done +=
         runPasses(*Module, Pipeline == StringRef("canonicalize,cse")
                                ? std::string(Pipeline)
@@ -167,7 +165,12 @@ Outcome remat::fuzz::runStages(Bytes Data) {
   if (failed(verifyGraph(*Module)))
     return Outcome::Read;
   (void)printCUDA(getGraph(*Module), CUDATextOptions(), llvm::nulls());
-  bool Translated = translate(*Module, "host");
-  Translated |= translate(*Module, "cuda");
+  bool Translated = translate(*Module);
+  Module->walk([](func::FuncOp Graph) {
+    Graph->setAttr(TargetAttrName,
+                   TargetAttr::get(Graph.getContext(), DeviceKind::cuda,
+                                   "sm_90", AttentionKernels::automatic));
+  });
+  Translated |= translate(*Module);
   return Translated || Done > 0 ? Outcome::Done : Outcome::Read;
 }

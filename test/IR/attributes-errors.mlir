@@ -258,8 +258,8 @@ func.func @main(%x: tensor<f32>) {
 // -----
 
 func.func @main(%x: tensor<f32>) {
-  // expected-error @+1 {{'remat.choice' must be the name of a kernel}}
-  %0 = remat.neg %x {remat.choice = ""} : tensor<f32>
+  // expected-error @+1 {{'remat.choice' must be a #remat.kernel}}
+  %0 = remat.neg %x {remat.choice = "own"} : tensor<f32>
   return
 }
 
@@ -276,4 +276,49 @@ func.func @main(%x: tensor<f32>) {
 func.func @main(%x: tensor<f32>) {
   // expected-error @+1 {{'remat.phase' is for operations of this dialect}}
   return {remat.phase = "backward"}
+}
+
+// -----
+
+// expected-error @+1 {{the host has no architecture and no choice of attention kernels}}
+func.func @main() attributes {remat.target = #remat.target<host, arch = "sm_90">} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected a CUDA architecture such as sm_90, got ''}}
+func.func @main() attributes {remat.target = #remat.target<cuda>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'remat.target' must be a #remat.target on a function}}
+func.func @main() attributes {remat.target = "cuda"} {
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<f32>) {
+  // expected-error @+1 {{a kernel takes a time from 0, not -1.0}}
+  %0 = remat.neg %x {remat.choice = #remat.kernel<own, microseconds = -1.0>} : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<f32>) {
+  // expected-error @+1 {{a batch in 2 slices: cublaslt takes 1}}
+  %0 = remat.neg %x {remat.choice = #remat.kernel<cublaslt, microseconds = 1.0, slices = 2>} : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<f32>) {
+  // expected-error @+1 {{a workspace of -1 bytes and 1 launches: neither can be negative}}
+  %0 = remat.neg %x {remat.choice = #remat.kernel<own, microseconds = 1.0, workspace = -1>} : tensor<f32>
+  return
 }

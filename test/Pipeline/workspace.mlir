@@ -10,13 +10,13 @@
 
 // CHECK: remat.arena_bytes = 330240 : i64
 // CHECK: remat.attention_backward
-// CHECK-SAME: remat.choice = "cudnn"
+// CHECK-SAME: remat.choice = #remat.kernel<cudnn, microseconds = {{[0-9.e+]+}}, workspace = 67072>
 // CHECK-SAME: remat.workspace = array<i64: {{[0-9]+}}, 67072>
 
 // The slower kernel is no recomputation; it is a decision with a remark.
 // LEAN: remat.arena_bytes = 296960 : i64
 // LEAN: remat.attention_backward
-// LEAN-SAME: remat.choice = "cudnn/2"
+// LEAN-SAME: remat.choice = #remat.kernel<cudnn, microseconds = {{[0-9.e+]+}}, workspace = 33792, slices = 2, launches = 2>
 // LEAN-SAME: remat.workspace = array<i64: {{[0-9]+}}, 33792>
 // REMARK: workspace.mlir:{{[0-9]+}}:{{[0-9]+}}: remark: [Passed] choose | Category:remat-plan
 // REMARK-SAME: Choice=cudnn/2

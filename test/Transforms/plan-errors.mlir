@@ -1,7 +1,5 @@
 // RUN: not remat-opt %s -remat-plan="budget=700" 2>&1 | FileCheck %s --check-prefix=BUDGET
 // RUN: not remat-opt %s -remat-plan="strategy=fastest" 2>&1 | FileCheck %s --check-prefix=STRATEGY
-// RUN: not remat-opt %s -remat-plan="device=tpu" 2>&1 | FileCheck %s --check-prefix=DEVICE
-// RUN: not remat-opt %s -remat-assign-memory="device=tpu" 2>&1 | FileCheck %s --check-prefix=DEVICE
 // RUN: not remat-opt %s -remat-plan="budget=-1" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not remat-opt %s -remat-plan="effort=21" 2>&1 | FileCheck %s --check-prefix=EFFORT
 // RUN: not remat-opt %s -remat-plan="effort=4294967297" 2>&1 | FileCheck %s --check-prefix=WRAPS
@@ -17,9 +15,8 @@
 // TARGET: error: node-limit is 1000000 and target is -256; neither must be negative
 
 // x, exp and matmul's result stand together: 768 bytes.
-// BUDGET: plan-errors.mlir:[[#@LINE+3]]:1: error: no plan fits: 768 bytes stand together at op 'matmul.1', the budget is 700
+// BUDGET: plan-errors.mlir:[[#@LINE+2]]:1: error: no plan fits: 768 bytes stand together at op 'matmul.1', the budget is 700
 // STRATEGY: error: unknown strategy 'fastest': use none, sqrt, greedy, mincut, optimal or search
-// DEVICE: error: unknown device 'tpu': use host or cuda
 func.func @main(%x: tensor<8x8xf32> {remat.role = #remat.role<input>, remat.name = "x"})
     -> (tensor<8x8xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
   %0 = remat.exp %x : tensor<8x8xf32>

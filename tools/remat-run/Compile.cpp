@@ -37,7 +37,6 @@ static Outcome loadProgram(llvm::StringRef Bytes, ToolOptions &Options,
   Compiled.Bytes.assign(Bytes.bytes_begin(), Bytes.bytes_end());
   if (Outcome How = load(Compiled); How != Outcome::Done)
     return How;
-  Options.Compile.Device = Compiled.Program->Device;
   Compiled.Report = makeReport(*Compiled.Program);
   return Outcome::Done;
 }

@@ -26,16 +26,13 @@ cl::opt<Action> Translation(
     cl::values(clEnumValN(Action::ToCUDA, "remat-to-cuda",
                           "a graph to the CUDA C++ of its kernels"),
                clEnumValN(Action::ToProgram, "remat-to-program",
-                          "a graph with assigned memory to a program"),
+                          "a graph with assigned memory to a program for its "
+                          "target"),
                clEnumValN(Action::ProgramToText, "program-to-text",
                           "a program, verified first, to text"),
                clEnumValN(Action::ProgramToCUDA, "program-to-cuda",
                           "a program, verified first, to its CUDA C++")),
     cl::cat(Category));
-cl::opt<std::string> Device("device", cl::desc("host or cuda"),
-                            cl::init("host"), cl::cat(Category));
-cl::opt<std::string> Arch("arch", cl::desc("GPU architecture, for cuda"),
-                          cl::init("sm_90"), cl::cat(Category));
 cl::opt<bool> CompileKernels("compile-kernels",
                              cl::desc("compile CUDA kernels, for cuda"),
                              cl::init(true), cl::cat(Category));
@@ -49,8 +46,6 @@ cl::list<std::string>
 
 LogicalResult emit(func::FuncOp Func, llvm::raw_ostream &OS) {
   EmitOptions Options;
-  Options.Device = Device;
-  Options.Arch = Arch;
   Options.CompileKernels = CompileKernels;
   std::vector<uint8_t> Program;
   if (failed(emitProgram(Func, Options, Program)))

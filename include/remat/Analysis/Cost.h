@@ -4,8 +4,7 @@
 #define REMAT_ANALYSIS_COST_H
 
 #include "mlir/IR/Operation.h"
-#include "remat/Analysis/TargetModel.h"
-#include "llvm/ADT/StringMap.h"
+#include "remat/Analysis/Target.h"
 
 namespace remat {
 
@@ -26,18 +25,12 @@ struct Roofline {
   double LaunchMicroseconds = 0;
 };
 
-/// A device whose operations have one kernel each, no workspace, and times from
-/// a roofline. Devices refine it operation by operation.
-class RooflineModel : public TargetModel {
+/// A target whose times come from a roofline.
+class RooflineTarget : public Target {
 public:
-  RooflineModel(llvm::StringRef Device, llvm::StringRef Arch,
-                const Roofline &Rates)
-      : Device(Device), Arch(Arch), Rates(Rates) {}
+  RooflineTarget(TargetAttr Attr, const Roofline &Rates)
+      : Target(Attr), Rates(Rates) {}
 
-  llvm::StringRef getDevice() const override { return Device; }
-  llvm::StringRef getArch() const override { return Arch; }
-  llvm::SmallVector<KernelChoice>
-  getChoices(mlir::Operation *Op) const override;
   double getElementwiseMicroseconds(double Flops, double Bytes) const override;
 
 protected:
@@ -45,19 +38,8 @@ protected:
   double getMicroseconds(mlir::Operation *Op) const;
 
 private:
-  std::string Device, Arch;
   Roofline Rates;
 };
-
-/// The model of the machine that runs the host program.
-std::unique_ptr<TargetModel> createHostModel();
-
-/// The model of a CUDA device: lib/Analysis/CUDAModel.cpp.
-std::unique_ptr<TargetModel> createCUDAModel(llvm::StringRef Arch,
-                                             llvm::StringRef Attention);
-
-/// The kernel of `Op` that its `remat.choice` names, else the first one.
-KernelChoice getChoice(const TargetModel &Model, mlir::Operation *Op);
 
 } // namespace remat
 

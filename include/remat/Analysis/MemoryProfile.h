@@ -4,7 +4,7 @@
 #define REMAT_ANALYSIS_MEMORYPROFILE_H
 
 #include "remat/Analysis/Liveness.h"
-#include "remat/Analysis/TargetModel.h"
+#include "remat/Analysis/Target.h"
 #include <array>
 
 namespace remat {
@@ -61,7 +61,7 @@ std::string getLocationText(mlir::Location Loc);
 /// live there and its workspace.
 class MemoryProfile {
 public:
-  MemoryProfile(const BufferLiveness &Liveness, const TargetModel &Model);
+  MemoryProfile(const BufferLiveness &Liveness, const Target &Where);
 
   /// Bytes at each operation; one more entry for the end of the function.
   llvm::ArrayRef<int64_t> getBytes() const { return Bytes; }

@@ -54,6 +54,7 @@ def Remat_Dialect : Dialect {
     | `remat.bound` | integer inputs | random data is drawn from [0, bound) |
     | `remat.donated` | arguments | index of the result that takes over this argument's memory |
     | `remat.offset` | arguments | byte offset in the arena, written by assign-memory |
+    | `remat.target` | the function | where it runs, a `#remat.target`; absent: on the host |
     | `remat.arena_bytes` | the function | size of the arena, written by assign-memory |
 
     Attributes of operations that passes write:
@@ -65,7 +66,7 @@ def Remat_Dialect : Dialect {
     | `remat.id` | plan | id of an operation that some other one recomputes |
     | `remat.offsets` | assign-memory | byte offset of each result in the arena |
     | `remat.workspace` | assign-memory | byte offset and bytes of the workspace |
-    | `remat.choice` | plan | name of the kernel that runs the operation, where there are several |
+    | `remat.choice` | plan, assign-memory | the `#remat.kernel` that runs the operation; absent: the project's own |
     | `remat.keep` | user | `"must"`, `"never"` or `"prefer"`: whether results are kept for the backward; `"never"` says nothing of a result of the graph, nor of what cannot be computed again |
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
@@ -152,5 +153,83 @@ def Remat_Distribution : I32Enum<"Distribution", "distribution of random numbers
   let cppNamespace = "::remat";
 }
 def Remat_DistributionAttr : Remat_EnumAttr<Remat_Distribution, "distribution">;
+
+//===----------------------------------------------------------------------===//
+// Targets and kernels
+//===----------------------------------------------------------------------===//
+
+/// An enum parameter of an attribute that may be left out.
+class Remat_OptionalEnumParameter<EnumInfo info, string case>
+    : EnumParameter<info> {
+  let defaultValue = info.cppNamespace # "::" # info.className # "::" # case;
+}
+
+def Remat_DeviceKind : I32Enum<"DeviceKind", "what kind of device runs a program", [
+    I32EnumCase<"host", 0>, I32EnumCase<"cuda", 1>]> {
+  let cppNamespace = "::remat";
+}
+
+def Remat_AttentionKernels : I32Enum<"AttentionKernels", "which kernels run attention", [
+    I32EnumCase<"automatic", 0, "auto">, I32EnumCase<"cudnn", 1>,
+    I32EnumCase<"own", 2>]> {
+  let cppNamespace = "::remat";
+}
+
+def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
+  let mnemonic = "target";
+  let summary = "where a graph runs";
+  let description = [{
+    `#remat.target<host>`, or a CUDA device with its architecture:
+    `#remat.target<cuda, arch = "sm_90">`. `attention = own` keeps attention off
+    cuDNN; with `auto`, the default, and `cudnn` the library runs what it can.
+    Passes that ask what an operation costs or which kernel runs it find the
+    target as `remat.target` on the function; `remat-set-target` writes it.
+  }];
+  let parameters = (ins
+      EnumParameter<Remat_DeviceKind>:$device,
+      StringRefParameter<"the architecture", [{""}]>:$arch,
+      Remat_OptionalEnumParameter<Remat_AttentionKernels, "automatic">:$attention);
+  let assemblyFormat = "`<` $device (`,` struct($arch, $attention)^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def Remat_KernelKind : I32Enum<"KernelKind", "who runs an operation", [
+    I32EnumCase<"own", 0>, I32EnumCase<"cublaslt", 1>, I32EnumCase<"cudnn", 2>]> {
+  let cppNamespace = "::remat";
+}
+
+def Remat_KernelAttr : AttrDef<Remat_Dialect, "Kernel"> {
+  let mnemonic = "kernel";
+  let summary = "one way to run an operation";
+  let description = [{
+    `own`: the project's kernels, of which the program has the text or the host
+    device the functions; `cublaslt`, `cudnn`: the library of that name. With
+    `slices` the batch is run in so many equal parts one after the other.
+    `workspace` is in bytes, `launches` counts the kernels that start, and
+    `microseconds` is what the target predicts for all of them.
+  }];
+  let parameters = (ins
+      EnumParameter<Remat_KernelKind>:$kind,
+      APFloatParameter<"microseconds">:$time,
+      DefaultValuedParameter<"int64_t", "0">:$workspace,
+      DefaultValuedParameter<"int64_t", "1">:$slices,
+      DefaultValuedParameter<"int64_t", "1">:$launches);
+  let builders = [AttrBuilder<(ins "::remat::KernelKind":$kind,
+      "double":$microseconds, "int64_t":$workspace, "int64_t":$launches,
+      CArg<"int64_t", "1">:$slices), [{
+    return $_get($_ctxt, kind, ::llvm::APFloat(microseconds), workspace, slices,
+                 launches);
+  }]>];
+  let assemblyFormat = [{
+    `<` $kind `,` `microseconds` `=` custom<Double>($time)
+    (`,` struct($workspace, $slices, $launches)^)? `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    double getMicroseconds() const { return getTime().convertToDouble(); }
+    /// "cudnn", "cudnn/4": for people, nobody parses it.
+    std::string getName() const;
+  }];
+}
 
 #endif // REMAT_IR_REMATDIALECT_TD

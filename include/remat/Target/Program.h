@@ -15,8 +15,6 @@
 
 namespace remat {
 
-class TargetModel;
-
 /// What the compiler promises about a program; stored in it as it stands.
 struct PlanNumbers {
   std::string Strategy;
@@ -28,18 +26,15 @@ struct PlanNumbers {
 };
 
 struct EmitOptions {
-  std::string Device = "host"; ///< "host" or "cuda"
-  std::string Arch;            ///< "sm_90", ... for "cuda"
-  bool CompileKernels = true;  ///< for "cuda": run NVRTC; false: text only
-  /// Names the kernel choice of each step; may be null.
-  const TargetModel *Model = nullptr;
+  bool CompileKernels = true; ///< for CUDA: run NVRTC; false: text only
   PlanNumbers Plan;
 };
 
 /// Writes the graph `Func`, whose memory is assigned (`remat.offsets` on every
-/// op, `remat.offset` on every argument, `remat.arena_bytes`), as a program in
-/// the format of runtime/Program/Program.fbs. Emits a diagnostic and fails if
-/// memory is not assigned or a kernel does not compile.
+/// op, `remat.offset` on every argument, `remat.arena_bytes`), as a program for
+/// its target (`remat.target`) in the format of runtime/Program/Program.fbs.
+/// Emits a diagnostic and fails if memory is not assigned, the target does not
+/// have the kernel that `remat.choice` names, or a kernel does not compile.
 mlir::LogicalResult emitProgram(mlir::func::FuncOp Func,
                                 const EmitOptions &Options,
                                 std::vector<uint8_t> &Program);

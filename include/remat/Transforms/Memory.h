@@ -9,7 +9,7 @@
 #define REMAT_TRANSFORMS_MEMORY_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "remat/Analysis/TargetModel.h"
+#include "remat/Analysis/Target.h"
 #include <cstdint>
 #include <optional>
 
@@ -40,8 +40,7 @@ struct Assignment {
 /// where those miss `Target` (without it: the load), by a search of at most
 /// `NodeLimit` nodes.
 mlir::FailureOr<Assignment> assignMemory(mlir::func::FuncOp Func,
-                                         const TargetModel &Model,
-                                         int64_t NodeLimit,
+                                         const Target &Where, int64_t NodeLimit,
                                          std::optional<int64_t> Target);
 
 /// Checks assigned memory by running the offsets: every read finds the bytes of

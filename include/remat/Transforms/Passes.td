@@ -15,6 +15,34 @@ include "mlir/Pass/PassBase.td"
 class Remat_Pass<string argument> : PassBase<argument, "::remat::GraphPass">;
 
 //===----------------------------------------------------------------------===//
+// Target
+//===----------------------------------------------------------------------===//
+
+def SetTarget : Remat_Pass<"remat-set-target"> {
+  let summary = "Says where the graph runs";
+  let description = [{
+    Later passes ask the target which kernels can run an operation, and what
+    those cost. A graph that says nothing runs on the host. What an option
+    leaves open is as the graph says it; a graph that says otherwise than an
+    option is refused, and so is one with memory assigned for another target.
+
+    ```mlir
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    // becomes, with device=cuda attention=own
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32>
+        attributes {remat.target = #remat.target<cuda, arch = "sm_90", attention = own>} {
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let options = [
+    Option<"Device", "device", "std::string", "\"\"", "host or cuda">,
+    Option<"Arch", "arch", "std::string", "\"\"",
+           "architecture of a CUDA device (sm_90 unless given)">,
+    Option<"Attention", "attention", "std::string", "\"\"",
+           "which kernels run attention on CUDA: auto (unless given), cudnn or own">];
+}
+
+//===----------------------------------------------------------------------===//
 // Autocast
 //===----------------------------------------------------------------------===//
 
@@ -318,20 +346,11 @@ def Plan : Remat_Pass<"remat-plan"> {
     Option<"Strategy", "strategy", "std::string", "\"search\"",
            "none, sqrt, greedy, mincut, optimal or search">,
     Option<"Effort", "effort", "int64_t", "1", "work of the search, a count">,
-    Option<"Seed", "seed", "uint64_t", "0", "of the search's random numbers">,
-    Option<"Device", "device", "std::string", "\"host\"", "host or cuda">,
-    Option<"Arch", "arch", "std::string", "\"sm_90\"", "GPU architecture">,
-    Option<"Attention", "attention", "std::string", "\"auto\"",
-           "auto, cudnn or own">];
+    Option<"Seed", "seed", "uint64_t", "0", "of the search's random numbers">];
 }
 
 def DumpProblem : Remat_Pass<"remat-dump-problem"> {
   let summary = "Prints the planner's problem as JSON (remat-problem-1)";
-  let options = [
-    Option<"Device", "device", "std::string", "\"host\"", "host or cuda">,
-    Option<"Arch", "arch", "std::string", "\"sm_90\"", "GPU architecture">,
-    Option<"Attention", "attention", "std::string", "\"auto\"",
-           "auto, cudnn or own">];
 }
 
 def AssignMemory : Remat_Pass<"remat-assign-memory"> {
@@ -359,10 +378,6 @@ def AssignMemory : Remat_Pass<"remat-assign-memory"> {
   }];
   let dependentDialects = ["::remat::RematDialect"];
   let options = [
-    Option<"Device", "device", "std::string", "\"host\"", "host or cuda">,
-    Option<"Arch", "arch", "std::string", "\"sm_90\"", "GPU architecture">,
-    Option<"Attention", "attention", "std::string", "\"auto\"",
-           "auto, cudnn or own">,
     Option<"NodeLimit", "node-limit", "int64_t", "1000000",
            "nodes of the exact offset search; 0: best fit only">,
     Option<"Target", "target", "int64_t", "0",
@@ -385,16 +400,10 @@ def PrintLiveness : Remat_Pass<"remat-print-liveness"> {
 def PrintMemoryProfile
     : Remat_Pass<"remat-print-memory-profile"> {
   let summary = "Prints the bytes at each operation and what is alive at the peak";
-  let options = [
-    Option<"Device", "device", "std::string", "\"host\"", "host or cuda">,
-    Option<"Arch", "arch", "std::string", "\"sm_90\"", "GPU architecture">];
 }
 
 def PrintCost : Remat_Pass<"remat-print-cost"> {
   let summary = "Prints arithmetic, traffic, time and workspace of operations";
-  let options = [
-    Option<"Device", "device", "std::string", "\"host\"", "host or cuda">,
-    Option<"Arch", "arch", "std::string", "\"sm_90\"", "GPU architecture">];
 }
 
 #endif // REMAT_TRANSFORMS_PASSES

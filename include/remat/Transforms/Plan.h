@@ -8,7 +8,7 @@
 #define REMAT_TRANSFORMS_PLAN_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "remat/Analysis/TargetModel.h"
+#include "remat/Analysis/Target.h"
 #include "remat/Solver/Problem.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -25,16 +25,18 @@ struct PlanningProblem {
   /// Position in the block (terminator excluded) of each of the problem's ops.
   /// Constants that live through the whole step are no ops of the problem.
   llvm::SmallVector<unsigned> Positions;
+  /// Of each of the problem's ops with choices: the kernels that these are.
+  llvm::DenseMap<solver::OpId, llvm::SmallVector<KernelAttr>> Kernels;
 };
 
 /// Builds the problem of `Func`, whose results are legal (`legalizeResults`):
 /// arguments, constants that are no splat and results that overwrite arguments
 /// are resident (but see the op "begin" in PlanProblem.cpp); views are aliases;
 /// in-place operands are reuses; sizes are multiples of 256 bytes; times,
-/// workspaces and choices are the model's. Emits a diagnostic and fails if the
+/// workspaces and choices are the target's. Emits a diagnostic and fails if the
 /// solver refuses the problem.
 mlir::FailureOr<PlanningProblem> buildProblem(mlir::func::FuncOp Func,
-                                              const TargetModel &Model);
+                                              const Target &Where);
 
 /// What bounds on the time and memory of programs are proven on: no program
 /// that the pipeline makes of a function, in whatever order, recomputing and
@@ -51,9 +53,8 @@ struct BoundProblem {
 
 /// Builds it for a function as `buildProblem` takes it; with `Fuses` for
 /// programs that `remat-fuse` ran on after the plan.
-mlir::FailureOr<BoundProblem> buildBoundProblem(mlir::func::FuncOp Func,
-                                                const TargetModel &Model,
-                                                bool Fuses);
+mlir::FailureOr<BoundProblem>
+buildBoundProblem(mlir::func::FuncOp Func, const Target &Where, bool Fuses);
 
 /// What applying a plan did.
 struct PlanSummary {

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "remat/IR/RematOps.h"
+#include "remat/Support/Architecture.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <numbers>
@@ -34,6 +35,50 @@ static void printDouble(AsmPrinter &Printer, const APFloat &Value) {
 #include "remat/IR/RematInterfaces.cpp.inc"
 #define GET_OP_CLASSES
 #include "remat/IR/RematOps.cpp.inc"
+
+LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> EmitError,
+                                 DeviceKind Device, StringRef Arch,
+                                 AttentionKernels Attention) {
+  if (Device == DeviceKind::host) {
+    if (Arch.empty() && Attention == AttentionKernels::automatic)
+      return success();
+    return EmitError() << "the host has no architecture and no choice of "
+                          "attention kernels";
+  }
+  if (!isCUDAArchitecture(Arch))
+    return EmitError() << "expected a CUDA architecture such as sm_90, got '"
+                       << Arch << "'";
+  return success();
+}
+
+LogicalResult KernelAttr::verify(function_ref<InFlightDiagnostic()> EmitError,
+                                 KernelKind Kind, APFloat Microseconds,
+                                 int64_t Workspace, int64_t Slices,
+                                 int64_t Launches) {
+  if (!Microseconds.isFinite() || Microseconds.isNegative())
+    return EmitError() << "a kernel takes a time from 0, not "
+                       << Microseconds.convertToDouble();
+  if (Workspace < 0 || Launches < 0)
+    return EmitError() << "a workspace of " << Workspace << " bytes and "
+                       << Launches << " launches: neither can be negative";
+  if (Slices < 1 || (Slices > 1 && Kind != KernelKind::cudnn))
+    return EmitError() << "a batch in " << Slices
+                       << " slices: " << stringifyKernelKind(Kind) << " takes "
+                       << (Kind == KernelKind::cudnn ? "1 or more" : "1");
+  return success();
+}
+
+std::string KernelAttr::getName() const {
+  std::string Name = stringifyKernelKind(getKind()).str();
+  return getSlices() == 1 ? Name : Name + "/" + std::to_string(getSlices());
+}
+
+TargetAttr remat::getTargetAttr(Operation *Func) {
+  if (auto Attr = Func->getAttrOfType<TargetAttr>(TargetAttrName))
+    return Attr;
+  return TargetAttr::get(Func->getContext(), DeviceKind::host, "",
+                         AttentionKernels::automatic);
+}
 
 void RematDialect::initialize() {
   addOperations<

@@ -294,6 +294,9 @@ explainOperationAttribute(Operation *Op, NamedAttribute Named) {
   if (Name == ArenaAttrName)
     return Check(isa<FunctionOpInterface>(Op) && isByteCount(Value),
                  "must be a byte count on a function");
+  if (Name == TargetAttrName)
+    return Check(isa<FunctionOpInterface>(Op) && isa<TargetAttr>(Value),
+                 "must be a #remat.target on a function");
   if (!isa_and_nonnull<RematDialect>(Op->getDialect()))
     return "is for operations of this dialect";
   if (Name == PhaseAttrName)
@@ -306,7 +309,7 @@ explainOperationAttribute(Operation *Op, NamedAttribute Named) {
   if (Name == OriginAttrName || Name == IdAttrName)
     return Check(isByteCount(Value), "must be an i64 that is not negative");
   if (Name == ChoiceAttrName)
-    return Check(Text && !Text.empty(), "must be the name of a kernel");
+    return Check(isa<KernelAttr>(Value), "must be a #remat.kernel");
   auto Numbers = dyn_cast<DenseI64ArrayAttr>(Value);
   bool NotNegative =
       Numbers && llvm::all_of(Numbers.asArrayRef(),

@@ -1,7 +1,6 @@
 //===- Emit.cpp - arguments, results and steps ----------------------------===//
 
 #include "ProgramBuilder.h"
-#include "remat/Analysis/TargetModel.h"
 
 using namespace mlir;
 using namespace remat;
@@ -106,19 +105,39 @@ void ProgramBuilder::addBody(KernelOp Kernel, program::StepT &Step) {
     Step.yields.push_back(Numbers.at(Yielded));
 }
 
-/// The way that memory assignment chose for `Op`; without a note of it, the
-/// model's first one that has the assigned workspace.
-static std::string getChoice(Operation *Op, const TargetModel *Model,
-                             int64_t Workspace) {
-  if (auto Choice = Op->getAttrOfType<StringAttr>(ChoiceAttrName))
-    return Choice.str();
-  if (!Model)
-    return "";
-  SmallVector<KernelChoice> Choices = Model->getChoices(Op);
-  for (KernelChoice &Choice : Choices)
-    if (Choice.Workspace == Workspace)
-      return Choice.Name;
-  return Choices.empty() ? "" : Choices.front().Name;
+/// The kernel that memory assignment chose for `Op`, which is the project's own
+/// where it named none. It must have its workspace.
+FailureOr<KernelAttr> ProgramBuilder::getChosen(Operation *Op,
+                                                int64_t Workspace) const {
+  FailureOr<KernelAttr> Kernel = verifyKernel(*Where, Op);
+  if (failed(Kernel))
+    return failure();
+  if (!Op->hasAttr(ChoiceAttrName) && Kernel->getKind() != KernelKind::own) {
+    InFlightDiagnostic Diag = Op->emitOpError("says no kernel, and on ")
+                              << Where->getAttr() << " " << Kernel->getName()
+                              << " runs it";
+    Diag.attachNote() << "assign memory for the target that emits";
+    return Diag;
+  }
+  if (Kernel->getWorkspace() <= Workspace)
+    return Kernel;
+  InFlightDiagnostic Diag = Op->emitOpError("has a workspace of ")
+                            << Workspace << " bytes, on " << Where->getAttr()
+                            << " its kernel takes " << Kernel->getWorkspace();
+  Diag.attachNote() << "assign memory for the target that emits";
+  return Diag;
+}
+
+static program::KernelKind convertKernelKind(KernelKind Kind) {
+  switch (Kind) {
+  case KernelKind::own:
+    return program::KernelKind::Own;
+  case KernelKind::cublaslt:
+    return program::KernelKind::CublasLt;
+  case KernelKind::cudnn:
+    return program::KernelKind::Cudnn;
+  }
+  llvm_unreachable("a kernel is of a kind that is listed");
 }
 
 LogicalResult ProgramBuilder::addStep(Operation &Op) {
@@ -141,7 +160,11 @@ LogicalResult ProgramBuilder::addStep(Operation &Op) {
     Step->workspace_offset = Workspace[0];
     Step->workspace_bytes = Workspace[1];
   }
-  Step->choice = getChoice(&Op, Options.Model, Step->workspace_bytes);
+  FailureOr<KernelAttr> Kernel = getChosen(&Op, Step->workspace_bytes);
+  if (failed(Kernel))
+    return failure();
+  Step->kernel = convertKernelKind(Kernel->getKind());
+  Step->slices = static_cast<int32_t>(Kernel->getSlices());
   Step->location = describeLocation(Op.getLoc());
   Step->phase = textOf(Op.getAttr(PhaseAttrName));
   if (auto Cost = dyn_cast<CostOpInterface>(Op))
@@ -190,8 +213,9 @@ void ProgramBuilder::setPlan() {
 LogicalResult ProgramBuilder::build() {
   if (!Func.getBody().hasOneBlock())
     return Func.emitOpError("must have one block to be a program");
-  Program.device = Options.Device;
-  Program.arch = Options.Device == "cuda" ? Options.Arch : "";
+  TargetAttr Attr = Where->getAttr();
+  Program.device = stringifyDeviceKind(Attr.getDevice()).str();
+  Program.arch = Attr.getArch().str();
   if (failed(numberSteps()) || failed(addTensors()))
     return failure();
   setLifetimes();
@@ -200,14 +224,11 @@ LogicalResult ProgramBuilder::build() {
   if (failed(addConstants()) || failed(addSteps()))
     return failure();
   setPlan();
-  return Options.Device == "cuda" ? addKernels() : success();
+  return Attr.getDevice() == DeviceKind::cuda ? addKernels() : success();
 }
 
 LogicalResult remat::emitProgram(func::FuncOp Func, const EmitOptions &Options,
                                  std::vector<uint8_t> &Program) {
-  if (Options.Device != "host" && Options.Device != "cuda")
-    return Func.emitError("no such device: '")
-           << Options.Device << "'; 'host' and 'cuda' are known";
   ProgramBuilder Builder(Func, Options);
   if (failed(Builder.build()))
     return failure();

@@ -7,38 +7,14 @@
 using namespace mlir;
 using namespace remat;
 
-/// The launches of `Op`; none if a library runs it.
-static SmallVector<cuda::Launch> getLaunches(Operation *Op, StringRef Choice) {
+/// The launches of the own kernels of `Op`; none if there are none.
+static SmallVector<cuda::Launch> getLaunches(Operation *Op) {
   SmallVector<cuda::Launch> Launches;
   if (cuda::isPointwiseKernel(Op))
     Launches.push_back(cuda::getPointwiseLaunch(Op));
-  else if (cuda::hasKernels(Op) && !Choice.starts_with("cudnn") &&
-           !Choice.starts_with("cublas"))
+  else if (cuda::hasKernels(Op))
     cuda::getLaunches(Op, Launches);
   return Launches;
-}
-
-/// cuBLASLt adds a bias of the result's type only, and counts batches in 32
-/// bits.
-static LogicalResult verifyMatmul(MatmulOp Op) {
-  RankedTensorType Result = Op.getResult().getType();
-  if (Value Bias = Op.getBias()) {
-    auto Type = cast<RankedTensorType>(Bias.getType());
-    if (Type.getElementType() != Result.getElementType()) {
-      InFlightDiagnostic Diag = Op.emitOpError()
-                                << "cannot run on CUDA: no kernel adds a bias "
-                                << Type << " to a result " << Result;
-      Diag.attachNote() << "cast the bias to " << Result.getElementType();
-      return Diag;
-    }
-  }
-  int64_t Batches = getNumElements(Result.getShape().drop_back(2)).value_or(0);
-  if (Batches > std::numeric_limits<int32_t>::max())
-    return Op.emitOpError()
-           << "cannot run on CUDA: " << Batches
-           << " products are more than the "
-           << std::numeric_limits<int32_t>::max() << " of one call";
-  return success();
 }
 
 /// The largest grid of compute capability 3.0 and later, as the CUDA C++
@@ -51,35 +27,6 @@ static LogicalResult verifyGrid(Operation *Op, const cuda::Launch &Launch) {
              << "cannot run on CUDA: its kernel has " << Blocks
              << " blocks, more than the " << Limit << " of one launch";
   return success();
-}
-
-/// Refuses an operation that neither `Launches` nor a library runs.
-static LogicalResult verifyRunnable(Operation *Op, StringRef Choice,
-                                    ArrayRef<cuda::Launch> Launches) {
-  if (auto Matmul = dyn_cast<MatmulOp>(Op))
-    return verifyMatmul(Matmul);
-  for (const cuda::Launch &Launch : Launches)
-    if (failed(verifyGrid(Op, Launch)))
-      return failure();
-  if (!Launches.empty() || Choice.starts_with("cudnn"))
-    return success();
-  if (isa<AttentionOp, AttentionBackwardOp>(Op)) {
-    auto Query = cast<RankedTensorType>(Op->getOperand(0).getType());
-    InFlightDiagnostic Diag =
-        Op->emitOpError() << "cannot run on CUDA: heads of "
-                          << Query.getShape().back() << " elements of "
-                          << Query.getElementType() << ", where kernels take "
-                          << cuda::getWidestAttention();
-    Diag.attachNote() << "matmul and softmax take heads of any width";
-    return Diag;
-  }
-  InFlightDiagnostic Diag = Op->emitOpError()
-                            << "cannot run on CUDA: no kernel takes ";
-  llvm::interleaveComma(Op->getOperandTypes(), Diag);
-  if (isa<KernelOp>(Op))
-    Diag.attachNote() << "run --canonicalize, which takes a kernel apart that "
-                         "is not elementwise over one shape";
-  return Diag;
 }
 
 /// "step 3: gelu, model.py:12:3", with what the op's first result is called.
@@ -134,10 +81,17 @@ LogicalResult ProgramBuilder::addKernels() {
   for (auto [Number, Op] : llvm::enumerate(StepOps)) {
     program::StepT &Step = *Program.steps[Number];
     ArgumentConverter Arguments(Op, Tensors);
-    SmallVector<cuda::Launch> Launches = getLaunches(Op, Step.choice);
-    if (failed(verifyRunnable(Op, Step.choice, Launches)))
-      return failure();
+    if (Step.kernel != program::KernelKind::Own)
+      continue;
+    SmallVector<cuda::Launch> Launches = getLaunches(Op);
+    int64_t Predicted = getKernel(*Where, Op).getLaunches();
+    if (static_cast<int64_t>(Launches.size()) != Predicted)
+      return Op->emitOpError()
+             << "has " << Launches.size()
+             << " launches, and its kernel is said to have " << Predicted;
     for (const cuda::Launch &From : Launches) {
+      if (failed(verifyGrid(Op, From)))
+        return failure();
       auto Launch = std::make_unique<program::LaunchT>();
       Launch->kernel = Table.add(From, describeUser(Op, Number));
       Launch->grid.assign(From.Grid.begin(), From.Grid.end());
@@ -155,10 +109,10 @@ LogicalResult ProgramBuilder::addKernels() {
   Program.cuda_source = Table.getSource();
   std::string Error;
   if (Options.CompileKernels && !Program.cuda_source.empty() &&
-      !cuda::compileSource(Program.cuda_source, Options.Arch, Program.cubin,
+      !cuda::compileSource(Program.cuda_source, Program.arch, Program.cubin,
                            Error))
     return emitError(Func.getLoc(), "kernels do not compile for '")
-           << Options.Arch << "': " << Error;
+           << Program.arch << "': " << Error;
   return success();
 }
 
@@ -175,7 +129,10 @@ LogicalResult remat::printCUDA(func::FuncOp Func,
       continue;
     std::string User = describeUser(&Op, Number++);
     Steps += "// " + cuda::sanitizeComment(User) + '\n';
-    SmallVector<cuda::Launch> Launches = getLaunches(&Op, "");
+    SmallVector<cuda::Launch> Launches;
+    auto Chosen = Op.getAttrOfType<KernelAttr>(ChoiceAttrName);
+    if (!Chosen || Chosen.getKind() == KernelKind::own)
+      Launches = getLaunches(&Op);
     if (Launches.empty())
       Steps += "//   a library\n";
     for (const cuda::Launch &Launch : Launches) {

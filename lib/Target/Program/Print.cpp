@@ -186,10 +186,10 @@ void Printer::step(unsigned Number, const program::Step &Step) {
     OS << " phase ";
     quote(Step.phase());
   }
-  if (Step.choice() && Step.choice()->size()) {
-    OS << " choice ";
-    quote(Step.choice());
-  }
+  if (Step.kernel() != program::KernelKind::Own)
+    OS << " kernel " << program::EnumNameKernelKind(Step.kernel());
+  if (Step.slices() != 1)
+    OS << " slices " << Step.slices();
   if (Step.workspace_bytes())
     OS << " workspace " << Step.workspace_bytes() << " at "
        << Step.workspace_offset();

@@ -11,6 +11,7 @@
 #include "remat/Analysis/MemoryProfile.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/Program.h"
+#include "remat/Target/Targets.h"
 #include "remat/program/Program_generated.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -35,7 +36,8 @@ llvm::SmallVector<mlir::Value> getProgramOperands(mlir::Operation *Op);
 class ProgramBuilder {
 public:
   ProgramBuilder(mlir::func::FuncOp Func, const EmitOptions &Options)
-      : Func(Func), Options(Options), Classes(Func) {}
+      : Func(Func), Options(Options), Where(createTarget(Func)), Classes(Func) {
+  }
 
   /// Builds the whole program; emits a diagnostic on failure.
   mlir::LogicalResult build();
@@ -55,6 +57,8 @@ private:
   void addResults();
   mlir::LogicalResult addSteps();
   mlir::LogicalResult addStep(mlir::Operation &Op);
+  mlir::FailureOr<KernelAttr> getChosen(mlir::Operation *Op,
+                                        int64_t Workspace) const;
   void addBody(KernelOp Kernel, program::StepT &Step);
   void setOrigins();
   void setPlan();
@@ -66,6 +70,7 @@ private:
 
   mlir::func::FuncOp Func;
   const EmitOptions &Options;
+  std::unique_ptr<Target> Where;
   MemoryClasses Classes;
   Storages Places;
   program::ProgramT Program;

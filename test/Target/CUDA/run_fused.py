@@ -108,8 +108,8 @@ def make_values(name, dtype, shape):
 
 
 def run(source, graph, passes, directory):
-    planned = check(["remat-opt", graph, *passes, "--remat-assign-memory"])
-    translate = ["remat-translate", "--device=cuda", "--compile-kernels=false"]
+    planned = check(["remat-opt", graph, "--remat-set-target=device=cuda", *passes, "--remat-assign-memory"])
+    translate = ["remat-translate", "--compile-kernels=false"]
     binary = check([*translate, "--remat-to-program"], input=planned)
     program = Program(check(["remat-translate", "--program-to-text"], input=binary).decode())
     text = check(["remat-translate", "--program-to-cuda"], input=binary).decode()

@@ -8,9 +8,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
-#include "remat/Analysis/CUDAKernelPlan.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/CUDA/KernelLibrary.h"
+#include "remat/Target/CUDA/KernelPlan.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 

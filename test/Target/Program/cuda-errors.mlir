@@ -1,10 +1,11 @@
-// What no CUDA kernel and no library runs is refused at its line when the
-// program is made. The pipeline casts such a bias and takes such a kernel apart.
+// What no CUDA kernel and no library runs is refused at its line when it is
+// planned or memory is assigned. The pipeline casts such a bias and takes such a
+// kernel apart.
 // REQUIRES: nvrtc
 // RUN: split-file %s %t
-// RUN: remat-opt --remat-assign-memory=device=cuda %t/bias.mlir | not remat-translate --remat-to-program --device=cuda 2>&1 | FileCheck %s --check-prefix=BIAS
+// RUN: not remat-opt --remat-set-target=device=cuda --remat-assign-memory %t/bias.mlir 2>&1 | FileCheck %s --check-prefix=BIAS
 // RUN: remat-run %t/bias.mlir --device cuda --compile-only
-// RUN: remat-opt --remat-assign-memory=device=cuda %t/rows.mlir | not remat-translate --remat-to-program --device=cuda 2>&1 | FileCheck %s --check-prefix=ROWS
+// RUN: not remat-opt --remat-set-target=device=cuda --remat-plan %t/rows.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: remat-run %t/rows.mlir --device cuda --compile-only
 // RUN: not remat-run %t/heads.mlir --device cuda --compile-only 2>&1 | FileCheck %s --check-prefix=HEADS
 // RUN: remat-run %t/heads.mlir --steps 1

@@ -1,14 +1,13 @@
 // A program for a GPU: launches with their arguments, source text and cubin; a
 // matrix product has no launch, a library runs it.
 // REQUIRES: nvrtc
-// RUN: remat-opt --remat-fuse --remat-assign-memory %s -o %t.mlir
-// RUN: remat-translate --remat-to-program --device=cuda --arch=sm_90 %t.mlir -o %t.remat
+// RUN: remat-opt --remat-set-target=device=cuda --remat-fuse --remat-assign-memory %s -o %t.mlir
+// RUN: remat-translate --remat-to-program %t.mlir -o %t.remat
 // RUN: remat-translate --program-to-text %t.remat | FileCheck %s
-// RUN: remat-translate --remat-to-program --device=cuda --arch=sm_90 --compile-kernels=false %t.mlir | remat-translate --program-to-text | FileCheck %s --check-prefix=TEXT
-// RUN: not remat-translate --remat-to-program --device=cuda --arch=sm_91 %t.mlir 2>&1 | FileCheck %s --check-prefix=ARCH
-// RUN: not remat-translate --remat-to-program --device=tpu %t.mlir 2>&1 | FileCheck %s --check-prefix=DEVICE
+// RUN: remat-translate --remat-to-program --compile-kernels=false %t.mlir | remat-translate --program-to-text | FileCheck %s --check-prefix=TEXT
+// RUN: sed s/sm_90/sm_91/ %t.mlir | not remat-translate --remat-to-program 2>&1 | FileCheck %s --check-prefix=ARCH
 // CHECK: program version 1 device "cuda" arch "sm_90"
-// CHECK: step 0: %[[H:[0-9]+]] = "matmul"
+// CHECK: step 0: %[[H:[0-9]+]] = "matmul" {{.*}} kernel CublasLt
 // CHECK-NEXT: step 1: %[[Y:[0-9]+]] = "kernel" %[[H]], %2, %3
 // CHECK: yields
 // CHECK-NEXT: launch kernel 0 grid (1, 1, 1) block (32, 1, 1) shared 0 arguments (%[[H]], %2, %3, 9, %[[Y]])
@@ -19,7 +18,6 @@
 // CHECK: cuda source of {{[1-9][0-9]*}} bytes, cubin of {{[1-9][0-9]*}} bytes
 // TEXT: cuda source of {{[1-9][0-9]*}} bytes, cubin of 0 bytes
 // ARCH: error: kernels do not compile for 'sm_91': no such architecture: 'sm_91'; known are sm_80, sm_86, sm_89, sm_90, sm_100, sm_120
-// DEVICE: error: no such device: 'tpu'; 'host' and 'cuda' are known
 func.func @main(%x: tensor<4x8xf32> {remat.role = #remat.role<input>, remat.name = "x"},
                 %w: tensor<8x8xf32> {remat.role = #remat.role<input>, remat.name = "w"},
                 %seed: tensor<i64> {remat.role = #remat.role<seed>, remat.name = "seed"},

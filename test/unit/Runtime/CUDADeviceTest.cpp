@@ -20,7 +20,8 @@ struct OneStep {
   std::vector<std::optional<Array>> Operands;
   std::vector<Array> Results;
   Attrs Attributes;
-  std::string Choice;
+  remat::program::KernelKind Kernel = remat::program::KernelKind::Own;
+  int32_t Slices = 1;
   uint64_t Workspace = 0;
   Role Kind = Role::Input;
 };
@@ -40,7 +41,8 @@ ProgramMaker makeProgram(const OneStep &One, const std::string &Arch) {
   }
   remat::program::StepT &S =
       Maker.step(One.Op, Operands, Results, One.Attributes);
-  S.choice = One.Choice;
+  S.slices = One.Slices;
+  S.kernel = One.Kernel;
   if (One.Workspace > 0) {
     S.workspace_offset = (Maker.Program.arena_bytes + 255) / 256 * 256;
     S.workspace_bytes = One.Workspace;
@@ -142,6 +144,7 @@ OneStep makeMatmul(const MatmulCase &Case, DType Type, DType ResultType,
                    bool WithBias, uint64_t Workspace) {
   OneStep One;
   One.Op = "matmul";
+  One.Kernel = remat::program::KernelKind::CublasLt;
   One.Operands = {randomArray(Type, Case.Lhs, 1),
                   randomArray(Type, Case.Rhs, 2), std::nullopt};
   if (WithBias)
@@ -198,6 +201,7 @@ OneStep makeAttention(int64_t Batch, int64_t Length, int64_t Heads,
                       int64_t Width, bool Packed, bool Causal) {
   OneStep One;
   One.Op = "attention";
+  One.Kernel = remat::program::KernelKind::Cudnn;
   std::vector<int64_t> Shape = {Batch, Length, Heads, Width};
   if (Packed)
     One.Operands = {
@@ -215,7 +219,6 @@ OneStep makeAttention(int64_t Batch, int64_t Length, int64_t Heads,
     One.Attributes.push_back(flag("packed"));
   if (Causal)
     One.Attributes.push_back(flag("causal"));
-  One.Choice = "cudnn";
   One.Workspace = 1 << 20;
   return One;
 }
@@ -245,11 +248,11 @@ TEST_F(CUDADeviceTest, AttentionGivesTheHostsValuesForAnyNumberOfSlices) {
       expectSame(Backward, 1e-2);
       auto Whole = runOn(*GPU, Backward, 1, false);
       ASSERT_EQ(messageOf(Whole), "");
-      for (const char *Choice : {"cudnn/2", "cudnn/4"}) {
-        Backward.Choice = Choice;
+      for (int32_t Slices : {2, 4}) {
+        Backward.Slices = Slices;
         auto Sliced = runOn(*GPU, Backward, 1, false);
         ASSERT_EQ(messageOf(Sliced), "");
-        EXPECT_EQ(*Whole, *Sliced) << Choice;
+        EXPECT_EQ(*Whole, *Sliced) << Slices;
       }
     }
 }

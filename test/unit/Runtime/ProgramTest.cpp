@@ -148,6 +148,23 @@ TEST(Program, Structure) {
          P.Program.steps[0]->launches.push_back(
              std::make_unique<program::LaunchT>());
        }},
+      {"unknown kind of kernel 9",
+       [](ProgramMaker &P) {
+         P.Program.steps[0]->kernel = static_cast<program::KernelKind>(9);
+       }},
+      {"run by a library and launches 1 kernels",
+       [](ProgramMaker &P) {
+         P.Program.steps[0]->kernel = program::KernelKind::CublasLt;
+         P.Program.steps[0]->launches.push_back(
+             std::make_unique<program::LaunchT>());
+       }},
+      {"run in 0 slices",
+       [](ProgramMaker &P) {
+         P.Program.steps[0]->kernel = program::KernelKind::Cudnn;
+         P.Program.steps[0]->slices = 0;
+       }},
+      {"run in 2 slices",
+       [](ProgramMaker &P) { P.Program.steps[0]->slices = 2; }},
       {"bytes of data",
        [](ProgramMaker &P) {
          auto C = std::make_unique<program::ConstantT>();

@@ -30,7 +30,7 @@ llvm::StringRef getTypeName(mlir::Type ElementType);
 /// lead to `Value` and, once memory is assigned, from its offset.
 int64_t getAlignment(mlir::Value Value);
 
-/// Whether own kernels exist for this operation (else a library runs it).
+/// Whether own kernels exist for this operation.
 bool hasKernels(mlir::Operation *Op);
 
 /// Elements of the widest heads that own kernels of attention take: what fits

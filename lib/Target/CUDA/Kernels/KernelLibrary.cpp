@@ -66,16 +66,9 @@ int64_t remat::cuda::getAccessWidth(llvm::ArrayRef<Value> Values, int64_t Run) {
   return Width;
 }
 
-/// Whether memory assignment left attention to cuDNN.
-static bool runsOnLibrary(Operation *Op) {
-  auto Choice = Op->getAttrOfType<StringAttr>(ChoiceAttrName);
-  return Choice && Choice.getValue().starts_with("cudnn");
-}
-
 bool remat::cuda::hasKernels(Operation *Op) {
   if (isa<AttentionOp, AttentionBackwardOp>(Op))
-    return !runsOnLibrary(Op) &&
-           hasAttentionKernels(getType(Op->getOperand(0)).getShape().back());
+    return hasAttentionKernels(getType(Op->getOperand(0)).getShape().back());
   return isa<ReduceOp, SoftmaxOp, SoftmaxBackwardOp, LayerNormOp,
              LayerNormBackwardOp, CrossEntropyOp, CrossEntropyBackwardOp, MseOp,
              EmbeddingOp, EmbeddingBackwardOp, TransposeOp, SliceOp, PadOp,

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelWriter.h"
-#include "remat/Analysis/CUDAKernelPlan.h"
+#include "remat/Target/CUDA/KernelPlan.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace remat;

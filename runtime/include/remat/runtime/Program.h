@@ -50,6 +50,9 @@ enum class Role : uint8_t {
   Temporary
 };
 
+/// Who runs a step: the project's own code or a library.
+enum class KernelKind : uint8_t { Own, CublasLt, Cudnn };
+
 /// The operand number of an optional operand that is not there.
 inline constexpr uint32_t NoTensor = 0xffffffff;
 
@@ -135,7 +138,9 @@ struct Step {
   std::vector<BodyOp> Body;
   std::vector<uint32_t> Yields;
   ByteRange Workspace;
-  std::string Choice, Location, Phase;
+  KernelKind Kernel = KernelKind::Own;
+  int32_t Slices = 1; ///< of Cudnn: parts of the batch
+  std::string Location, Phase;
   std::vector<Launch> Launches;
   int32_t Recomputes = -1;
   double Flops = 0;

@@ -1,4 +1,4 @@
-//===- CUDAKernelPlan.h - how own CUDA kernels split their work -*- C++ -*-===//
+//===- KernelPlan.h - how own CUDA kernels split their work -----*- C++ -*-===//
 //
 // The split of an operation into launches and the workspace between them. The
 // planner asks for the bytes, the kernel library prints what they say. A split
@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_ANALYSIS_CUDAKERNELPLAN_H
-#define REMAT_ANALYSIS_CUDAKERNELPLAN_H
+#ifndef REMAT_TARGET_CUDA_KERNELPLAN_H
+#define REMAT_TARGET_CUDA_KERNELPLAN_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -60,9 +60,13 @@ struct SortPlan {
 };
 SortPlan getSortPlan(int64_t Ids, int64_t TableRows);
 
-/// Workspace bytes of the own kernels of `Op`.
-int64_t getKernelWorkspace(mlir::Operation *Op);
+/// What the own kernels of an operation take.
+struct KernelNeeds {
+  int64_t Workspace = 0; ///< bytes
+  int64_t Launches = 1;
+};
+KernelNeeds getKernelNeeds(mlir::Operation *Op);
 
 } // namespace remat::cuda
 
-#endif // REMAT_ANALYSIS_CUDAKERNELPLAN_H
+#endif // REMAT_TARGET_CUDA_KERNELPLAN_H

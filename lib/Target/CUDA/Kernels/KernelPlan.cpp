@@ -1,6 +1,6 @@
-//===- CUDAKernelPlan.cpp - how own CUDA kernels split their work ---------===//
+//===- KernelPlan.cpp - how own CUDA kernels split their work -------------===//
 
-#include "remat/Analysis/CUDAKernelPlan.h"
+#include "remat/Target/CUDA/KernelPlan.h"
 #include "remat/IR/RematOps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -90,36 +90,44 @@ static int64_t getElements(Value V) {
       .value_or(0);
 }
 
-static int64_t getReduceWorkspace(ReduceOp Op) {
+static KernelNeeds getReduceNeeds(ReduceOp Op) {
   auto Type = cast<RankedTensorType>(Op.getOperand().getType());
   int64_t Bytes = isa<FloatType>(Type.getElementType()) ? 4 : 8;
-  return getReducePlan(Type.getShape(), Op.getDims()).getPartials() * Bytes;
+  ReducePlan Plan = getReducePlan(Type.getShape(), Op.getDims());
+  return {Plan.getPartials() * Bytes, Plan.Chunks == 1 ? 1 : 2};
 }
 
-int64_t remat::cuda::getKernelWorkspace(Operation *Op) {
-  return llvm::TypeSwitch<Operation *, int64_t>(Op)
-      .Case(getReduceWorkspace)
-      .Case([](LayerNormBackwardOp Op) {
+KernelNeeds remat::cuda::getKernelNeeds(Operation *Op) {
+  return llvm::TypeSwitch<Operation *, KernelNeeds>(Op)
+      .Case(getReduceNeeds)
+      .Case([](LayerNormBackwardOp Op) -> KernelNeeds {
         int64_t Columns = getElements(Op.getScale());
         int64_t Rows = getElements(Op.getMean());
-        return 2 * getLayerNormBackwardBlocks(Rows) * Columns * 4;
+        return {2 * getLayerNormBackwardBlocks(Rows) * Columns * 4, 2};
       })
-      .Case([](CrossEntropyOp Op) { return getElements(Op.getLse()) * 4; })
-      .Case([](CrossEntropyBackwardOp) { return int64_t(4); })
-      .Case([](MseOp Op) {
-        return getFlatChunks(getElements(Op.getPrediction())) * 4;
+      .Case([](CrossEntropyOp Op) -> KernelNeeds {
+        return {getElements(Op.getLse()) * 4, 2};
       })
-      .Case([](GlobalNormOp Op) {
+      .Case([](CrossEntropyBackwardOp) -> KernelNeeds { return {4, 2}; })
+      .Case([](MseOp Op) -> KernelNeeds {
+        return {getFlatChunks(getElements(Op.getPrediction())) * 4, 2};
+      })
+      .Case([](GlobalNormOp Op) -> KernelNeeds {
         int64_t Partials = 0;
         for (Value Operand : Op.getOperands())
           Partials += getFlatChunks(getElements(Operand));
-        return Partials * 4;
+        return {Partials * 4, Op->getNumOperands() + 1};
       })
-      .Case([](EmbeddingBackwardOp Op) {
+      .Case([](EmbeddingBackwardOp Op) -> KernelNeeds {
         auto Table = cast<RankedTensorType>(Op.getTableGrad().getType());
-        return getSortPlan(getElements(Op.getIds()), Table.getDimSize(0))
-            .getBytes();
+        SortPlan Plan =
+            getSortPlan(getElements(Op.getIds()), Table.getDimSize(0));
+        return {Plan.getBytes(), 3 * Plan.Passes + 1};
       })
-      .Case([](AttentionBackwardOp Op) { return getElements(Op.getLse()) * 4; })
-      .Default([](Operation *) { return int64_t(0); });
+      .Case([](AttentionBackwardOp Op) -> KernelNeeds {
+        return {getElements(Op.getLse()) * 4, 3};
+      })
+      .Case(
+          [](ConcatOp Op) -> KernelNeeds { return {0, Op->getNumOperands()}; })
+      .Default([](Operation *) { return KernelNeeds(); });
 }

@@ -1,0 +1,243 @@
+//===- CUDATarget.cpp - the kernels of a CUDA device and their cost -------===//
+//
+// Times from measured rates, workspaces by rules. cuDNN says what it needs only
+// on a GPU, so its workspaces follow a formula found by asking it for some
+// hundred shapes (cuDNN 9.19, H200: head widths 8 to 256, 7 to 8192 rows); the
+// runtime refuses a program for which the library wants more.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Target/CUDA/CUDATarget.h"
+#include "remat/Analysis/Cost.h"
+#include "remat/Analysis/Liveness.h"
+#include "remat/IR/RematOps.h"
+#include "remat/Target/CUDA/Emission.h"
+#include "remat/Target/CUDA/KernelPlan.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+/// The sizes of attention or its backward.
+struct AttentionSizes {
+  int64_t Batch, Queries, Keys, Heads, Width;
+  bool IsBackward;
+  /// Floating-point operations, masked ones left out: two products forward,
+  /// five backward.
+  double Flops;
+};
+
+class CUDATarget : public RooflineTarget {
+public:
+  using RooflineTarget::RooflineTarget;
+
+  SmallVector<KernelAttr> getImplementations(Operation *Op) const override;
+  InFlightDiagnostic emitNoImplementation(Operation *Op) const override;
+
+private:
+  KernelAttr makeKernel(KernelKind Kind, double Microseconds, int64_t Workspace,
+                        int64_t Launches, int64_t Slices = 1) const;
+  bool usesCudnn(Operation *Op) const;
+  int64_t getCudnnWorkspace(const AttentionSizes &Sizes, int64_t Slices) const;
+  SmallVector<KernelAttr> getCudnnKernels(const AttentionSizes &Sizes) const;
+  SmallVector<KernelAttr> getAttentionKernels(Operation *Op) const;
+};
+
+} // namespace
+
+KernelAttr CUDATarget::makeKernel(KernelKind Kind, double Microseconds,
+                                  int64_t Workspace, int64_t Launches,
+                                  int64_t Slices) const {
+  return KernelAttr::get(getAttr().getContext(), Kind, Microseconds, Workspace,
+                         Launches, Slices);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+template <typename OpT>
+static AttentionSizes getSizes(OpT Op, bool IsBackward) {
+  auto Query = cast<RankedTensorType>(Op.getQkv()[0].getType());
+  bool IsPacked = Op.getQkv().size() == 1;
+  AttentionSizes S;
+  S.Batch = Query.getDimSize(0);
+  S.Queries = Query.getDimSize(1);
+  S.Keys = IsPacked
+               ? S.Queries
+               : cast<RankedTensorType>(Op.getQkv()[1].getType()).getDimSize(1);
+  S.Heads = Query.getDimSize(IsPacked ? 3 : 2);
+  S.Width = Query.getShape().back();
+  S.IsBackward = IsBackward;
+  double Product = 2.0 * S.Batch * S.Heads * S.Queries * S.Keys * S.Width;
+  S.Flops = Product * (IsBackward ? 5 : 2) * (Op.getCausal() ? 0.5 : 1.0);
+  return S;
+}
+
+static AttentionSizes getAttentionSizes(Operation *Op) {
+  if (auto Forward = dyn_cast<AttentionOp>(Op))
+    return getSizes(Forward, false);
+  return getSizes(cast<AttentionBackwardOp>(Op), true);
+}
+
+/// cuDNN runs attention of 16-bit types without mask and dropout. Asked for or
+/// not, the rest runs on own kernels.
+bool CUDATarget::usesCudnn(Operation *Op) const {
+  if (getAttr().getAttention() == AttentionKernels::own)
+    return false;
+  auto IsPlain = [](auto Attention) {
+    return !Attention.getMask() && Attention.getDropoutP().isZero();
+  };
+  bool Plain = isa<AttentionOp>(Op) ? IsPlain(cast<AttentionOp>(Op))
+                                    : IsPlain(cast<AttentionBackwardOp>(Op));
+  AttentionSizes Sizes = getAttentionSizes(Op);
+  auto Type = cast<RankedTensorType>(Op->getOperand(0).getType());
+  return Plain && Type.getElementTypeBitWidth() == 16 && Sizes.Width % 8 == 0 &&
+         Sizes.Width <= 128 && Sizes.Queries > 1 && Sizes.Keys > 1;
+}
+
+/// The deterministic backward keeps a partial gradient of query for each 128
+/// keys, 64 f32 wide in blocks of 64 rows, and a number a row. Elsewhere than
+/// on Hopper the width is not known to be less than the head's.
+int64_t CUDATarget::getCudnnWorkspace(const AttentionSizes &Sizes,
+                                      int64_t Slices) const {
+  if (!Sizes.IsBackward)
+    return 256;
+  int64_t Columns =
+      getAttr().getArch() == "sm_90" ? 64 : std::max<int64_t>(64, Sizes.Width);
+  int64_t Partial = llvm::divideCeil(Sizes.Keys, 128) *
+                    llvm::alignTo(Sizes.Queries, 64) * Columns * 4;
+  return Sizes.Batch / Slices * Sizes.Heads * (Partial + Sizes.Queries * 4) +
+         512;
+}
+
+/// The backward in slices of the batch: each but the first costs about 40
+/// microseconds for the start and the end of a launch (H200, GPT-2's shape).
+SmallVector<KernelAttr>
+CUDATarget::getCudnnKernels(const AttentionSizes &Sizes) const {
+  double Rate = Sizes.IsBackward ? 2.26e14 : 2.9e14;
+  double Microseconds = 5 + Sizes.Flops / Rate * 1e6;
+  SmallVector<KernelAttr> Kernels;
+  int64_t Most = Sizes.IsBackward ? Sizes.Batch : 1;
+  for (int64_t Slices = 1; Slices <= Most; ++Slices)
+    if (Sizes.Batch % Slices == 0)
+      Kernels.push_back(makeKernel(KernelKind::cudnn,
+                                   Microseconds + 40.0 * (Slices - 1),
+                                   getCudnnWorkspace(Sizes, Slices),
+                                   /*Launches=*/Slices, Slices));
+  return Kernels;
+}
+
+SmallVector<KernelAttr> CUDATarget::getAttentionKernels(Operation *Op) const {
+  AttentionSizes Sizes = getAttentionSizes(Op);
+  if (usesCudnn(Op))
+    return getCudnnKernels(Sizes);
+  if (!cuda::hasKernels(Op))
+    return {};
+  constexpr double OwnRate = 4e12;
+  cuda::KernelNeeds Needs = cuda::getKernelNeeds(Op);
+  return {makeKernel(KernelKind::own, 5 + Sizes.Flops / OwnRate * 1e6,
+                     Needs.Workspace, Needs.Launches)};
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+/// cuBLASLt needs workspace where few tiles share a long sum, to split it;
+/// everywhere else none is as fast as 32 MiB (measured on GPT-2's shapes).
+static int64_t getMatmulWorkspace(MatmulOp Op) {
+  auto Result = cast<RankedTensorType>(Op.getResult().getType());
+  int64_t Elements = Result.getNumElements();
+  constexpr int64_t TileElements = 128 * 256, FewTiles = 66, LongSum = 4096;
+  if (Elements > TileElements * FewTiles ||
+      Op.getFlops() < 2.0 * LongSum * Elements)
+    return 0;
+  return std::min<int64_t>(Elements * 16, 32 << 20);
+}
+
+/// cuBLASLt adds a bias of the result's type only.
+static bool hasOtherBias(MatmulOp Op) {
+  return Op.getBias() && getElementTypeOrSelf(Op.getBias().getType()) !=
+                             Op.getResult().getType().getElementType();
+}
+
+/// cuBLASLt counts batches in 32 bits.
+static constexpr int64_t MostBatches = std::numeric_limits<int32_t>::max();
+
+static int64_t getBatches(MatmulOp Op) {
+  ArrayRef<int64_t> Shape = Op.getResult().getType().getShape();
+  return getNumElements(Shape.drop_back(2)).value_or(0);
+}
+
+static InFlightDiagnostic explainMatmul(MatmulOp Op) {
+  if (!hasOtherBias(Op))
+    return Op.emitOpError()
+           << "cannot run on CUDA: " << getBatches(Op)
+           << " products are more than the " << MostBatches << " of one call";
+  RankedTensorType Result = Op.getResult().getType();
+  InFlightDiagnostic Diag =
+      Op.emitOpError() << "cannot run on CUDA: no kernel adds a bias "
+                       << Op.getBias().getType() << " to a result " << Result;
+  Diag.attachNote() << "cast the bias to " << Result.getElementType();
+  return Diag;
+}
+
+//===----------------------------------------------------------------------===//
+// All operations
+//===----------------------------------------------------------------------===//
+
+SmallVector<KernelAttr> CUDATarget::getImplementations(Operation *Op) const {
+  if (isView(Op) || isResidentConstant(Op))
+    return {makeKernel(KernelKind::own, 0, /*Workspace=*/0, /*Launches=*/0)};
+  if (auto Matmul = dyn_cast<MatmulOp>(Op)) {
+    if (hasOtherBias(Matmul) || getBatches(Matmul) > MostBatches)
+      return {};
+    return {makeKernel(KernelKind::cublaslt, getMicroseconds(Op),
+                       getMatmulWorkspace(Matmul), /*Launches=*/1)};
+  }
+  if (isa<AttentionOp, AttentionBackwardOp>(Op))
+    return getAttentionKernels(Op);
+  if (!cuda::isPointwiseKernel(Op) && !cuda::hasKernels(Op))
+    return {};
+  cuda::KernelNeeds Needs = cuda::getKernelNeeds(Op);
+  return {makeKernel(KernelKind::own, getMicroseconds(Op), Needs.Workspace,
+                     Needs.Launches)};
+}
+
+InFlightDiagnostic CUDATarget::emitNoImplementation(Operation *Op) const {
+  if (auto Matmul = dyn_cast<MatmulOp>(Op))
+    return explainMatmul(Matmul);
+  if (isa<AttentionOp, AttentionBackwardOp>(Op)) {
+    auto Query = cast<RankedTensorType>(Op->getOperand(0).getType());
+    InFlightDiagnostic Diag =
+        Op->emitOpError() << "cannot run on CUDA: heads of "
+                          << Query.getShape().back() << " elements of "
+                          << Query.getElementType() << ", where kernels take "
+                          << cuda::getWidestAttention();
+    Diag.attachNote() << "matmul and softmax take heads of any width";
+    return Diag;
+  }
+  InFlightDiagnostic Diag = Op->emitOpError()
+                            << "cannot run on CUDA: no kernel takes ";
+  llvm::interleaveComma(Op->getOperandTypes(), Diag);
+  if (isa<KernelOp>(Op))
+    Diag.attachNote() << "run --canonicalize, which takes a kernel apart that "
+                         "is not elementwise over one shape";
+  return Diag;
+}
+
+std::unique_ptr<Target> cuda::createTarget(TargetAttr Attr) {
+  // Measured on an H200: copies at 4.25 TB/s, bf16 matrix products of a GPT's
+  // shapes at 500 to 780 TFLOP/s; f32 without TF32 from the data sheet.
+  Roofline Rates;
+  Rates.MatrixFlops32 = 5e13;
+  Rates.MatrixFlops16 = 6.9e14;
+  Rates.ScalarFlops = 3e13;
+  Rates.BytesPerSecond = 3.8e12;
+  Rates.LaunchMicroseconds = 2;
+  return std::make_unique<CUDATarget>(Attr, Rates);
+}

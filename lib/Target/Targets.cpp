@@ -1,0 +1,52 @@
+//===- Targets.cpp - from an attribute to a target ------------------------===//
+
+#include "remat/Target/Targets.h"
+#include "remat/Analysis/Cost.h"
+#include "remat/Target/CUDA/CUDATarget.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+/// The machine that runs the host program: one kernel for each operation.
+class HostTarget : public RooflineTarget {
+public:
+  using RooflineTarget::RooflineTarget;
+
+  SmallVector<KernelAttr> getImplementations(Operation *Op) const override {
+    return {KernelAttr::get(Op->getContext(), KernelKind::own,
+                            getMicroseconds(Op), /*workspace=*/0,
+                            /*launches=*/1)};
+  }
+  InFlightDiagnostic emitNoImplementation(Operation *Op) const override {
+    return Op->emitOpError("cannot run on the host");
+  }
+};
+
+} // namespace
+
+static std::unique_ptr<Target> createHostTarget(TargetAttr Attr) {
+  // One desktop core's order of magnitude; only ratios matter to the planner.
+  Roofline Rates;
+  Rates.MatrixFlops32 = 5e10;
+  Rates.MatrixFlops16 = 2.5e10;
+  Rates.ScalarFlops = 2e9;
+  Rates.BytesPerSecond = 1e10;
+  Rates.LaunchMicroseconds = 0.5;
+  return std::make_unique<HostTarget>(Attr, Rates);
+}
+
+std::unique_ptr<Target> remat::createTarget(TargetAttr Attr) {
+  switch (Attr.getDevice()) {
+  case DeviceKind::host:
+    return createHostTarget(Attr);
+  case DeviceKind::cuda:
+    return cuda::createTarget(Attr);
+  }
+  llvm_unreachable("a target is for a device that is listed");
+}
+
+std::unique_ptr<Target> remat::createTarget(func::FuncOp Func) {
+  return createTarget(getTargetAttr(Func));
+}

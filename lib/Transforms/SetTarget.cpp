@@ -1,0 +1,78 @@
+//===- SetTarget.cpp - says where a graph runs ----------------------------===//
+
+#include "remat/IR/RematDialect.h"
+#include "remat/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace remat {
+#define GEN_PASS_DEF_SETTARGET
+#include "remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+namespace {
+
+struct SetTargetPass : remat::impl::SetTargetBase<SetTargetPass> {
+  using SetTargetBase::SetTargetBase;
+
+  /// The target that the options ask for; what they leave open is as the graph
+  /// has it. Null, with a diagnostic, for one that does not exist.
+  TargetAttr getWanted(TargetAttr Old) {
+    func::FuncOp Func = getOperation();
+    auto Kind = Device.empty() ? Old.getDevice() : symbolizeDeviceKind(Device);
+    if (!Kind) {
+      emitError(Func.getLoc(), "unknown device '")
+          << Device.getValue() << "': use host or cuda";
+      return {};
+    }
+    bool SameDevice = *Kind == Old.getDevice();
+    auto Kernels = !Attention.empty() ? symbolizeAttentionKernels(Attention)
+                   : SameDevice       ? Old.getAttention()
+                                      : AttentionKernels::automatic;
+    if (!Kernels) {
+      emitError(Func.getLoc(), "unknown attention kernels '")
+          << Attention.getValue() << "': use auto, cudnn or own";
+      return {};
+    }
+    if (*Kind == DeviceKind::host) // the others speak of CUDA
+      return TargetAttr::get(&getContext(), *Kind, "",
+                             AttentionKernels::automatic);
+    std::string Name = !Arch.empty() ? Arch.getValue()
+                       : SameDevice  ? Old.getArch().str()
+                                     : "sm_90";
+    auto Emit = [&] { return emitError(Func.getLoc()); };
+    return TargetAttr::getChecked(function_ref<InFlightDiagnostic()>(Emit),
+                                  &getContext(), *Kind, StringRef(Name),
+                                  *Kernels);
+  }
+
+  LogicalResult set() {
+    func::FuncOp Func = getOperation();
+    TargetAttr Old = getTargetAttr(Func), Wanted = getWanted(Old);
+    if (!Wanted)
+      return failure();
+    if (Wanted != Old && Func->hasAttr(TargetAttrName))
+      return emitError(Func.getLoc(), "the graph is for ")
+             << Old << ", not for " << Wanted;
+    if (Wanted != Old && Func->hasAttr(ArenaAttrName)) {
+      InFlightDiagnostic Diag = emitError(Func.getLoc(), "memory is assigned "
+                                                         "for ")
+                                << Old << ", not for " << Wanted;
+      Diag.attachNote() << "set the target before remat-plan and "
+                           "remat-assign-memory";
+      return Diag;
+    }
+    // The host is what no attribute means.
+    if (Wanted != Old)
+      Func->setAttr(TargetAttrName, Wanted);
+    return success();
+  }
+
+  void runOnGraph() override {
+    if (failed(set()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
