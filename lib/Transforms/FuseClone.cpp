@@ -2,7 +2,8 @@
 //
 // A cast of a stored value that several groups read is better made in each of
 // them: nothing is written, and less is read. An operation is cloned only if
-//  - it is elementwise and costs next to nothing;
+//  - it is elementwise and costs next to nothing, and nobody asked for its
+//    result to be kept: then it runs once;
 //  - every reader is elementwise over the same shape, so that no use is left;
 //  - its operands hold no more bytes than its result, and live until its last
 //    reader anyway: the clones keep nothing alive that was not alive before.
@@ -112,12 +113,17 @@ bool Cloner::operandsLiveUntil(Operation *Op, Operation *LastReader) const {
   return Bytes <= getByteSize(Op->getResult(0).getType()).value_or(0);
 }
 
+static bool mustBeKept(Operation *Op) {
+  auto Keep = Op->getAttrOfType<StringAttr>(KeepAttrName);
+  return Keep && Keep.getValue() == "must";
+}
+
 void Cloner::run() {
   // Collected first: a reverse iterator holds on to the operation behind the
   // one that it shows, which is the one erased last.
   SmallVector<Operation *> Cheap;
   for (Operation &Op : Body.without_terminator())
-    if (Op.hasTrait<CheapToRepeat>())
+    if (Op.hasTrait<CheapToRepeat>() && !mustBeKept(&Op))
       Cheap.push_back(&Op);
   // From the end, so that the clones of a reader are readers in their turn.
   for (Operation *Op : llvm::reverse(Cheap)) {
