@@ -27,7 +27,7 @@ ALLOWED = {
     "Solver": set(),
     "Analysis": {"IR", "mlir"},
     "Target": {"IR", "Analysis", "Support", "program", "mlir"},
-    "Transforms": {"IR", "Analysis", "Solver", "Target", "mlir"},
+    "Transforms": {"IR", "Analysis", "Solver", "Target", "Support", "mlir"},
     "Pipeline": {"IR", "Analysis", "Solver", "Transforms", "Target", "options", "Support", "mlir"},
     "options": {"Support", "mlir"},
     "c": set(),

@@ -8,6 +8,7 @@
 #ifndef REMAT_COMPILEOPTIONS_H
 #define REMAT_COMPILEOPTIONS_H
 
+#include "remat/Support/Budget.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -15,18 +16,6 @@
 #include <string>
 
 namespace remat {
-
-/// A memory budget as a user writes it.
-struct Budget {
-  enum class Kind { Unlimited, Bytes, PercentOfUnplanned };
-  enum Kind Kind = Kind::Unlimited;
-  int64_t Bytes = 0;
-  double Percent = 100.0;
-
-  /// Parses "unlimited", "123", "4GiB", "512MiB", "16KiB", "2GB", "50%".
-  /// Returns nothing if the text is none of these or does not fit int64_t.
-  static std::optional<Budget> parse(llvm::StringRef Text);
-};
 
 struct OptimizerOptions {
   std::string Kind = "adamw"; ///< "adamw", "sgd" or "none"

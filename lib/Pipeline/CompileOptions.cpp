@@ -8,6 +8,7 @@
 #include "remat/CompileOptions.h"
 #include "remat/Support/Architecture.h"
 #include "remat/Support/Numbers.h"
+#include "remat/Transforms/FitReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -16,59 +17,6 @@
 
 using namespace llvm;
 using namespace remat;
-
-//===----------------------------------------------------------------------===//
-// Budget
-//===----------------------------------------------------------------------===//
-
-std::optional<Budget> Budget::parse(StringRef Text) {
-  struct Budget Result;
-  if (Text == "unlimited")
-    return Result;
-  StringRef Number = Text;
-  if (Number.consume_back("%")) {
-    Result.Kind = Kind::PercentOfUnplanned;
-    std::optional<double> Percent = parseReal(Number, 0);
-    if (!Percent || *Percent == 0)
-      return std::nullopt;
-    Result.Percent = *Percent;
-    return Result;
-  }
-
-  struct Unit {
-    StringLiteral Suffix;
-    int64_t Bytes;
-  };
-  static constexpr Unit Units[] = {{"KiB", int64_t(1) << 10},
-                                   {"MiB", int64_t(1) << 20},
-                                   {"GiB", int64_t(1) << 30},
-                                   {"TiB", int64_t(1) << 40},
-                                   {"KB", 1000},
-                                   {"MB", 1000000},
-                                   {"GB", 1000000000},
-                                   {"TB", 1000000000000},
-                                   {"B", 1}};
-  Result.Kind = Kind::Bytes;
-  int64_t Scale = 1;
-  for (const Unit &U : Units)
-    if (Number.consume_back(U.Suffix)) {
-      Scale = U.Bytes;
-      break;
-    }
-  if (std::optional<int64_t> Whole =
-          parseInteger<int64_t>(Number, 0, INT64_MAX)) {
-    if (*Whole > INT64_MAX / Scale)
-      return std::nullopt;
-    Result.Bytes = *Whole * Scale;
-    return Result;
-  }
-  // "1.5GiB": a fraction needs a unit, and is rounded down to whole bytes.
-  std::optional<double> Fraction = parseReal(Number, 0, 9.2e18 / double(Scale));
-  if (Scale == 1 || !Fraction)
-    return std::nullopt;
-  Result.Bytes = int64_t(std::floor(*Fraction * double(Scale)));
-  return Result;
-}
 
 //===----------------------------------------------------------------------===//
 // The table
@@ -162,9 +110,7 @@ Failure setBool(bool &Target, StringRef Text) {
 Failure setBudget(struct Budget &Target, StringRef Text) {
   std::optional<struct Budget> Parsed = Budget::parse(Text);
   if (!Parsed)
-    return expected("bytes such as 4GiB, 512MiB or 1000000, a percentage of "
-                    "the unplanned peak such as 50%, or unlimited",
-                    Text);
+    return expected(BudgetHelp, Text);
   Target = *Parsed;
   return std::nullopt;
 }
@@ -209,9 +155,9 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
   if (Name == "budget")
     return setBudget(O.Budget, Text);
   if (Name == "strategy")
-    return setChoice(O.Strategy, Text, {"none", "sqrt", "mincut", "search"});
+    return setChoice(O.Strategy, Text, getFitStrategies());
   if (Name == "effort")
-    return setInteger<int64_t>(O.PlannerEffort, Text, 0, 20);
+    return setInteger<int64_t>(O.PlannerEffort, Text, 0, MaxEffort);
   if (Name == "planner-seed")
     return setInteger<uint64_t>(O.PlannerSeed, Text, 0, UINT64_MAX);
   if (Name == "autocast")

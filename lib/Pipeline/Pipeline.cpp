@@ -1,7 +1,6 @@
 //===- Pipeline.cpp - the one way from a graph to a program ---------------===//
 
 #include "remat/Pipeline.h"
-#include "BudgetLoop.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -9,7 +8,7 @@
 #include "remat/IR/GraphFile.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/Target/Program.h"
-#include "remat/Target/Targets.h"
+#include "remat/Transforms/FitBudget.h"
 #include "remat/Transforms/Passes.h"
 #include <chrono>
 
@@ -19,37 +18,6 @@ using namespace remat;
 //===----------------------------------------------------------------------===//
 // The passes
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The budget loop as a pass.
-class FitBudgetPass : public PassWrapper<FitBudgetPass, GraphPass> {
-public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FitBudgetPass)
-
-  /// `Report` may be null.
-  FitBudgetPass(const CompileOptions &Options, CompileReport *Report)
-      : Options(Options), Report(Report) {}
-
-  StringRef getArgument() const override { return "remat-fit-budget"; }
-  StringRef getDescription() const override {
-    return "Plans, fuses and assigns memory until it fits the budget";
-  }
-
-  void runOnGraph() override {
-    std::unique_ptr<Target> Where = createTarget(getOperation());
-    CompileReport Unread;
-    BudgetLoop Loop(getOperation(), Options, *Where, Report ? *Report : Unread);
-    if (failed(Loop.run()))
-      signalPassFailure();
-  }
-
-private:
-  CompileOptions Options;
-  CompileReport *Report;
-};
-
-} // namespace
 
 static AddOptimizerOptions getOptimizer(const OptimizerOptions &O) {
   AddOptimizerOptions Pass;
@@ -61,6 +29,16 @@ static AddOptimizerOptions getOptimizer(const OptimizerOptions &O) {
   Pass.weightDecay = O.WeightDecay;
   Pass.momentum = O.Momentum;
   Pass.clipNorm = O.ClipNorm;
+  return Pass;
+}
+
+static FitBudgetOptions getFitting(const CompileOptions &O) {
+  FitBudgetOptions Pass;
+  Pass.Budget = O.Budget.str();
+  Pass.Strategy = O.Strategy;
+  Pass.Effort = O.PlannerEffort;
+  Pass.Seed = O.PlannerSeed;
+  Pass.Fuse = O.Fuse;
   return Pass;
 }
 
@@ -82,7 +60,16 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
     FuncPM.addPass(createFuse({"before-plan"}));
   FuncPM.addPass(createSinkConstants());
   FuncPM.addPass(createLegalizeResults());
-  FuncPM.addPass(std::make_unique<FitBudgetPass>(Options, Report));
+  FuncPM.addPass(createFitBudget(getFitting(Options), Report));
+}
+
+std::string remat::printPipeline(const CompileOptions &Options) {
+  OpPassManager PM(ModuleOp::getOperationName());
+  buildPasses(PM, Options, nullptr);
+  std::string Text;
+  llvm::raw_string_ostream OS(Text);
+  PM.printAsTextualPipeline(OS);
+  return Text;
 }
 
 void remat::buildPipeline(OpPassManager &PM, const CompileOptions &Options) {
@@ -121,21 +108,6 @@ private:
 
 } // namespace
 
-static EmitOptions getEmitOptions(const CompileOptions &Options,
-                                  const CompileReport &Report) {
-  EmitOptions Emit;
-  Emit.CompileKernels = Options.CompileKernels;
-  Emit.Plan.Strategy = Options.Strategy;
-  Emit.Plan.BudgetBytes = Report.BudgetBytes.value_or(-1);
-  Emit.Plan.UnplannedPeakBytes = Report.UnplannedPeakBytes;
-  Emit.Plan.PredictedPeakBytes = Report.PredictedPeakBytes;
-  Emit.Plan.SmallestFeasibleBytes = Report.SmallestFeasibleBytes;
-  Emit.Plan.PredictedOverhead = Report.PredictedOverhead;
-  Emit.Plan.PredictedMs = Report.PredictedMs;
-  Emit.Plan.RecomputedOps = static_cast<int32_t>(Report.RecomputedOps);
-  return Emit;
-}
-
 LogicalResult remat::compile(ModuleOp Module, const CompileOptions &Options,
                              std::vector<uint8_t> &Program,
                              CompileReport &Report) {
@@ -150,8 +122,9 @@ LogicalResult remat::compile(ModuleOp Module, const CompileOptions &Options,
   func::FuncOp Func = getGraph(Module);
 
   auto Start = std::chrono::steady_clock::now();
-  LogicalResult Emitted =
-      emitProgram(Func, getEmitOptions(Options, Report), Program);
+  EmitOptions Emit;
+  Emit.CompileKernels = Options.CompileKernels;
+  LogicalResult Emitted = emitProgram(Func, Emit, Program);
   std::chrono::duration<double> Time = std::chrono::steady_clock::now() - Start;
   Report.Seconds.push_back({"emit", Time.count()});
   return Emitted;

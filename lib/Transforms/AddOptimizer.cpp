@@ -297,6 +297,7 @@ void AddOptimizer::runOnGraph() {
     addUpdate(Graph, B, T);
   addResults(Graph, B, Signature);
   Signature.write();
+  setStage(Graph, Stage::optimized);
 }
 
 } // namespace remat

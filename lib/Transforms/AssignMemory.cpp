@@ -100,6 +100,7 @@ static LogicalResult writeOffsets(func::FuncOp Func,
       return failure();
   }
   Func->setAttr(ArenaAttrName, B.getI64IntegerAttr(L.ArenaBytes));
+  setStage(Func, Stage::assigned);
   return success();
 }
 

@@ -204,6 +204,7 @@ LogicalResult Differentiation::run() {
   if (failed(appendGradients()))
     return failure();
   sinkWideningCasts();
+  setStage(Graph, Stage::differentiated);
   return success();
 }
 

@@ -3,6 +3,7 @@
 #include "mlir/IR/Remarks.h"
 #include "remat/Analysis/Uses.h"
 #include "remat/IR/RematOps.h"
+#include "remat/Transforms/GraphPass.h"
 #include "remat/Transforms/Memory.h"
 #include "remat/Transforms/Plan.h"
 
@@ -155,5 +156,6 @@ FailureOr<PlanSummary> remat::applyPlan(func::FuncOp Func,
     return emitError(Func.getLoc(),
                      "the planned block does not compute what the graph "
                      "says");
+  setStage(Func, Stage::planned);
   return Applier.Summary;
 }

@@ -15,7 +15,7 @@
 
 // CHECK: func.func @main(
 // CHECK-SAME: remat.donated = 1 : i64
-// CHECK-SAME: attributes {remat.arena_bytes = 21504 : i64}
+// CHECK-SAME: attributes {remat.arena_bytes = 21504 : i64, 
 // CHECK-NOT: remat.origin
 // CHECK: remat.sgd %arg2, {{.*}}remat.offsets = array<i64: 6144>
 // CHECK: remat.sgd %arg1, {{.*}}remat.offsets = array<i64: 2048>

@@ -10,6 +10,10 @@ import torch
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "examples"), str(Path(__file__).resolve().parent)]
 
+import coverage_of_ops  # noqa: E402
+
+coverage_of_ops.watch()
+
 # The tensors are small: more threads would only wait for each other.
 torch.set_num_threads(1)
 
@@ -22,3 +26,9 @@ def tool_path(name: str) -> Path:
 @pytest.fixture(scope="session")
 def remat_opt() -> Path:
     return tool_path("remat-opt")
+
+
+def pytest_sessionfinish(session, exitstatus):
+    if left_out := coverage_of_ops.find_uncalled(session, failed=exitstatus != 0):
+        print("\nno test compares the values of:", ", ".join(left_out))
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -5,7 +5,7 @@
 
 // The documented example: x [0, 256), and exp, overwritten by tanh, [256, 512).
 // CHECK-LABEL: func @chain(%{{.*}}remat.offset = 0 : i64
-// CHECK-SAME: attributes {remat.arena_bytes = 512 : i64}
+// CHECK-SAME: attributes {remat.arena_bytes = 512 : i64, 
 // CHECK: remat.exp %{{.*}} {remat.offsets = array<i64: 256>}
 // CHECK: remat.tanh %{{.*}} {remat.offsets = array<i64: 256>}
 func.func @chain(%x: tensor<64xf32> {remat.role = #remat.role<input>, remat.name = "x"})

@@ -30,10 +30,15 @@ def run(command, text=""):
 def plan(example, options):
     """The graph unplanned, and for the budget that a refusal calls the smallest."""
     pipeline = f"--remat-pipeline={options}effort=0 fuse=false budget="
-    yield "unlimited", run(["remat-opt", pipeline + "unlimited"], example).stdout
+    yield "unlimited", unassigned(run(["remat-opt", pipeline + "unlimited"], example).stdout)
     refused = subprocess.run(["remat-opt", pipeline + "1"], input=example, capture_output=True, text=True)
     smallest = re.search(r"smallest peak found is (\d+) bytes", refused.stderr)[1]
-    yield smallest, run(["remat-opt", pipeline + smallest], example).stdout
+    yield smallest, unassigned(run(["remat-opt", pipeline + smallest], example).stdout)
+
+
+def unassigned(graph):
+    """The block in its planned order, of which nobody says any more that its memory is assigned."""
+    return graph.replace(", remat.stage = #remat.stage<assigned>", "")
 
 
 def peak(graph):
@@ -48,7 +53,6 @@ def count(graph):
 def main():
     source = sys.argv[1]
     os.environ["PYTHONPATH"] = os.path.join(source, "python")
-    fused_away = 0
     for name, *sizes in EXAMPLES:
         example = run([sys.executable, os.path.join(source, "examples", name + ".py"), *sizes]).stdout
         for options in ("", "autocast=bf16 "):
@@ -61,11 +65,8 @@ def main():
                           f"operations, {before} -> {after} bytes")
                     if after > before:
                         sys.exit("the peak rose")
-                    if count(fused) > operations:
-                        sys.exit("operations were added")
-                    fused_away += operations - count(fused)
-    if fused_away == 0:
-        sys.exit("nothing was fused")
+                    if count(fused) >= operations:
+                        sys.exit("nothing was fused")
 
 
 main()

@@ -18,8 +18,7 @@ namespace {
 class CommandLine {
 public:
   explicit CommandLine(ToolOptions &Options) : O(Options) {
-    App.add_option("file", O.File, "graph or program; - reads standard input")
-        ->required();
+    App.add_option("file", O.File, "graph or program; - reads standard input");
     addCompilation();
     addRun();
     addFiles();
@@ -39,7 +38,14 @@ public:
       if (Option->count())
         O.CompileFlags.push_back(Option->get_name());
     O.RateGiven = Rate->count() > 0;
-    return std::nullopt;
+    if (O.PrintPipeline) {
+      llvm::outs() << printPipeline(O.Compile) << '\n';
+      return 0;
+    }
+    if (!O.File.empty())
+      return std::nullopt;
+    llvm::WithColor::error(llvm::errs(), "remat-run") << "file is required\n";
+    return 1;
   }
 
 private:
@@ -90,6 +96,8 @@ void CommandLine::addRun() {
   auto Flag = [this](const char *Name, bool &Target, const char *Help) {
     App.add_flag(Name, Target, Help)->group("Run");
   };
+  Flag("--print-pipeline", O.PrintPipeline,
+       "print the passes as remat-opt --pass-pipeline takes them, do no more");
   Flag("--compile-only", O.CompileOnly, "compile, do not run");
   Flag("--poison", O.Poison, "overwrite bytes that hold nothing more");
   Flag("--quiet", O.Quiet, "no line a step");

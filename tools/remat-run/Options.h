@@ -23,6 +23,7 @@ struct ToolOptions {
   unsigned Threads = 0;   ///< of the host device; 0: one a processor
   bool RateGiven = false; ///< and not compiled in: written before the steps
   bool CompileOnly = false, Poison = false, Quiet = false;
+  bool PrintPipeline = false;
 
   // Files, "" where none is asked for.
   std::string Data, Inputs, Weights;

@@ -36,6 +36,8 @@ inline constexpr llvm::StringLiteral WorkspaceAttrName = "remat.workspace";
 inline constexpr llvm::StringLiteral ChoiceAttrName = "remat.choice";
 inline constexpr llvm::StringLiteral KeepAttrName = "remat.keep";
 inline constexpr llvm::StringLiteral ArenaAttrName = "remat.arena_bytes";
+inline constexpr llvm::StringLiteral StageAttrName = "remat.stage";
+inline constexpr llvm::StringLiteral PlanAttrName = "remat.plan";
 inline constexpr llvm::StringLiteral TargetAttrName = "remat.target";
 
 /// Where `Func` runs: its `remat.target`, or the host.

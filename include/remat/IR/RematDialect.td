@@ -56,6 +56,8 @@ def Remat_Dialect : Dialect {
     | `remat.offset` | arguments | byte offset in the arena, written by assign-memory |
     | `remat.target` | the function | where it runs, a `#remat.target`; absent: on the host |
     | `remat.arena_bytes` | the function | size of the arena, written by assign-memory |
+    | `remat.stage` | the function | how far the passes have come, see `#remat.stage`; absent: nobody says |
+    | `remat.plan` | the function | what fit-budget promises and proves, see `#remat.plan` |
 
     Attributes of operations that passes write:
 
@@ -122,6 +124,64 @@ def Remat_InitAttr : AttrDef<Remat_Dialect, "Init"> {
   let assemblyFormat = "`<` $kind `,` custom<Double>($number) `>`";
   let extraClassDeclaration = [{
     double getValue() const { return getNumber().convertToDouble(); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// How far a function has come
+//===----------------------------------------------------------------------===//
+
+def Remat_Stage : I32Enum<"Stage", "how far the passes have come with a function", [
+    I32EnumCase<"differentiated", 0>, I32EnumCase<"optimized", 1>,
+    I32EnumCase<"planned", 2>, I32EnumCase<"assigned", 3>]> {
+  let cppNamespace = "::remat";
+}
+def Remat_StageAttr : Remat_EnumAttr<Remat_Stage, "stage"> {
+  let description = [{
+    A pass that ends a stage writes the next one, and passes that belong before
+    it are refused from then on. What holds at a stage is checked whenever the
+    function is verified:
+
+    | stage | written by | from here on |
+    |---|---|---|
+    | `differentiated` | differentiate | each parameter has a result of role `gradient` (until the next stage) |
+    | `optimized` | add-optimizer | no result has role `gradient`; each parameter's memory is donated (until the next stage) |
+    | `planned` | plan | the block's order is the order of execution, and operations may run again |
+    | `assigned` | assign-memory, fit-budget | the arena, each argument and each operation have their offsets |
+
+    What a later stage writes (`remat.id`, `remat.origin`, `remat.choice`; the
+    offsets, `remat.workspace`, `remat.arena_bytes`) does not stand in an earlier
+    one. A function without the attribute may be anything.
+  }];
+}
+
+def Remat_PlanAttr : AttrDef<Remat_Dialect, "Plan"> {
+  let mnemonic = "plan";
+  let summary = "what fitting the budget found, promises and proves";
+  let description = [{
+    Bytes: the `budget` (left out: unlimited), the peak of the program with
+    (`peak`) and without (`unplanned`) recomputation, the smallest budget that
+    was found to do (`smallest`) and the largest that is proven to fit no program
+    (`impossible`). Times in milliseconds: what the program is predicted to take
+    (`predicted`), and what no program within the budget takes less than
+    (`at_least`). `overhead` is over the fastest program found for whatever
+    budget; `recomputed` counts operations that run again. The program carries
+    what remat-run reports of a compiled program.
+  }];
+  let parameters = (ins
+      StringRefParameter<"of the search">:$strategy,
+      DefaultValuedParameter<"int64_t", "-1">:$budget, "int64_t":$peak,
+      "int64_t":$unplanned, "int64_t":$smallest, "int64_t":$impossible,
+      "int64_t":$recomputed, APFloatParameter<"milliseconds">:$predicted,
+      APFloatParameter<"milliseconds">:$at_least,
+      APFloatParameter<"a part of the time">:$overhead);
+  let assemblyFormat = [{
+    `<` $strategy `,` (`budget` `=` $budget^ `,`)? `peak` `=` $peak
+    `,` `unplanned` `=` $unplanned `,` `smallest` `=` $smallest
+    `,` `impossible` `=` $impossible `,` `recomputed` `=` $recomputed
+    `,` `predicted` `=` custom<Double>($predicted)
+    `,` `at_least` `=` custom<Double>($at_least)
+    `,` `overhead` `=` custom<Double>($overhead) `>`
   }];
 }
 

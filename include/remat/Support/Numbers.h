@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace remat {
@@ -47,6 +48,13 @@ parseReal(std::string_view Text, double Min,
   return Value && std::isfinite(*Value) && *Value >= Min && *Value < Below
              ? Value
              : std::nullopt;
+}
+
+/// The shortest text that is read as this number again.
+inline std::string formatReal(double Value) {
+  char Text[32]; // 17 digits, sign, point and exponent
+  auto [End, Code] = std::to_chars(Text, Text + sizeof(Text), Value);
+  return std::string(Text, Code == std::errc() ? End : Text);
 }
 
 } // namespace remat

@@ -15,19 +15,8 @@
 
 namespace remat {
 
-/// What the compiler promises about a program; stored in it as it stands.
-struct PlanNumbers {
-  std::string Strategy;
-  int64_t BudgetBytes = -1; ///< -1: unlimited
-  int64_t UnplannedPeakBytes = 0, PredictedPeakBytes = 0;
-  int64_t SmallestFeasibleBytes = 0;
-  double PredictedOverhead = 0, PredictedMs = 0;
-  int32_t RecomputedOps = 0;
-};
-
 struct EmitOptions {
   bool CompileKernels = true; ///< for CUDA: run NVRTC; false: text only
-  PlanNumbers Plan;
 };
 
 /// Writes the graph `Func`, whose memory is assigned (`remat.offsets` on every

@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
+#include "remat/IR/RematDialect.h"
 
 namespace remat {
 
@@ -18,9 +19,23 @@ protected:
 
   virtual void runOnGraph() = 0;
 
+  /// The stage from which on the pass is refused, if there is one.
+  virtual std::optional<Stage> getEnd() const { return std::nullopt; }
+
 private:
   void runOnOperation() final;
 };
+
+/// A pass over a graph that has not reached stage `End`.
+template <Stage End> class GraphPassBefore : public GraphPass {
+protected:
+  using GraphPass::GraphPass;
+  std::optional<Stage> getEnd() const final { return End; }
+};
+
+/// The stage that `Func` says it has reached.
+std::optional<Stage> getStage(mlir::func::FuncOp Func);
+void setStage(mlir::func::FuncOp Func, Stage Reached);
 
 } // namespace remat
 

@@ -5,6 +5,7 @@
 
 #include "remat/IR/RematDialect.h"
 #include "remat/Transforms/GraphPass.h"
+#include "remat/Transforms/RealOption.h"
 #include <cstdint>
 #include <memory>
 #include <string>

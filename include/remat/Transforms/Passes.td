@@ -1,8 +1,9 @@
 //===- Passes.td - the passes of the compiler ------------------*- tablegen -*-===//
 //
-// In the order of the pipeline, which runs remat-fuse again after the plan;
-// behind each pass those that print what it goes by. Each pass shows IR before
-// and after; a test under test/Transforms runs that very example.
+// In the order of the pipeline. remat-fit-budget is its last pass and runs what
+// stands behind it here, remat-plan, remat-fuse and remat-assign-memory, as often
+// as it must; at the end those that check and print. Each pass shows IR before and
+// after; a test under test/Transforms runs that very example.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +12,11 @@
 
 include "mlir/Pass/PassBase.td"
 
-/// A pass over one graph function; see GraphPass.h.
-class Remat_Pass<string argument> : PassBase<argument, "::remat::GraphPass">;
+/// A pass over one graph function; see GraphPass.h. With `stage`, one of
+/// #remat.stage, it is refused on functions that have reached this stage.
+class Remat_Pass<string argument, string stage = "">
+    : PassBase<argument, !if(!empty(stage), "::remat::GraphPass",
+                             "::remat::GraphPassBefore<::remat::Stage::" # stage # ">")>;
 
 //===----------------------------------------------------------------------===//
 // Target
@@ -46,7 +50,7 @@ def SetTarget : Remat_Pass<"remat-set-target"> {
 // Autocast
 //===----------------------------------------------------------------------===//
 
-def Autocast : Remat_Pass<"remat-autocast"> {
+def Autocast : Remat_Pass<"remat-autocast", "planned"> {
   let summary = "mixed precision: writes every cast to bf16 or f16 into the graph";
   let description = [{
     Parameters and the signature stay as they are; activations become bf16 or
@@ -94,7 +98,7 @@ def Autocast : Remat_Pass<"remat-autocast"> {
 // Differentiate
 //===----------------------------------------------------------------------===//
 
-def Differentiate : Remat_Pass<"remat-differentiate"> {
+def Differentiate : Remat_Pass<"remat-differentiate", "differentiated"> {
   let summary = "appends the backward and one gradient for each parameter";
   let description = [{
     Reverse-mode differentiation of the result with role `loss`. The backward
@@ -135,7 +139,7 @@ def Differentiate : Remat_Pass<"remat-differentiate"> {
 // Accumulate
 //===----------------------------------------------------------------------===//
 
-def Accumulate : Remat_Pass<"remat-accumulate"> {
+def Accumulate : Remat_Pass<"remat-accumulate", "optimized"> {
   let summary = "one step over several micro-batches";
   let description = [{
     Inputs get a leading dimension of `micro-batches`; the graph is unrolled over
@@ -184,7 +188,7 @@ def Accumulate : Remat_Pass<"remat-accumulate"> {
 // AddOptimizer
 //===----------------------------------------------------------------------===//
 
-def AddOptimizer : Remat_Pass<"remat-add-optimizer"> {
+def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
   let summary = "replaces gradients by an optimizer's updates";
   let description = [{
     Gradient results give way to the new parameters, then the new states, then
@@ -224,14 +228,14 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer"> {
   }];
   let options = [
     Option<"kind", "kind", "std::string", "\"adamw\"", "adamw or sgd">,
-    Option<"rate", "rate", "double", "1.0e-3", "initial learning rate">,
-    Option<"beta1", "beta1", "double", "0.9", "adamw: decay of the first moment">,
-    Option<"beta2", "beta2", "double", "0.999", "adamw: decay of the second moment">,
-    Option<"epsilon", "epsilon", "double", "1.0e-8", "adamw: added to the denominator">,
-    Option<"weightDecay", "weight-decay", "double", "0.01",
+    Option<"rate", "rate", "::remat::Real", "1.0e-3", "initial learning rate">,
+    Option<"beta1", "beta1", "::remat::Real", "0.9", "adamw: decay of the first moment">,
+    Option<"beta2", "beta2", "::remat::Real", "0.999", "adamw: decay of the second moment">,
+    Option<"epsilon", "epsilon", "::remat::Real", "1.0e-8", "adamw: added to the denominator">,
+    Option<"weightDecay", "weight-decay", "::remat::Real", "0.01",
            "decay of parameters (adamw: decoupled)">,
-    Option<"momentum", "momentum", "double", "0.0", "sgd: decay of the buffer">,
-    Option<"clipNorm", "clip-norm", "double", "0.0",
+    Option<"momentum", "momentum", "::remat::Real", "0.0", "sgd: decay of the buffer">,
+    Option<"clipNorm", "clip-norm", "::remat::Real", "0.0",
            "largest global norm of the gradients; 0: no clipping">];
   let dependentDialects = ["::remat::RematDialect"];
 }
@@ -240,7 +244,7 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer"> {
 // Fusion
 //===----------------------------------------------------------------------===//
 
-def Fuse : Remat_Pass<"remat-fuse"> {
+def Fuse : Remat_Pass<"remat-fuse", "assigned"> {
   let summary = "Groups elementwise operations into kernels";
   let description = [{
     Puts elementwise operations (functions of elements, `dropout`, `random`,
@@ -278,7 +282,7 @@ def Fuse : Remat_Pass<"remat-fuse"> {
 // Planning and memory
 //===----------------------------------------------------------------------===//
 
-def SinkConstants : Remat_Pass<"remat-sink-constants"> {
+def SinkConstants : Remat_Pass<"remat-sink-constants", "planned"> {
   let summary = "Moves each splat constant in front of its first reader";
   let description = [{
     A splat is bytes that a step writes. Canonicalization gathers constants at the
@@ -296,7 +300,7 @@ def SinkConstants : Remat_Pass<"remat-sink-constants"> {
   }];
 }
 
-def LegalizeResults : Remat_Pass<"remat-legalize-results"> {
+def LegalizeResults : Remat_Pass<"remat-legalize-results", "assigned"> {
   let summary = "Copies what a donated argument's new value would destroy";
   let description = [{
     A donated argument's memory is overwritten by a result. Where the bytes
@@ -315,7 +319,45 @@ def LegalizeResults : Remat_Pass<"remat-legalize-results"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
-def Plan : Remat_Pass<"remat-plan"> {
+def FitBudget : Remat_Pass<"remat-fit-budget", "planned"> {
+  let summary = "Plans, fuses and assigns memory until the budget is met, or refuses it";
+  let description = [{
+    Only assigned memory tells a plan's true peak. So this pass plans for a
+    target, applies the plan, fuses, assigns memory, and plans again with a
+    tighter target while the arena is over the budget, a bounded number of times.
+    Of all programs made it takes the fastest within the budget. `remat.plan` says
+    what was found and what is proven. A budget that nothing found meets is
+    refused: the error names the peak, where it is and what lives there.
+
+    Before, with `budget=60%`:
+
+    ```mlir
+    func.func @main(%x: tensor<64xf32> {...}) -> (tensor<64xf32> {...}) {
+      %0 = remat.exp %x : tensor<64xf32>
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<64xf32> {remat.offset = 0 : i64, ...}) -> (tensor<64xf32> {...})
+        attributes {remat.arena_bytes = 512 : i64,
+                    remat.plan = #remat.plan<"search", budget = 512, peak = 512, unplanned = 768, ...>,
+                    remat.stage = #remat.stage<assigned>} {
+      %0 = remat.exp %x {remat.offsets = array<i64: 256>} : tensor<64xf32>
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let options = [
+    Option<"Budget", "budget", "std::string", "\"unlimited\"",
+           "bytes such as 4GiB or 1000000, a part of the peak without recomputation such as 50%, or unlimited">,
+    Option<"Strategy", "strategy", "std::string", "\"search\"",
+           "none, sqrt, mincut or search">,
+    Option<"Effort", "effort", "int64_t", "1", "work of the search, a count">,
+    Option<"Seed", "planner-seed", "uint64_t", "0", "of the search's random numbers">,
+    Option<"Fuse", "fuse", "bool", "true", "groups operations into kernels after the plan">];
+}
+
+def Plan : Remat_Pass<"remat-plan", "planned"> {
   let summary = "Orders the block and recomputes values, so that it fits a budget";
   let description = [{
     Builds the planner's problem from the block, solves it, and rewrites the
@@ -349,7 +391,7 @@ def Plan : Remat_Pass<"remat-plan"> {
     Option<"Seed", "seed", "uint64_t", "0", "of the search's random numbers">];
 }
 
-def DumpProblem : Remat_Pass<"remat-dump-problem"> {
+def DumpProblem : Remat_Pass<"remat-dump-problem", "assigned"> {
   let summary = "Prints the planner's problem as JSON (remat-problem-1)";
 }
 

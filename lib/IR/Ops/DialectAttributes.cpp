@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OpUtils.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "remat/IR/RematOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -294,6 +295,12 @@ explainOperationAttribute(Operation *Op, NamedAttribute Named) {
   if (Name == ArenaAttrName)
     return Check(isa<FunctionOpInterface>(Op) && isByteCount(Value),
                  "must be a byte count on a function");
+  if (Name == StageAttrName)
+    return Check(isa<FunctionOpInterface>(Op) && isa<StageAttr>(Value),
+                 "must be a #remat.stage on a function");
+  if (Name == PlanAttrName)
+    return Check(isa<FunctionOpInterface>(Op) && isa<PlanAttr>(Value),
+                 "must be a #remat.plan on a function");
   if (Name == TargetAttrName)
     return Check(isa<FunctionOpInterface>(Op) && isa<TargetAttr>(Value),
                  "must be a #remat.target on a function");
@@ -328,5 +335,7 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *Op,
   if (std::optional<StringRef> Fault = explainOperationAttribute(Op, Named))
     return Op->emitError() << "'" << Named.getName().getValue() << "' "
                            << *Fault;
+  if (auto Reached = dyn_cast<StageAttr>(Named.getValue()))
+    return verifyStage(cast<FunctionOpInterface>(Op), Reached.getValue());
   return success();
 }

@@ -5,6 +5,8 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "remat/IR/RematDialect.h"
 #include "llvm/ADT/APFloat.h"
 
 namespace remat {
@@ -17,6 +19,9 @@ inline mlir::RankedTensorType getTensorType(mlir::Value Value) {
 inline double countElements(mlir::Value Value) {
   return static_cast<double>(getTensorType(Value).getNumElements());
 }
+
+/// Checks what holds of a function that has reached a stage; see #remat.stage.
+mlir::LogicalResult verifyStage(mlir::FunctionOpInterface Func, Stage Reached);
 
 } // namespace remat
 

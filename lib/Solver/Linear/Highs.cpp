@@ -35,7 +35,6 @@ std::vector<std::string> candidates() {
   std::vector<std::string> Out = {Name};
   if (const char *Environment = std::getenv("VIRTUAL_ENV"))
     addWheel(Environment, Out);
-  addWheel(".venv", Out);
   std::string Path = std::getenv("PATH") ? std::getenv("PATH") : "";
   for (size_t Begin = 0; Begin < Path.size();) {
     size_t End = std::min(Path.find(':', Begin), Path.size());

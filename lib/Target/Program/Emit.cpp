@@ -197,16 +197,17 @@ void ProgramBuilder::setOrigins() {
 }
 
 void ProgramBuilder::setPlan() {
-  const PlanNumbers &From = Options.Plan;
   auto Plan = std::make_unique<program::PlanT>();
-  Plan->strategy = From.Strategy;
-  Plan->budget_bytes = From.BudgetBytes;
-  Plan->unplanned_peak_bytes = From.UnplannedPeakBytes;
-  Plan->predicted_peak_bytes = From.PredictedPeakBytes;
-  Plan->smallest_feasible_bytes = From.SmallestFeasibleBytes;
-  Plan->predicted_overhead = From.PredictedOverhead;
-  Plan->predicted_ms = From.PredictedMs;
-  Plan->recomputed_ops = From.RecomputedOps;
+  if (auto From = Func->getAttrOfType<PlanAttr>(PlanAttrName)) {
+    Plan->strategy = From.getStrategy().str();
+    Plan->budget_bytes = From.getBudget();
+    Plan->unplanned_peak_bytes = From.getUnplanned();
+    Plan->predicted_peak_bytes = From.getPeak();
+    Plan->smallest_feasible_bytes = From.getSmallest();
+    Plan->predicted_overhead = From.getOverhead().convertToDouble();
+    Plan->predicted_ms = From.getPredicted().convertToDouble();
+    Plan->recomputed_ops = static_cast<int32_t>(From.getRecomputed());
+  }
   Program.plan = std::move(Plan);
 }
 

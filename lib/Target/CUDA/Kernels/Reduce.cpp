@@ -31,7 +31,7 @@ struct Reducer {
 
 /// One launch's elements, [Outer, R, C], and its types. R is reduced in
 /// `Chunks` parts; C is 1 for rows.
-struct Stage {
+struct ReduceStage {
   std::string Name, In, Out;
   int64_t Outer, R, C, Chunks, Width;
   bool IsLast;
@@ -39,7 +39,8 @@ struct Stage {
 };
 } // namespace
 
-static void addRows(const Reducer &Reduce, const Stage &S, Launches &Out) {
+static void addRows(const Reducer &Reduce, const ReduceStage &S,
+                    Launches &Out) {
   int64_t Part =
       S.Chunks == 1 ? S.R : llvm::alignTo(llvm::divideCeil(S.R, S.Chunks), 64);
   int64_t Results = S.Outer * S.Chunks;
@@ -62,7 +63,8 @@ static void addRows(const Reducer &Reduce, const Stage &S, Launches &Out) {
             Out);
 }
 
-static void addColumns(const Reducer &Reduce, const Stage &S, Launches &Out) {
+static void addColumns(const Reducer &Reduce, const ReduceStage &S,
+                       Launches &Out) {
   int64_t Tiles = llvm::divideCeil(S.C, 32 * S.Width);
   addLaunch(
       S.Name,

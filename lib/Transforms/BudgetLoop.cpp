@@ -109,7 +109,7 @@ solver::SolveResult BudgetLoop::solve(solver::Strategy Method, int32_t Effort,
   Request.Method = Method;
   Request.Budget = Target;
   Request.Effort = Effort;
-  Request.Seed = Options.PlannerSeed;
+  Request.Seed = Options.Seed;
   Request.FindMinBudget = FindMinBudget;
   solver::SolveResult Solved = Planner->solve(Request);
   addSeconds("plan", Time.getSeconds());
@@ -163,6 +163,7 @@ FailureOr<bool> BudgetLoop::findSmallest(solver::Strategy Method,
 /// The series of attempts from which the smallest budget comes: see the class.
 LogicalResult BudgetLoop::findSmallest() {
   using solver::Strategy;
+  auto [Method, Effort] = std::pair(Options.Method, Options.Effort);
   if (Method == Strategy::None)
     return success();
   if (Method != Strategy::Search || isLarge())
@@ -253,7 +254,7 @@ LogicalResult BudgetLoop::findBounds(std::optional<int64_t> Budget) {
       solver::boundOf(P, P.residentBytes(), /*Exact=*/false, Built->Unseen);
   LowerBound = Built->LeastMicroseconds;
   if (Budget) {
-    bool Exact = Method == solver::Strategy::Search;
+    bool Exact = Options.Method == solver::Strategy::Search;
     solver::PlanBound Here = solver::boundOf(P, *Budget, Exact, Built->Unseen);
     Least.LeastBudget = std::max(Least.LeastBudget, Here.LeastBudget);
     LowerBound += Here.Extra;
@@ -300,6 +301,19 @@ void BudgetLoop::fillClasses(func::FuncOp Planned, const Attempt &A) {
   Report.Classes.push_back({"slack", A.ArenaBytes - Sum});
 }
 
+/// Writes what the program will carry, and what is proven of it.
+void BudgetLoop::writePlan(const Attempt &Best) {
+  auto Real = [](double Value) { return llvm::APFloat(Value); };
+  Func->setAttr(
+      PlanAttrName,
+      PlanAttr::get(Func.getContext(), solver::nameOf(Options.Method),
+                    Report.BudgetBytes.value_or(-1), Best.ArenaBytes,
+                    Report.UnplannedPeakBytes, Report.SmallestFeasibleBytes,
+                    Report.ImpossibleBytes, Report.RecomputedOps,
+                    Real(Report.PredictedMs), Real(Report.LowerBoundMs),
+                    Real(Report.PredictedOverhead)));
+}
+
 LogicalResult BudgetLoop::finish(Attempt Best, std::optional<int64_t> Budget) {
   if (failed(carryOut(Func, Best, /*EmitRemarks=*/true)))
     return failure();
@@ -312,6 +326,7 @@ LogicalResult BudgetLoop::finish(Attempt Best, std::optional<int64_t> Budget) {
     Report.PredictedOverhead = Best.Microseconds / Fastest - 1;
   Report.RecomputedOps = Best.Summary.RecomputedOps;
   certify(Best, Budget);
+  writePlan(Best);
   fillClasses(Func, Best);
   return success();
 }
@@ -335,21 +350,14 @@ LogicalResult BudgetLoop::run() {
   TargetAttr Attr = Where.getAttr();
   Report.Device = stringifyDeviceKind(Attr.getDevice()).str();
   Report.Arch = Attr.getArch().str();
-  std::optional<solver::Strategy> Named = solver::strategyOf(Options.Strategy);
-  if (!Named)
-    return emitError(Func.getLoc(), "unknown strategy '")
-           << Options.Strategy << "'";
-  Method = *Named;
-  Effort =
-      static_cast<int32_t>(std::clamp<int64_t>(Options.PlannerEffort, 0, 1000));
   FailureOr<PlanningProblem> Built = buildProblem(Func, Where);
   if (failed(Built))
     return failure();
   Problem = std::move(*Built);
   solver::SolveOptions Request;
-  Request.Method = Method;
-  Request.Effort = Effort;
-  Request.Seed = Options.PlannerSeed;
+  Request.Method = Options.Method;
+  Request.Effort = Options.Effort;
+  Request.Seed = Options.Seed;
   Planner.emplace(Problem.Problem, Request);
   if (failed(findUnplanned()) || failed(findSmallest()))
     return failure();

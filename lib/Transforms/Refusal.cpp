@@ -30,24 +30,23 @@ static std::string describeClasses(const MemoryProfile &Profile,
 
 /// Says how sure the refusal is: the smallest budget is found, not proven.
 static void noteSmallest(InFlightDiagnostic &Diag, Location Loc,
-                         const CompileOptions &Options,
-                         const Refusal &Refused) {
+                         const FitOptions &Options, const Refusal &Refused) {
   Diag.attachNote(Loc) << "the smallest budget found is "
                        << Refused.SmallestFeasibleBytes
                        << " bytes; that no program fits "
                        << Refused.ImpossibleBytes << " bytes is proven";
   if (Refused.BudgetBytes <= Refused.ImpossibleBytes)
     return;
-  if (Options.Strategy != "search")
+  if (Options.Method != solver::Strategy::Search)
     Diag.attachNote(Loc) << "the strategy search may find less";
   else
-    Diag.attachNote(Loc) << "more effort than " << Options.PlannerEffort
-                         << " or another planner seed than "
-                         << Options.PlannerSeed << " may find less";
+    Diag.attachNote(Loc) << "more effort than " << Options.Effort
+                         << " or another planner seed than " << Options.Seed
+                         << " may find less";
 }
 
 void remat::emitRefusal(func::FuncOp Planned, const Target &Device,
-                        const CompileOptions &Options, Refusal &Refused) {
+                        const FitOptions &Options, Refusal &Refused) {
   FailureOr<BufferLiveness> Liveness = BufferLiveness::compute(Planned);
   if (failed(Liveness))
     return;

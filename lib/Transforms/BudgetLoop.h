@@ -1,14 +1,24 @@
 //===- BudgetLoop.h - plan, fuse and assign until it fits -------*- C++ -*-===//
 
-#ifndef REMAT_LIB_PIPELINE_BUDGETLOOP_H
-#define REMAT_LIB_PIPELINE_BUDGETLOOP_H
+#ifndef REMAT_LIB_TRANSFORMS_BUDGETLOOP_H
+#define REMAT_LIB_TRANSFORMS_BUDGETLOOP_H
 
 #include "remat/Analysis/Target.h"
-#include "remat/Pipeline.h"
 #include "remat/Solver/Planner.h"
+#include "remat/Support/Budget.h"
+#include "remat/Transforms/FitReport.h"
 #include "remat/Transforms/Plan.h"
 
 namespace remat {
+
+/// The options of remat-fit-budget, read.
+struct FitOptions {
+  struct Budget Budget;
+  solver::Strategy Method = solver::Strategy::Search;
+  int32_t Effort = 1;
+  uint64_t Seed = 0;
+  bool Fuse = true;
+};
 
 /// Only assigned memory tells a plan's true peak. The loop plans for a target,
 /// fuses, assigns, and plans again with a tighter target while the arena is
@@ -24,8 +34,8 @@ namespace remat {
 class BudgetLoop {
 public:
   /// `Func` has legal results and is fused as far as the planner should see.
-  BudgetLoop(mlir::func::FuncOp Func, const CompileOptions &Options,
-             const Target &Where, CompileReport &Report)
+  BudgetLoop(mlir::func::FuncOp Func, const FitOptions &Options,
+             const Target &Where, FitReport &Report)
       : Func(Func), Options(Options), Where(Where), Report(Report) {}
 
   /// Rewrites the function into the chosen plan with assigned memory and fills
@@ -61,15 +71,14 @@ private:
   void certify(const Attempt &Best, std::optional<int64_t> Budget);
   mlir::LogicalResult finish(Attempt Best, std::optional<int64_t> Budget);
   mlir::LogicalResult refuse(int64_t Budget);
+  void writePlan(const Attempt &Best);
   void fillClasses(mlir::func::FuncOp Planned, const Attempt &A);
   void addSeconds(llvm::StringRef Phase, double Seconds);
 
   mlir::func::FuncOp Func;
-  const CompileOptions &Options;
+  const FitOptions &Options;
   const Target &Where;
-  CompileReport &Report;
-  solver::Strategy Method = solver::Strategy::Search;
-  int32_t Effort = 1;
+  FitReport &Report;
   PlanningProblem Problem;
   /// Of that problem: what one call found out serves the next.
   std::optional<solver::Planner> Planner;
@@ -85,8 +94,8 @@ private:
 /// The error of a refused budget and its notes. `Planned` is the function as
 /// the attempt with the smallest arena left it; fills `Refused`.
 void emitRefusal(mlir::func::FuncOp Planned, const Target &Where,
-                 const CompileOptions &Options, Refusal &Refused);
+                 const FitOptions &Options, Refusal &Refused);
 
 } // namespace remat
 
-#endif // REMAT_LIB_PIPELINE_BUDGETLOOP_H
+#endif // REMAT_LIB_TRANSFORMS_BUDGETLOOP_H

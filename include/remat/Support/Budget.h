@@ -1,0 +1,34 @@
+//===- Budget.h - a memory budget as a user writes it -----------*- C++ -*-===//
+
+#ifndef REMAT_SUPPORT_BUDGET_H
+#define REMAT_SUPPORT_BUDGET_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace remat {
+
+struct Budget {
+  enum class Kind { Unlimited, Bytes, PercentOfUnplanned };
+  enum Kind Kind = Kind::Unlimited;
+  int64_t Bytes = 0;
+  double Percent = 100.0;
+
+  /// Parses "unlimited", "123", "4GiB", "512MiB", "16KiB", "2GB", "50%".
+  /// Returns nothing if the text is none of these or does not fit int64_t.
+  static std::optional<Budget> parse(std::string_view Text);
+
+  /// What `parse` reads as this budget.
+  std::string str() const;
+};
+
+/// What `parse` takes, for messages.
+inline constexpr std::string_view BudgetHelp =
+    "bytes such as 4GiB, 512MiB or 1000000, a percentage of the unplanned peak "
+    "such as 50%, or unlimited";
+
+} // namespace remat
+
+#endif // REMAT_SUPPORT_BUDGET_H

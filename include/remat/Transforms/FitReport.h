@@ -1,0 +1,77 @@
+//===- FitReport.h - what fitting a budget found ----------------*- C++ -*-===//
+//
+// What remat-fit-budget says beside the graph that it leaves, and what it may
+// be asked for.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TRANSFORMS_FITREPORT_H
+#define REMAT_TRANSFORMS_FITREPORT_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace remat {
+
+/// Why a budget was refused: what the diagnostic names.
+struct Refusal {
+  int64_t BudgetBytes = 0, UnplannedPeakBytes = 0, SmallestFeasibleBytes = 0;
+  int64_t ImpossibleBytes = 0;
+  std::string PeakOp; ///< name and location of the op at the peak
+  struct Live {
+    std::string Name, Location;
+    int64_t Bytes = 0;
+  };
+  std::vector<Live> Largest; ///< the largest values alive there
+};
+
+/// What the planner proved on its own problem, in which every operation is a
+/// kernel of its own and takes the time that the device's model says.
+struct PlannerCertificate {
+  double Ms = 0, LowerBoundMs = 0, Gap = 0;
+};
+
+/// What was found on the way, promised and proven.
+struct FitReport {
+  std::string Device = "host", Arch; ///< of the target; no arch for the host
+  std::optional<int64_t> BudgetBytes;
+  int64_t UnplannedPeakBytes = 0, PredictedPeakBytes = 0;
+  /// The smallest budget that any plan made here fits, and the largest that is
+  /// proven to fit no program: between them nothing is known.
+  int64_t SmallestFeasibleBytes = 0, ImpossibleBytes = 0;
+  /// Of the program as it runs, kernels of several operations included. The
+  /// overhead is over the fastest program made here for whatever budget.
+  double PredictedOverhead = 0, PredictedMs = 0;
+  int64_t RecomputedOps = 0;
+  /// Bytes at the peak by class: "parameters", "gradients", "optimizer_state",
+  /// "activations", "temporaries", "workspaces", "inputs", "outputs",
+  /// "constants", "slack".
+  std::vector<std::pair<std::string, int64_t>> Classes;
+  /// Seconds by phase, in order.
+  std::vector<std::pair<std::string, double>> Seconds;
+  /// The certificate: no program within the budget, of whatever order,
+  /// recomputation and grouping of elementwise operations, has a lower
+  /// predicted time. The gap is how far this one is above that, as a part of
+  /// the predicted time without recomputation (0.01: one percent).
+  double LowerBoundMs = 0, Gap = 0;
+  /// Empty where the plan fits the budget only thanks to fusion.
+  std::optional<PlannerCertificate> Planner;
+  std::optional<Refusal> Refused;
+};
+
+/// The strategies of the planner that a budget can be fitted with. The others
+/// are for comparison: what they take is not bounded, or they miss budgets that
+/// these meet.
+llvm::ArrayRef<llvm::StringRef> getFitStrategies();
+
+/// Largest effort: beyond it nothing more is tried.
+inline constexpr int64_t MaxEffort = 20;
+
+} // namespace remat
+
+#endif // REMAT_TRANSFORMS_FITREPORT_H

@@ -1,0 +1,75 @@
+//===- FitBudget.cpp - fitting the budget as a pass -----------------------===//
+
+#include "remat/Transforms/FitBudget.h"
+#include "BudgetLoop.h"
+#include "remat/Solver/Recompute.h"
+#include "remat/Target/Targets.h"
+#include "remat/Transforms/Memory.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace remat {
+#define GEN_PASS_DEF_FITBUDGET
+#include "remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+ArrayRef<StringRef> remat::getFitStrategies() {
+  static constexpr StringRef Names[] = {"none", "sqrt", "mincut", "search"};
+  return Names;
+}
+
+namespace {
+
+class FitBudgetPass : public remat::impl::FitBudgetBase<FitBudgetPass> {
+public:
+  using FitBudgetBase::FitBudgetBase;
+  FitBudgetPass(FitBudgetOptions Options, FitReport *Report)
+      : FitBudgetBase(std::move(Options)), Report(Report) {}
+
+private:
+  /// The options as values; a diagnostic for what is none.
+  FailureOr<FitOptions> readOptions() {
+    FitOptions Read;
+    std::optional<struct Budget> Parsed = Budget::parse(Budget.getValue());
+    if (!Parsed)
+      return emitError(getOperation().getLoc(), "budget is '")
+             << Budget.getValue() << "'; it must be " << BudgetHelp;
+    std::optional<solver::Strategy> Method = solver::strategyOf(Strategy);
+    if (!Method || !llvm::is_contained(getFitStrategies(), StringRef(Strategy)))
+      return emitError(getOperation().getLoc(), "strategy is '")
+             << Strategy.getValue() << "'; it must be one of "
+             << llvm::join(getFitStrategies(), ", ");
+    if (Effort < 0 || Effort > MaxEffort)
+      return emitError(getOperation().getLoc(), "effort is ")
+             << Effort.getValue() << "; it must be from 0 to " << MaxEffort;
+    Read.Budget = *Parsed;
+    Read.Method = *Method;
+    Read.Effort = static_cast<int32_t>(Effort);
+    Read.Seed = Seed;
+    Read.Fuse = Fuse;
+    return Read;
+  }
+
+  void runOnGraph() override {
+    FitReport Unread;
+    FailureOr<FitOptions> Options = readOptions();
+    if (failed(Options) || failed(legalizeResults(getOperation())))
+      return signalPassFailure();
+    std::unique_ptr<Target> Where = createTarget(getOperation());
+    BudgetLoop Loop(getOperation(), *Options, *Where,
+                    Report ? *Report : Unread);
+    if (failed(Loop.run()))
+      signalPassFailure();
+  }
+
+  FitReport *Report = nullptr;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> remat::createFitBudget(FitBudgetOptions Options,
+                                             FitReport *Report) {
+  return std::make_unique<FitBudgetPass>(std::move(Options), Report);
+}
