@@ -10,8 +10,9 @@ namespace remat::solver {
 
 /// Plans one problem for any number of budgets. What does not depend on a
 /// budget is made once: the derived facts, the plans that searches begin with,
-/// and these lowered to the least peak. Bounds are kept by budget. Every plan
-/// that a call finds goes into a pool, and serves all budgets that it fits.
+/// these lowered to the least peak, and the searches at the grid of budgets
+/// that all calls share. Bounds are kept by budget. Every plan that a call
+/// finds goes into a pool, and serves all budgets that it fits.
 ///
 /// The same calls in the same order give the same plans.
 class Planner {
@@ -33,8 +34,8 @@ public:
   SolveResult at(int64_t Budget);
 
   /// Results for several budgets, in their order, each no dearer than those of
-  /// smaller ones. One climb over all heights of memory fills the pool, at the
-  /// cost of a few calls however many budgets there are; each budget then takes
+  /// smaller ones. Searches at the grid of budgets fill the pool, at the cost
+  /// of a few calls however many budgets there are; each budget then takes
   /// what is best for it. An interrupt leaves what was found.
   std::vector<SolveResult> frontier(const std::vector<int64_t> &Budgets);
 

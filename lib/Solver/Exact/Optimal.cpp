@@ -88,9 +88,8 @@ void remat::solver::closeSmall(const Model &M, const SolveOptions &O,
   Closer(M, O, D, MaxStates, R).run();
 }
 
-SearchResult remat::solver::solveOptimal(const Model &M, const SolveOptions &O,
-                                         const Watch &D, SearchMemory &Memory) {
-  SearchResult R = solveSearch(M, O, D, Memory);
+void remat::solver::closeOptimal(const Model &M, const SolveOptions &O,
+                                 const Watch &D, SearchResult &R) {
   closeSmall(M, O, D, Tuned.Exact.OptimalStates, R);
   VerifyResult V = verify(M.P, R.Best, O.Budget);
   double Bound = std::max(R.Bound, D.Bound);
@@ -98,5 +97,4 @@ SearchResult remat::solver::solveOptimal(const Model &M, const SolveOptions &O,
                      : R.LeastBudget > O.Budget || D.LeastBudget > O.Budget;
   if (!Closed && !D.passed())
     closeInOrder(M, O, D, R);
-  return R;
 }

@@ -6,8 +6,10 @@
 
 namespace remat::solver {
 
-SearchResult solveOptimal(const Model &M, const SolveOptions &O, const Watch &D,
-                          SearchMemory &Memory);
+/// Makes the result of a search optimal, or proves it, as far as states and
+/// integer programs go.
+void closeOptimal(const Model &M, const SolveOptions &O, const Watch &D,
+                  SearchResult &R);
 /// Where the problem has few ops: makes the result optimal, proves its time, or
 /// that no plan fits, with at most so many states. `MinBudget` of the result
 /// must not depend on the budget when its plan does not fit.

@@ -14,6 +14,8 @@ public:
   /// Chooses the kernels for the budget, then compares.
   bool offer(Plan S);
   bool feasible() const { return Has && Of.Peak <= Budget; }
+  /// Above all costs where nothing fits.
+  double cost() const { return feasible() ? Of.cost() : AboveAllCosts; }
   const Plan &plan() const { return Best; }
   const Measure &measured() const { return Of; }
 

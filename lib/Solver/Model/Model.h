@@ -101,6 +101,9 @@ struct Measure {
 };
 Measure measure(const Model &M, const Plan &S);
 
+/// The cost where there is no plan.
+inline constexpr double AboveAllCosts = 4 * MaxTotalTime;
+
 /// Bytes at every step of such a plan, workspaces included.
 std::vector<int64_t> bytesOf(const Model &M, const Plan &S);
 

@@ -17,8 +17,8 @@ namespace remat::solver {
 struct SearchParameters {
   /// Where the work changes with the size of the problem; ops.
   struct {
-    /// Up to so many, exchanges are cheap beside the annealing, and rungs of
-    /// budgets are climbed.
+    /// Up to so many, exchanges are cheap beside the annealing, and calls
+    /// search at the grid of budgets.
     int32_t Few = 300;
     /// From so many on, what looks at the whole schedule (an exchange, a
     /// crossing) takes longer than it is worth.
@@ -54,9 +54,12 @@ struct SearchParameters {
     double OfBound = 1e-4;
     /// Plans whose costs are closer are taken for the same plan.
     double Same = 1e-4;
-    /// What may stay open before rungs are climbed: a little less than the
-    /// 0.1 % by which neighbouring budgets may differ.
+    /// A plan this close to the bound is as good as proven: a little less than
+    /// the 0.1 % by which neighbouring budgets may differ.
     double Open = 8e-4;
+    /// Where repaired seeds leave more open at a coarse budget, the search
+    /// there is cut short.
+    double Promising = 1e-2;
     /// An annealing that ends so close to the best plan is worth an exchange.
     double WorthExchange = 1e-3;
   } Near;
@@ -231,17 +234,17 @@ struct SearchParameters {
     int64_t SumsPerChange = 64;
   } Exchange;
 
-  /// Budgets that neighbours have in common.
+  /// The grid of budgets that calls share.
   struct {
-    /// So many rungs in the peak of the base order, and in the height above
-    /// the lowest peak.
-    int OfPeak = 1024, OfHeight = 24;
-    /// The seeds again at each second rung, far up at each fourth: repairs
-    /// from afar take long there and find little.
-    int SeedsEvery = 2, SeedsEveryAbove = 4;
-    /// Part of the effort's work at the highest rung alone, and at each rung.
-    int AlonePart = 16, RungPart = 64;
-  } Rungs;
+    /// So many units in the peak of the base order, units from one coarse
+    /// budget to the next, and fine budgets in the height above the first.
+    int OfPeak = 1024, Coarse = 32, OfHeight = 24;
+    /// Parts of the effort's work at a coarse budget and at a fine one.
+    int CoarsePart = 32, FinePart = 64;
+    /// The seeds again at each second fine budget, far up at each fourth:
+    /// repairs from afar take long there and find little.
+    size_t SeedsEvery = 2, SeedsEveryAbove = 4;
+  } Grid;
 
   /// Many budgets at once.
   struct {

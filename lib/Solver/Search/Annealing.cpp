@@ -153,13 +153,13 @@ bool Annealing::pursue(int Tries) {
   return false;
 }
 
-std::vector<Lowered> Annealing::squeeze(int64_t Target, int Tries) {
+std::vector<Lowered> Annealing::squeeze(int Tries) {
   int64_t Peak = T.peak();
   std::vector<Lowered> Passed = {{S.plan(), Peak}};
   constexpr double Largest = Tuned.Squeeze.LargestStep,
                    Smallest = Tuned.Squeeze.SmallestStep;
   double Step = Largest;
-  while (Peak > Target && Step > Smallest && !stopped()) {
+  while (Peak > 0 && Step > Smallest && !stopped()) {
     int64_t Less = std::max<int64_t>(1, int64_t(double(Peak) * Step));
     S.setLimit(Peak - Less);
     ++Iteration;

@@ -21,11 +21,9 @@ public:
   /// Keeps the cheapest feasible plan seen. Needs a feasible schedule. Stops at
   /// the work limit, which must be set, or at a cost of `Enough`.
   void improve(Plan &Best, double &BestCost);
-  /// Lowers the limit step by step until the peak is at most Target or nothing
-  /// helps. Returns what it passes, from where it starts on, each with a lower
-  /// peak than the one before. What it does depends on Target only in when it
-  /// stops.
-  std::vector<Lowered> squeeze(int64_t Target, int Tries);
+  /// Lowers the limit step by step until nothing helps. Returns what it passes,
+  /// from where it starts on, each with a lower peak than the one before.
+  std::vector<Lowered> squeeze(int Tries);
 
   double Enough = 0;
   /// How much worse `improve` may become at first, in typical recomputations.

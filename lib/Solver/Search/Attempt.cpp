@@ -9,9 +9,7 @@
 
 using namespace remat::solver;
 
-/// Squeezed plans that are still over this attempt's budget are left out. How
-/// far a plan was squeezed depends on the budget that the user asked for; an
-/// attempt at a rung must begin with the same seeds whatever that budget was.
+/// Squeezed plans that are still over this attempt's budget are left out.
 bool Attempt::isTooHigh(const Seed &X) const {
   return X.From == Family::Squeezed && X.Of.Peak > Budget;
 }
@@ -75,7 +73,7 @@ void Attempt::fromPlan(Plan P, double Margin, Family From) {
 }
 
 bool Attempt::enough() const {
-  return Best.measured().cost() <= D.Bound + Tuned.Near.OfBound * M.BaseTime;
+  return Best.cost() <= Bound + Tuned.Near.OfBound * M.BaseTime;
 }
 
 /// Makes the plan cheaper by exchanges, one after the other, until none helps
@@ -98,7 +96,7 @@ Seed Attempt::anneal(const Seed &From, int64_t Work, double Warmth,
   Annealing L(S, RandomSeed + Round, D);
   L.SampleLimit = Tuned.Repair.Sample;
   L.WorkLimit = Work;
-  L.Enough = D.Bound + Tuned.Near.OfBound * M.BaseTime;
+  L.Enough = Bound + Tuned.Near.OfBound * M.BaseTime;
   L.Warmth = Warmth;
   // Where everything is tight, moves help some searches and hinder others.
   if (M.numOps() < Tuned.Size.Many)

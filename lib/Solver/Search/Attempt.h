@@ -12,8 +12,12 @@ namespace remat::solver {
 /// `Work` counts changes to a schedule.
 class Attempt {
 public:
-  Attempt(const Model &M, uint64_t RandomSeed, const Watch &D, int64_t Budget)
-      : M(M), RandomSeed(RandomSeed), D(D), Budget(Budget), Best(M, Budget) {}
+  /// No plan within the budget costs less than `Bound`: the search ends when
+  /// it is as good as that.
+  Attempt(const Model &M, uint64_t RandomSeed, const Watch &D, int64_t Budget,
+          double Bound)
+      : M(M), RandomSeed(RandomSeed), D(D), Budget(Budget), Bound(Bound),
+        Best(M, Budget) {}
 
   /// From seeds of which one fits; does nothing where none does. `Few` looks
   /// at the most promising ones alone.
@@ -27,6 +31,10 @@ public:
   /// Repairs a plan within a limit that is a little below the budget, takes
   /// back what the budget does not ask for, and keeps what comes out.
   void fromPlan(Plan P, double Margin, Family From);
+  void fromPlans(const std::vector<Seed> &Plans) {
+    for (const Seed &X : Plans)
+      fromPlan(X.S, 0, X.From);
+  }
 
   const Incumbent &best() const { return Best; }
   /// Where the search ended, from each plan that it started with.
@@ -37,6 +45,7 @@ private:
   uint64_t RandomSeed;
   const Watch &D;
   int64_t Budget;
+  double Bound;
   Incumbent Best;
   std::vector<Seed> Ends;
   /// Work so far.

@@ -21,7 +21,7 @@ public:
   /// Time that one byte less is worth; sets what is worth extending.
   double Price = 0;
   /// A repair gives up beyond this cost.
-  double CostLimit = MaxTotalTime * 4;
+  double CostLimit = AboveAllCosts;
   /// How many values a repair looks at; more are sampled.
   int32_t SampleLimit = INT32_MAX;
   /// How often a step of a repair tries moves before drops, but for the first.

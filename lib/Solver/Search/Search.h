@@ -1,4 +1,4 @@
-//===- Search.h - The default strategy ------------------------------------===//
+//===- Search.h - What searches of one problem begin with -----------------===//
 #ifndef REMAT_LIB_SOLVER_SEARCH_H
 #define REMAT_LIB_SOLVER_SEARCH_H
 
@@ -22,13 +22,52 @@ struct SearchResult {
   /// What was not done, and why.
   std::string Notice;
 };
-SearchResult solveSearch(const Model &M, const SolveOptions &O, const Watch &D,
-                         SearchMemory &Memory);
 
-/// Searches within every budget from the lowest peak to that of the options,
-/// step by step, and tells the memory of the plans.
-void climbRungs(const Model &M, const SolveOptions &O, const Watch &D,
-                SearchMemory &Memory);
+/// The plan with the lowest peak known.
+struct Lowest {
+  Plan S;
+  int64_t Peak = INT64_MAX;
+};
+
+/// The plans that a search begins with, for any budget.
+class Starts {
+public:
+  Starts(const Model &M, const SolveOptions &O, const Watch &D,
+         SearchMemory &Memory);
+
+  /// The first is the base order.
+  const std::vector<Seed> &seeds() const { return Seeds; }
+  /// Those that `lower` did not add.
+  std::vector<Seed> unsqueezed() const {
+    return {Seeds.begin(), Seeds.begin() + int64_t(Made)};
+  }
+  /// The least peak as `measure` counts: of those, and of all.
+  int64_t leastSeedPeak() const { return LeastSeedPeak; }
+  int64_t leastPeak() const { return LeastPeak; }
+  const Lowest &lowest() const { return Low; }
+
+  /// Lowers the peak of the lowest seeds, shortly, then of what came out
+  /// lowest, at length, and adds the plans on the way to the seeds; on larger
+  /// problems, where each takes long to search from, the first within the
+  /// budget alone. The lowest peak found does not depend on the budget: it is
+  /// one number, and every budget from there on is met.
+  void lower();
+
+private:
+  const Model &M;
+  const SolveOptions &O;
+  const Watch &D;
+  SearchMemory &Memory;
+  std::vector<Seed> Seeds;
+  size_t Made;
+  int64_t LeastSeedPeak = INT64_MAX, LeastPeak = INT64_MAX;
+  Lowest Low;
+  bool IsLowered = false;
+
+  std::vector<Plan> Squeezed;
+
+  std::pair<int64_t, Plan> squeezed(const Plan &From, int Part);
+};
 
 } // namespace remat::solver
 

@@ -25,26 +25,19 @@ Bounds SearchMemory::bounds(int64_t Budget, const Watch &D, bool Exact) {
   return B;
 }
 
-/// A way to a lower peak is a part of the way to a still lower one, and where
-/// that ended early, so does this.
-std::vector<Lowered> SearchMemory::lower(const Plan &From, int64_t Target,
-                                         int Tries, int Part,
+std::vector<Lowered> SearchMemory::lower(const Plan &From, int Tries, int Part,
                                          uint64_t RandomSeed, const Watch &D) {
   for (const Way &W : Ways)
     if (W.Tries == Tries && W.Part == Part && W.RandomSeed == RandomSeed &&
-        (W.Target <= Target || W.Passed.back().Peak > W.Target) &&
-        W.From == From) {
-      auto End = std::find_if(W.Passed.begin(), W.Passed.end(),
-                              [&](auto &X) { return X.Peak <= Target; });
-      return {W.Passed.begin(), End == W.Passed.end() ? End : End + 1};
-    }
-  Schedule S(M, From, Target);
+        W.From == From)
+      return W.Passed;
+  Schedule S(M, From, 0);
   Annealing L(S, RandomSeed, D);
   L.Price *= Tuned.Squeeze.Price;
   L.SampleLimit = Tuned.Repair.Sample;
   L.WorkLimit = Tuned.Work.OfSqueeze / Part;
-  std::vector<Lowered> Passed = L.squeeze(Target, Tries);
+  std::vector<Lowered> Passed = L.squeeze(Tries);
   if (Keeps && !D.passed())
-    Ways.push_back({From, Tries, Part, RandomSeed, Target, Passed});
+    Ways.push_back({From, Tries, Part, RandomSeed, Passed});
   return Passed;
 }

@@ -6,7 +6,6 @@
 #include "Search/Annealing.h"
 #include "Search/Seed.h"
 
-#include <functional>
 #include <map>
 
 namespace remat::solver {
@@ -23,22 +22,14 @@ public:
   std::vector<Seed> seeds(uint64_t RandomSeed, const Watch &D);
   Bounds bounds(int64_t Budget, const Watch &D, bool Exact);
   /// `Annealing::squeeze` from a plan, with a part of the work of a long one.
-  std::vector<Lowered> lower(const Plan &From, int64_t Target, int Tries,
-                             int Part, uint64_t RandomSeed, const Watch &D);
-
-  /// Is told of plans that a search found for whatever budget.
-  std::function<void(const Plan &)> OnPlan;
-  void found(const Plan &S) const {
-    if (OnPlan)
-      OnPlan(S);
-  }
+  std::vector<Lowered> lower(const Plan &From, int Tries, int Part,
+                             uint64_t RandomSeed, const Watch &D);
 
 private:
   struct Way {
     Plan From;
     int Tries, Part;
     uint64_t RandomSeed;
-    int64_t Target;
     std::vector<Lowered> Passed;
   };
   const Model &M;

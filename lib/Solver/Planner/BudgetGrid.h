@@ -1,0 +1,65 @@
+//===- BudgetGrid.h - Searches at budgets that all calls share ------------===//
+#ifndef REMAT_LIB_SOLVER_BUDGETGRID_H
+#define REMAT_LIB_SOLVER_BUDGETGRID_H
+
+#include "Search/Search.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+
+namespace remat::solver {
+
+/// The default strategy. Up to `Size.Few` ops it searches at a grid of budgets
+/// that depends on the problem, the effort and the random seed alone, and fits
+/// the plans from the part of the grid below a call's budget to that budget. So
+/// calls at neighbouring budgets share their plans.
+///
+/// At a budget of the *coarse* grid the search is from the seeds. A call walks
+/// down the coarse grid to where a plan is as good as proven: plans of smaller
+/// budgets are no better than that. From there, or else from the lowest peak
+/// that a squeeze reaches, it goes up a *fine* grid, each search from the plans
+/// of the budget below. It ends as soon as its own plan is as good as proven.
+///
+/// So take budgets A < B. If B ended with a plan as good as proven, it is no
+/// dearer than A's, by the bound of A, but for `Near.Open`. Else B has looked
+/// at all plans of the grid that A has, or it started above A, at a plan as
+/// good as proven for a budget larger than A's.
+class BudgetGrid {
+public:
+  BudgetGrid(const Model &M, SearchMemory &Memory) : M(M), Memory(Memory) {}
+
+  /// The result is the same whatever was searched before; that only saves work.
+  SearchResult search(const SolveOptions &O, const Watch &D);
+
+  /// Searches the whole fine grid up to the budget of the options.
+  void fill(const SolveOptions &O, const Watch &D);
+
+  /// Is told of every plan that is found, for whatever budget.
+  std::function<void(const Plan &)> OnPlan;
+
+private:
+  /// What a search within one budget of the grid found.
+  struct Point {
+    /// Where it ended, from each plan that it started with.
+    std::vector<Seed> Ends;
+    /// The best is as good as proven.
+    bool IsClosed = false;
+  };
+  using PointPtr = std::shared_ptr<const Point>;
+  /// By effort and random seed.
+  struct Searched {
+    std::map<int64_t, PointPtr> Coarse;
+    /// By where they start.
+    std::map<int64_t, std::vector<PointPtr>> Fine;
+  };
+  class Call;
+
+  const Model &M;
+  SearchMemory &Memory;
+  std::map<std::pair<int32_t, uint64_t>, Searched> Known;
+};
+
+} // namespace remat::solver
+
+#endif // REMAT_LIB_SOLVER_BUDGETGRID_H
