@@ -12,15 +12,22 @@ class Watch : public Deadline {
 public:
   explicit Watch(const SolveOptions &O)
       : Deadline(O.TimeLimit, O.Interrupt), Options(O) {}
-  /// Calls back at most once in two seconds.
+  /// Calls back at most once in two seconds, with the least time that was
+  /// reported. `Incumbent` is negative where there is no plan.
   void report(double Incumbent) const {
     if (!Options.OnProgress)
       return;
+    if (Incumbent >= 0 && (Least < 0 || Incumbent < Least))
+      Least = Incumbent;
     double Now = seconds();
     if (Now < NextReport)
       return;
     NextReport = Now + 2;
-    Options.OnProgress({Now, Incumbent, Bound});
+    Options.OnProgress({Now, Least, Bound});
+  }
+  /// The same for a plan that may need more than the budget.
+  void report(double Incumbent, int64_t Peak) const {
+    report(Peak <= Options.Budget ? Incumbent : -1);
   }
   /// Proven lower bounds on the time and on the budget.
   double Bound = 0;
@@ -29,6 +36,7 @@ public:
 private:
   const SolveOptions &Options;
   mutable double NextReport = 2;
+  mutable double Least = -1;
 };
 
 } // namespace remat::solver

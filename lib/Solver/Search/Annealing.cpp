@@ -167,6 +167,7 @@ std::vector<Lowered> Annealing::squeeze(int Tries) {
     if (pursue(Tries)) {
       Peak = T.peak();
       Passed.push_back({S.plan(), Peak});
+      D.report(S.cost(), Peak);
       Step = std::min(Largest, Tuned.Squeeze.Growth * Step);
     } else {
       rollback(0);
