@@ -137,10 +137,24 @@ void CudnnAttention::addBackward() {
   setOutput(GradV, VGrad, P.Keys, true);
 }
 
+/// cuDNN's name of a type; a problem is of no other ones.
+static fe::DataType_t getDataType(DType Type) {
+  switch (Type) {
+  case DType::BF16:
+    return fe::DataType_t::BFLOAT16;
+  case DType::F16:
+    return fe::DataType_t::HALF;
+  case DType::F32:
+  case DType::I32:
+  case DType::I64:
+  case DType::I1:
+    break;
+  }
+  return fe::DataType_t::NOT_SET;
+}
+
 Status CudnnAttention::build() {
-  Graph
-      .set_io_data_type(P.Type == DType::BF16 ? fe::DataType_t::BFLOAT16
-                                              : fe::DataType_t::HALF)
+  Graph.set_io_data_type(getDataType(P.Type))
       .set_intermediate_data_type(fe::DataType_t::FLOAT)
       .set_compute_data_type(fe::DataType_t::FLOAT);
   if (P.IsBackward)

@@ -7,6 +7,21 @@
 using namespace remat::runtime;
 using namespace remat::runtime::cuda;
 
+/// Whether cuDNN is asked for attention in a type.
+static bool isTaken(DType Type) {
+  switch (Type) {
+  case DType::BF16:
+  case DType::F16:
+    return true;
+  case DType::F32:
+  case DType::I32:
+  case DType::I64:
+  case DType::I1:
+    return false;
+  }
+  __builtin_unreachable();
+}
+
 Result<AttentionProblem> AttentionProblem::of(const Program &P, const Step &S) {
   AttentionProblem Out;
   Out.IsBackward = S.Op == "attention_backward";
@@ -29,7 +44,7 @@ Result<AttentionProblem> AttentionProblem::of(const Program &P, const Step &S) {
   size_t Mask = First + (Out.IsPacked ? 1 : 3) + (Out.IsBackward ? 2 : 0);
   bool HasMask = Mask < S.Operands.size() && S.Operands[Mask] != NoTensor;
   if (HasMask || S.Attributes.getFloat("dropout_p", 0) > 0 ||
-      Out.Type == DType::F32)
+      !isTaken(Out.Type))
     return Error(ErrorCode::Unavailable,
                  "cuDNN is not used for attention in f32, with a mask or with "
                  "dropout; compile the program with own attention kernels");

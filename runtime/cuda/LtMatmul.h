@@ -1,0 +1,60 @@
+//===- LtMatmul.h - one matrix product of cuBLASLt --------------*- C++ -*-===//
+//
+// cuBLASLt is column-major: a row-major matrix is its transpose there. So the
+// row-major product lhs * rhs is asked for as rhs^T * lhs^T, whose column-major
+// result is the row-major one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_CUDA_LTMATMUL_H
+#define REMAT_RUNTIME_CUDA_LTMATMUL_H
+
+#include "cuda/Lt.h"
+#include "cuda/Matmul.h"
+#include <vector>
+
+namespace remat::runtime::cuda {
+
+class LtMatmul : public Matmul {
+public:
+  LtMatmul(const Lt &L, LtHandle Handle, const MatmulProblem &P)
+      : L(L), Handle(Handle), P(P) {}
+  ~LtMatmul() override {
+    if (Desc)
+      L.DescDestroy(Desc);
+    for (LtLayout Layout : {Lhs, Rhs, Result})
+      if (Layout)
+        L.LayoutDestroy(Layout);
+  }
+
+  Status describe();
+  /// The library's suggestions, best first; at most `Count`.
+  Status suggest(int Count, std::vector<LtHeuristic> &Out);
+  /// Whether `Value`, read from a file, can run this problem.
+  bool accepts(const Algorithm &Value);
+  /// The fastest of the first suggestions.
+  Status measure(const Driver &D, Stream S);
+  void use(const Algorithm &Value) { Chosen = Value; }
+
+  Status run(const MatmulAddresses &Where, Stream S) override;
+  const Algorithm &getChosen() const { return Chosen; }
+
+private:
+  Status makeLayout(LtLayout &Layout, DType Type, int64_t Rows, int64_t Columns,
+                    int64_t Stride);
+  Result<double> time(const Driver &D, Stream S, const MatmulAddresses &Where);
+  Error describeFailure(LtStatus S, const std::string &What) const {
+    return L.check(S, What + " (" + P.getKey() + ")").getError();
+  }
+
+  const Lt &L;
+  LtHandle Handle;
+  MatmulProblem P;
+  LtDesc Desc = nullptr;
+  LtLayout Lhs = nullptr, Rhs = nullptr, Result = nullptr;
+  Algorithm Chosen = {};
+};
+
+} // namespace remat::runtime::cuda
+
+#endif // REMAT_RUNTIME_CUDA_LTMATMUL_H
