@@ -61,10 +61,10 @@ def Autocast : Remat_Pass<"remat-autocast", "planned"> {
     | low | matmul, attention | the low type, always |
     | follow | elementwise, shape operations, softmax, gelu, dropout, most reductions | the low type as soon as one operand has it (each computes in f32 inside), else the types as written |
     | full | exp, log, pow, rsqrt, reciprocal, mse, sums and means to one element | f32 |
-    | any | layer_norm, cross_entropy, global_norm, cast | the type that its operand has by now; a layer_norm's result has it too |
+    | any | normalisations, cross_entropy, global_norm, cast | the type that its operand has by now; a normalisation's result has it too |
     | written | embedding (its rows are cast), constant, random, backward operations, optimizers, kernels | the types as written: operands are cast back to them |
 
-    Statistics, scale and bias of layer_norm and the log-sum-exp of attention keep
+    Statistics and weights of normalisations and the log-sum-exp of attention keep
     the types as written. So every operation is as valid as it was, whatever types
     the graph held before. A value is cast once; its users share the cast, and the
     planner may recompute it. There is no loss scaling, so f16 suits graphs whose

@@ -78,7 +78,8 @@ int main(int Argc, char **Argv) {
         remat::cuda::getLaunches(Op, Launches);
         JSON.object([&] {
           JSON.attribute("op", Op->getName().stripDialect());
-          JSON.attribute("workspace", remat::cuda::getKernelWorkspace(Op));
+          JSON.attribute("workspace",
+                         remat::cuda::getKernelNeeds(Op).Workspace);
           printTypes(JSON, "operands", Op->getOperandTypes());
           printTypes(JSON, "results", Op->getResultTypes());
           JSON.attributeArray("launches", [&] {

@@ -10,6 +10,7 @@
 #define REMAT_TARGET_CUDA_KERNELLIBRARY_H
 
 #include "mlir/IR/Operation.h"
+#include "remat/Target/CUDA/KernelPlan.h"
 #include "remat/Target/CUDA/Launch.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -37,7 +38,10 @@ bool hasKernels(mlir::Operation *Op);
 /// in shared memory.
 int64_t getWidestAttention();
 
-/// Appends the launches that run `Op`, in order.
+/// What the own kernels of `Op` take; an elementwise one has one launch.
+KernelNeeds getKernelNeeds(mlir::Operation *Op);
+
+/// Appends the launches that run `Op`, which has kernels, in order.
 void getLaunches(mlir::Operation *Op, llvm::SmallVectorImpl<Launch> &Launches);
 
 } // namespace remat::cuda

@@ -39,9 +39,9 @@ struct ReducePlan {
 ReducePlan getReducePlan(llvm::ArrayRef<int64_t> Shape,
                          llvm::ArrayRef<int64_t> Dims);
 
-/// Blocks of layer_norm_backward; each leaves one partial row of the gradients
-/// of scale and bias.
-int64_t getLayerNormBackwardBlocks(int64_t Rows);
+/// Blocks of a normalisation's gradient; each leaves one partial row of the
+/// sums over rows, which are the gradients of its weights.
+int64_t getNormBackwardBlocks(int64_t Rows);
 
 /// Parts in which a sum over all of `Elements` is made.
 int64_t getFlatChunks(int64_t Elements);
@@ -65,7 +65,6 @@ struct KernelNeeds {
   int64_t Workspace = 0; ///< bytes
   int64_t Launches = 1;
 };
-KernelNeeds getKernelNeeds(mlir::Operation *Op);
 
 } // namespace remat::cuda
 

@@ -137,7 +137,7 @@ static Passed passRandom(const Problem &P, Passed Value) {
   return P.IsRandom ? Value : absent();
 }
 
-void remat::cuda::addAttention(AttentionOp Op, Launches &Out) {
+static void addAttention(AttentionOp Op, Launches &Out) {
   Problem P = describe(Op, 0);
   auto [Shape, Size] = getTiles(P, P.Queries, 3, 1);
   kernels::Mask Mask = getMask(P.Mask);
@@ -218,7 +218,7 @@ static void addQueryGradient(const Problem &P, unsigned Lse, Launches &Out) {
             Size, Out);
 }
 
-void remat::cuda::addAttentionBackward(AttentionBackwardOp Op, Launches &Out) {
+static void addAttentionBackward(AttentionBackwardOp Op, Launches &Out) {
   Problem P = describe(Op, 1);
   unsigned Output = P.FirstQkv + (P.IsPacked ? 1 : 3), Lse = Output + 1;
   int64_t Rows = P.Batch * P.Queries * P.Heads;
@@ -234,4 +234,17 @@ void remat::cuda::addAttentionBackward(AttentionBackwardOp Op, Launches &Out) {
             {.Block = 256, .GridX = int64_t(llvm::divideCeil(Rows, 8))}, Out);
   addKeyValueGradients(P, Lse, Out);
   addQueryGradient(P, Lse, Out);
+}
+
+/// A number for each row of queries is between the launches.
+static KernelNeeds getBackwardNeeds(AttentionBackwardOp Op) {
+  return {getCount(Op.getLse()) * 4, 3};
+}
+
+llvm::ArrayRef<OwnKernels> remat::cuda::getAttentionKernels() {
+  static const OwnKernels Table[] = {
+      kernelsOf<AttentionOp, addAttention>(),
+      kernelsOf<AttentionBackwardOp, addAttentionBackward, getBackwardNeeds>(),
+  };
+  return Table;
 }

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::cuda;
 
-void remat::cuda::addEmbedding(EmbeddingOp Op, Launches &Out) {
+static void addEmbedding(EmbeddingOp Op, Launches &Out) {
   RankedTensorType Table = getType(Op.getTable());
   int64_t Columns = Table.getDimSize(1), Count = getCount(Op.getResult());
   int64_t Width = getAccessWidth({Op.getTable(), Op.getResult()}, Columns);
@@ -68,7 +68,7 @@ static void addSortPass(const SortPlan &Plan, int64_t Pass, int64_t TableRows,
       Size, Out);
 }
 
-void remat::cuda::addEmbeddingBackward(EmbeddingBackwardOp Op, Launches &Out) {
+static void addEmbeddingBackward(EmbeddingBackwardOp Op, Launches &Out) {
   RankedTensorType Table = getType(Op.getTableGrad());
   int64_t Rows = Table.getDimSize(0), Columns = Table.getDimSize(1);
   SortPlan Plan = getSortPlan(getCount(Op.getIds()), Rows);
@@ -94,4 +94,18 @@ void remat::cuda::addEmbeddingBackward(EmbeddingBackwardOp Op, Launches &Out) {
              .GridX = Rows,
              .GridY = int64_t(llvm::divideCeil(Columns, Threads * Width))},
             Out);
+}
+
+static KernelNeeds getBackwardNeeds(EmbeddingBackwardOp Op) {
+  int64_t Rows = getType(Op.getTableGrad()).getDimSize(0);
+  SortPlan Plan = getSortPlan(getCount(Op.getIds()), Rows);
+  return {Plan.getBytes(), 3 * Plan.Passes + 1};
+}
+
+llvm::ArrayRef<OwnKernels> remat::cuda::getEmbeddingKernels() {
+  static const OwnKernels Table[] = {
+      kernelsOf<EmbeddingOp, addEmbedding>(),
+      kernelsOf<EmbeddingBackwardOp, addEmbeddingBackward, getBackwardNeeds>(),
+  };
+  return Table;
 }

@@ -3,7 +3,7 @@
 #include "remat/Target/CUDA/KernelLibrary.h"
 #include "KernelWriter.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace remat;
@@ -66,38 +66,32 @@ int64_t remat::cuda::getAccessWidth(llvm::ArrayRef<Value> Values, int64_t Run) {
   return Width;
 }
 
+/// The own kernels of `Op`, null if it has none.
+static const OwnKernels *findKernels(Operation *Op) {
+  static const auto Table = [] {
+    llvm::StringMap<OwnKernels> All;
+    for (auto Get : {getAttentionKernels, getEmbeddingKernels, getLossKernels,
+                     getOptimizerKernels, getReduceKernels, getRowKernels,
+                     getShapeKernels})
+      for (const OwnKernels &Row : Get())
+        All[Row.Operation] = Row;
+    return All;
+  }();
+  auto It = Table.find(Op->getName().getStringRef());
+  return It == Table.end() ? nullptr : &It->second;
+}
+
 bool remat::cuda::hasKernels(Operation *Op) {
   if (isa<AttentionOp, AttentionBackwardOp>(Op))
     return hasAttentionKernels(getType(Op->getOperand(0)).getShape().back());
-  return isa<ReduceOp, SoftmaxOp, SoftmaxBackwardOp, LayerNormOp,
-             LayerNormBackwardOp, CrossEntropyOp, CrossEntropyBackwardOp, MseOp,
-             EmbeddingOp, EmbeddingBackwardOp, TransposeOp, SliceOp, PadOp,
-             ConcatOp, BroadcastOp, ReshapeOp, SgdOp, AdamWOp, GlobalNormOp>(
-      Op);
+  return findKernels(Op);
+}
+
+KernelNeeds remat::cuda::getKernelNeeds(Operation *Op) {
+  const OwnKernels *Kernels = findKernels(Op);
+  return Kernels ? Kernels->GetNeeds(Op) : KernelNeeds();
 }
 
 void remat::cuda::getLaunches(Operation *Op, Launches &Out) {
-  llvm::TypeSwitch<Operation *>(Op)
-      .Case([&](ReduceOp Op) { addReduce(Op, Out); })
-      .Case([&](SoftmaxOp Op) { addSoftmax(Op, Out); })
-      .Case([&](SoftmaxBackwardOp Op) { addSoftmaxBackward(Op, Out); })
-      .Case([&](LayerNormOp Op) { addLayerNorm(Op, Out); })
-      .Case([&](LayerNormBackwardOp Op) { addLayerNormBackward(Op, Out); })
-      .Case([&](CrossEntropyOp Op) { addCrossEntropy(Op, Out); })
-      .Case(
-          [&](CrossEntropyBackwardOp Op) { addCrossEntropyBackward(Op, Out); })
-      .Case([&](MseOp Op) { addMse(Op, Out); })
-      .Case([&](EmbeddingOp Op) { addEmbedding(Op, Out); })
-      .Case([&](EmbeddingBackwardOp Op) { addEmbeddingBackward(Op, Out); })
-      .Case([&](TransposeOp Op) { addTranspose(Op, Out); })
-      .Case([&](SliceOp Op) { addSlice(Op, Out); })
-      .Case([&](PadOp Op) { addPad(Op, Out); })
-      .Case([&](ConcatOp Op) { addConcat(Op, Out); })
-      .Case([&](BroadcastOp Op) { addBroadcast(Op, Out); })
-      .Case([&](ReshapeOp Op) { addReshape(Op, Out); })
-      .Case([&](SgdOp Op) { addSgd(Op, Out); })
-      .Case([&](AdamWOp Op) { addAdamW(Op, Out); })
-      .Case([&](GlobalNormOp Op) { addGlobalNorm(Op, Out); })
-      .Case([&](AttentionOp Op) { addAttention(Op, Out); })
-      .Case([&](AttentionBackwardOp Op) { addAttentionBackward(Op, Out); });
+  findKernels(Op)->AddLaunches(Op, Out);
 }

@@ -1,13 +1,10 @@
 //===- KernelPlan.cpp - how own CUDA kernels split their work -------------===//
 
 #include "remat/Target/CUDA/KernelPlan.h"
-#include "remat/IR/RematOps.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
-using namespace mlir;
 using namespace remat;
 using namespace remat::cuda;
 
@@ -59,7 +56,7 @@ ReducePlan remat::cuda::getReducePlan(llvm::ArrayRef<int64_t> Shape,
   return Plan;
 }
 
-int64_t remat::cuda::getLayerNormBackwardBlocks(int64_t Rows) {
+int64_t remat::cuda::getNormBackwardBlocks(int64_t Rows) {
   return std::clamp<int64_t>(llvm::divideCeil(Rows, 32), 1, 256);
 }
 
@@ -83,51 +80,4 @@ SortPlan remat::cuda::getSortPlan(int64_t Ids, int64_t TableRows) {
   // Ids outside the table sort behind it, as TableRows.
   Plan.Passes = llvm::divideCeil(llvm::Log2_64(TableRows) + 1, 8);
   return Plan;
-}
-
-static int64_t getElements(Value V) {
-  return getNumElements(cast<RankedTensorType>(V.getType()).getShape())
-      .value_or(0);
-}
-
-static KernelNeeds getReduceNeeds(ReduceOp Op) {
-  auto Type = cast<RankedTensorType>(Op.getOperand().getType());
-  int64_t Bytes = isa<FloatType>(Type.getElementType()) ? 4 : 8;
-  ReducePlan Plan = getReducePlan(Type.getShape(), Op.getDims());
-  return {Plan.getPartials() * Bytes, Plan.Chunks == 1 ? 1 : 2};
-}
-
-KernelNeeds remat::cuda::getKernelNeeds(Operation *Op) {
-  return llvm::TypeSwitch<Operation *, KernelNeeds>(Op)
-      .Case(getReduceNeeds)
-      .Case([](LayerNormBackwardOp Op) -> KernelNeeds {
-        int64_t Columns = getElements(Op.getScale());
-        int64_t Rows = getElements(Op.getMean());
-        return {2 * getLayerNormBackwardBlocks(Rows) * Columns * 4, 2};
-      })
-      .Case([](CrossEntropyOp Op) -> KernelNeeds {
-        return {getElements(Op.getLse()) * 4, 2};
-      })
-      .Case([](CrossEntropyBackwardOp) -> KernelNeeds { return {4, 2}; })
-      .Case([](MseOp Op) -> KernelNeeds {
-        return {getFlatChunks(getElements(Op.getPrediction())) * 4, 2};
-      })
-      .Case([](GlobalNormOp Op) -> KernelNeeds {
-        int64_t Partials = 0;
-        for (Value Operand : Op.getOperands())
-          Partials += getFlatChunks(getElements(Operand));
-        return {Partials * 4, Op->getNumOperands() + 1};
-      })
-      .Case([](EmbeddingBackwardOp Op) -> KernelNeeds {
-        auto Table = cast<RankedTensorType>(Op.getTableGrad().getType());
-        SortPlan Plan =
-            getSortPlan(getElements(Op.getIds()), Table.getDimSize(0));
-        return {Plan.getBytes(), 3 * Plan.Passes + 1};
-      })
-      .Case([](AttentionBackwardOp Op) -> KernelNeeds {
-        return {getElements(Op.getLse()) * 4, 3};
-      })
-      .Case(
-          [](ConcatOp Op) -> KernelNeeds { return {0, Op->getNumOperands()}; })
-      .Default([](Operation *) { return KernelNeeds(); });
 }

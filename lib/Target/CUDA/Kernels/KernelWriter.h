@@ -50,29 +50,38 @@ void addLaunch(llvm::StringRef Name, const T &Kernel, const LaunchSize &Size,
   Out.push_back(std::move(L));
 }
 
-void addReduce(ReduceOp Op, Launches &Out);
-void addSoftmax(SoftmaxOp Op, Launches &Out);
-void addSoftmaxBackward(SoftmaxBackwardOp Op, Launches &Out);
-void addLayerNorm(LayerNormOp Op, Launches &Out);
-void addLayerNormBackward(LayerNormBackwardOp Op, Launches &Out);
-void addCrossEntropy(CrossEntropyOp Op, Launches &Out);
-void addCrossEntropyBackward(CrossEntropyBackwardOp Op, Launches &Out);
-void addMse(MseOp Op, Launches &Out);
-void addEmbedding(EmbeddingOp Op, Launches &Out);
-void addEmbeddingBackward(EmbeddingBackwardOp Op, Launches &Out);
-void addTranspose(TransposeOp Op, Launches &Out);
-void addSlice(SliceOp Op, Launches &Out);
-void addPad(PadOp Op, Launches &Out);
-void addConcat(ConcatOp Op, Launches &Out);
-void addBroadcast(BroadcastOp Op, Launches &Out);
-void addReshape(ReshapeOp Op, Launches &Out);
-void addSgd(SgdOp Op, Launches &Out);
-void addAdamW(AdamWOp Op, Launches &Out);
-void addGlobalNorm(GlobalNormOp Op, Launches &Out);
+/// The own kernels of one operation.
+struct OwnKernels {
+  llvm::StringRef Operation; ///< its name
+  void (*AddLaunches)(mlir::Operation *Op, Launches &Out);
+  KernelNeeds (*GetNeeds)(mlir::Operation *Op);
+};
+
+/// A row of such a table: `Add` appends the launches of an `OpT`, and `Needs`
+/// says what they take where that is more than one launch without workspace.
+template <typename OpT, auto Add, auto Needs = nullptr> OwnKernels kernelsOf() {
+  return {
+      OpT::getOperationName(),
+      [](mlir::Operation *Op, Launches &Out) { Add(llvm::cast<OpT>(Op), Out); },
+      [](mlir::Operation *Op) -> KernelNeeds {
+        if constexpr (std::is_null_pointer_v<decltype(Needs)>)
+          return {};
+        else
+          return Needs(llvm::cast<OpT>(Op));
+      }};
+}
+
+/// The table of each file.
+llvm::ArrayRef<OwnKernels> getAttentionKernels();
+llvm::ArrayRef<OwnKernels> getEmbeddingKernels();
+llvm::ArrayRef<OwnKernels> getLossKernels();
+llvm::ArrayRef<OwnKernels> getOptimizerKernels();
+llvm::ArrayRef<OwnKernels> getReduceKernels();
+llvm::ArrayRef<OwnKernels> getRowKernels();
+llvm::ArrayRef<OwnKernels> getShapeKernels();
+
 /// Whether heads of `Width` elements fit in shared memory.
 bool hasAttentionKernels(int64_t Width);
-void addAttention(AttentionOp Op, Launches &Out);
-void addAttentionBackward(AttentionBackwardOp Op, Launches &Out);
 
 } // namespace remat::cuda
 

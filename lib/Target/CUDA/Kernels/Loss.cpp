@@ -21,7 +21,7 @@ static LaunchSize getLossSize(const RowPlan &Plan, int64_t Rows) {
           .GridX = int64_t(llvm::divideCeil(Rows, Plan.RowsPerBlock))};
 }
 
-void remat::cuda::addCrossEntropy(CrossEntropyOp Op, Launches &Out) {
+static void addCrossEntropy(CrossEntropyOp Op, Launches &Out) {
   int64_t Columns = getColumns(Op.getLogits()), Rows = getCount(Op.getLse());
   RowPlan Plan = getLossPlan(Columns);
   addLaunch("cross_entropy_rows",
@@ -50,8 +50,7 @@ void remat::cuda::addCrossEntropy(CrossEntropyOp Op, Launches &Out) {
             {.Block = 1024}, Out);
 }
 
-void remat::cuda::addCrossEntropyBackward(CrossEntropyBackwardOp Op,
-                                          Launches &Out) {
+static void addCrossEntropyBackward(CrossEntropyBackwardOp Op, Launches &Out) {
   int64_t Columns = getColumns(Op.getLogits()), Rows = getCount(Op.getLse());
   RowPlan Plan = getLossPlan(Columns);
   addLaunch("cross_entropy_scale",
@@ -82,7 +81,7 @@ void remat::cuda::addCrossEntropyBackward(CrossEntropyBackwardOp Op,
       getLossSize(Plan, Rows), Out);
 }
 
-void remat::cuda::addMse(MseOp Op, Launches &Out) {
+static void addMse(MseOp Op, Launches &Out) {
   int64_t Count = getCount(Op.getPrediction()), Chunks = getFlatChunks(Count);
   addLaunch(
       "mse",
@@ -102,4 +101,22 @@ void remat::cuda::addMse(MseOp Op, Launches &Out) {
                                  .Partial = workspace(),
                                  .Loss = result(0)},
             {.Block = 256}, Out);
+}
+
+static KernelNeeds getCrossEntropyNeeds(CrossEntropyOp Op) {
+  return {getCount(Op.getLse()) * 4, 2};
+}
+static KernelNeeds getBackwardNeeds(CrossEntropyBackwardOp) { return {4, 2}; }
+static KernelNeeds getMseNeeds(MseOp Op) {
+  return {getFlatChunks(getCount(Op.getPrediction())) * 4, 2};
+}
+
+llvm::ArrayRef<OwnKernels> remat::cuda::getLossKernels() {
+  static const OwnKernels Table[] = {
+      kernelsOf<CrossEntropyOp, addCrossEntropy, getCrossEntropyNeeds>(),
+      kernelsOf<CrossEntropyBackwardOp, addCrossEntropyBackward,
+                getBackwardNeeds>(),
+      kernelsOf<MseOp, addMse, getMseNeeds>(),
+  };
+  return Table;
 }

@@ -29,7 +29,7 @@ static Passed nextOperand(bool IsThere, unsigned &Next) {
   return IsThere ? operand(Next++) : absent();
 }
 
-void remat::cuda::addSgd(SgdOp Op, Launches &Out) {
+static void addSgd(SgdOp Op, Launches &Out) {
   bool HasBuffer = static_cast<bool>(Op.getBuffer());
   bool HasScale = static_cast<bool>(Op.getGradScale());
   int64_t Count = getCount(Op.getParameter());
@@ -58,7 +58,7 @@ void remat::cuda::addSgd(SgdOp Op, Launches &Out) {
             getFlatSize(Count, Width), Out);
 }
 
-void remat::cuda::addAdamW(AdamWOp Op, Launches &Out) {
+static void addAdamW(AdamWOp Op, Launches &Out) {
   int64_t Count = getCount(Op.getParameter());
   int64_t Width = getAccessWidth(
       {Op.getParameter(), Op.getGrad(), Op.getMoment1(), Op.getMoment2(),
@@ -93,7 +93,7 @@ void remat::cuda::addAdamW(AdamWOp Op, Launches &Out) {
             getFlatSize(Count, Width), Out);
 }
 
-void remat::cuda::addGlobalNorm(GlobalNormOp Op, Launches &Out) {
+static void addGlobalNorm(GlobalNormOp Op, Launches &Out) {
   int64_t Partials = 0;
   for (auto [Index, Operand] : llvm::enumerate(Op.getOperands())) {
     int64_t Count = getCount(Operand), Chunks = getFlatChunks(Count);
@@ -112,4 +112,20 @@ void remat::cuda::addGlobalNorm(GlobalNormOp Op, Launches &Out) {
             kernels::RootOfSum{
                 .Count = Partials, .Partial = workspace(), .Norm = result(0)},
             {.Block = 1024}, Out);
+}
+
+static KernelNeeds getNormNeeds(GlobalNormOp Op) {
+  int64_t Partials = 0;
+  for (mlir::Value Operand : Op.getOperands())
+    Partials += getFlatChunks(getCount(Operand));
+  return {Partials * 4, Op->getNumOperands() + 1};
+}
+
+llvm::ArrayRef<OwnKernels> remat::cuda::getOptimizerKernels() {
+  static const OwnKernels Table[] = {
+      kernelsOf<SgdOp, addSgd>(),
+      kernelsOf<AdamWOp, addAdamW>(),
+      kernelsOf<GlobalNormOp, addGlobalNorm, getNormNeeds>(),
+  };
+  return Table;
 }

@@ -114,7 +114,7 @@ static void addStrided(ReduceOp Op, const Reducer &Reduce, Launches &Out) {
       {.Block = 256, .GridX = int64_t(llvm::divideCeil(Results, 8))}, Out);
 }
 
-void remat::cuda::addReduce(ReduceOp Op, Launches &Out) {
+static void addReduce(ReduceOp Op, Launches &Out) {
   RankedTensorType Operand = getType(Op.getOperand());
   ReducePlan Plan = getReducePlan(Operand.getShape(), Op.getDims());
   Reducer Reduce = {
@@ -140,4 +140,18 @@ void remat::cuda::addReduce(ReduceOp Op, Launches &Out) {
         {Name + "_join", Reduce.Accumulator, Result, Plan.Outer, Plan.Chunks,
          Plan.Inner, 1, 1, true, workspace(), result(0)},
         Out);
+}
+
+static KernelNeeds getReduceNeeds(ReduceOp Op) {
+  RankedTensorType Type = getType(Op.getOperand());
+  int64_t Bytes = isa<FloatType>(Type.getElementType()) ? 4 : 8;
+  ReducePlan Plan = getReducePlan(Type.getShape(), Op.getDims());
+  return {Plan.getPartials() * Bytes, Plan.Chunks == 1 ? 1 : 2};
+}
+
+llvm::ArrayRef<OwnKernels> remat::cuda::getReduceKernels() {
+  static const OwnKernels Table[] = {
+      kernelsOf<ReduceOp, addReduce, getReduceNeeds>(),
+  };
+  return Table;
 }

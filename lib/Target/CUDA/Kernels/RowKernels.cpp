@@ -1,6 +1,6 @@
-//===- RowKernels.cpp - softmax and layer norm over rows ------------------===//
+//===- RowKernels.cpp - softmax and normalisations over rows --------------===//
 //
-// The kernels are in Rows.cuh.
+// The kernels are in Rows.cuh and LayerNormBackward.cuh.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ static RowSplit splitRows(llvm::ArrayRef<mlir::Value> Values) {
            .GridX = int64_t(llvm::divideCeil(Rows, Plan.RowsPerBlock))}};
 }
 
-void remat::cuda::addSoftmax(SoftmaxOp Op, Launches &Out) {
+static void addSoftmax(SoftmaxOp Op, Launches &Out) {
   RowSplit Split = splitRows({Op.getOperand(), Op.getResult()});
   addLaunch("softmax",
             kernels::Softmax{.T = getName(Op.getOperand()),
@@ -49,7 +49,7 @@ void remat::cuda::addSoftmax(SoftmaxOp Op, Launches &Out) {
             Split.Size, Out);
 }
 
-void remat::cuda::addSoftmaxBackward(SoftmaxBackwardOp Op, Launches &Out) {
+static void addSoftmaxBackward(SoftmaxBackwardOp Op, Launches &Out) {
   RowSplit Split = splitRows({Op.getOutput(), Op.getGrad(), Op.getResult()});
   addLaunch("softmax_backward",
             kernels::SoftmaxBackward{.T = getName(Op.getOutput()),
@@ -60,7 +60,7 @@ void remat::cuda::addSoftmaxBackward(SoftmaxBackwardOp Op, Launches &Out) {
             Split.Size, Out);
 }
 
-void remat::cuda::addLayerNorm(LayerNormOp Op, Launches &Out) {
+static void addLayerNorm(LayerNormOp Op, Launches &Out) {
   RowSplit Split = splitRows({Op.getOperand(), Op.getResult()});
   addLaunch("layer_norm",
             kernels::LayerNorm{
@@ -76,4 +76,92 @@ void remat::cuda::addLayerNorm(LayerNormOp Op, Launches &Out) {
                 .Rstd = result(2),
                 .Epsilon = Op.getEpsilon().convertToDouble()},
             Split.Size, Out);
+}
+
+namespace {
+/// How a normalisation's gradient shares out its rows. Each block leaves one
+/// partial row of the sums over rows.
+struct GradientSplit {
+  int64_t Rows, Columns, Blocks, Threads, Block;
+};
+} // namespace
+
+static GradientSplit splitGradient(mlir::Value Scale, mlir::Value Rstd) {
+  GradientSplit Split;
+  Split.Columns = getCount(Scale);
+  Split.Rows = getCount(Rstd);
+  Split.Blocks = getNormBackwardBlocks(Split.Rows);
+  // Long rows are spread over more threads, so that the sums fit in registers.
+  Split.Threads = Split.Columns <= 1024   ? 32
+                  : Split.Columns <= 4096 ? 128
+                  : Split.Columns <= 8192 ? 256
+                                          : 1024;
+  Split.Block = Split.Threads == 32 ? 256 : Split.Threads;
+  return Split;
+}
+
+/// `Sums` rows of f32 a block between the launches.
+static KernelNeeds getGradientNeeds(mlir::Value Scale, mlir::Value Rstd,
+                                    int64_t Sums) {
+  GradientSplit Split = splitGradient(Scale, Rstd);
+  return {Sums * Split.Blocks * Split.Columns * 4, 2};
+}
+
+/// Adds up the partial rows: `BiasGrad` is absent where there is one sum.
+static void addGradientColumns(llvm::StringRef Name, const GradientSplit &Split,
+                               mlir::Value Scale, Passed BiasGrad, int64_t Sums,
+                               Launches &Out) {
+  addLaunch(Name,
+            kernels::LayerNormBackwardColumns{.S = getName(Scale),
+                                              .C = Split.Columns,
+                                              .Blocks = Split.Blocks,
+                                              .Partial = workspace(),
+                                              .ScaleGrad = result(1),
+                                              .BiasGrad = BiasGrad},
+            {.Block = 256,
+             .GridX = int64_t(llvm::divideCeil(Split.Columns, 32)),
+             .GridY = Sums},
+            Out);
+}
+
+static void addLayerNormBackward(LayerNormBackwardOp Op, Launches &Out) {
+  GradientSplit Split = splitGradient(Op.getScale(), Op.getRstd());
+  int64_t Width = getAccessWidth(
+      {Op.getGrad(), Op.getOperand(), Op.getOperandGrad()}, Split.Columns);
+  addLaunch("layer_norm_backward",
+            kernels::LayerNormBackward{
+                .T = getName(Op.getOperand()),
+                .S = getName(Op.getScale()),
+                .Rows = Split.Rows,
+                .RowsPerBlock = llvm::divideCeil(Split.Rows, Split.Blocks),
+                .C = Split.Columns,
+                .Block = Split.Block,
+                .Threads = Split.Threads,
+                .N = Width,
+                .Steps = llvm::divideCeil(Split.Columns, Split.Threads * Width),
+                .M = getAccessWidth({Op.getScale()}, Width),
+                .Dy = operand(0),
+                .X = operand(1),
+                .Scale = operand(2),
+                .Mean = operand(3),
+                .Rstd = operand(4),
+                .Dx = result(0),
+                .Partial = workspace()},
+            {.Block = Split.Block, .GridX = Split.Blocks}, Out);
+  addGradientColumns("layer_norm_backward_columns", Split, Op.getScale(),
+                     result(2), /*Sums=*/2, Out);
+}
+static KernelNeeds getLayerNormBackwardNeeds(LayerNormBackwardOp Op) {
+  return getGradientNeeds(Op.getScale(), Op.getRstd(), /*Sums=*/2);
+}
+
+llvm::ArrayRef<OwnKernels> remat::cuda::getRowKernels() {
+  static const OwnKernels Table[] = {
+      kernelsOf<SoftmaxOp, addSoftmax>(),
+      kernelsOf<SoftmaxBackwardOp, addSoftmaxBackward>(),
+      kernelsOf<LayerNormOp, addLayerNorm>(),
+      kernelsOf<LayerNormBackwardOp, addLayerNormBackward,
+                getLayerNormBackwardNeeds>(),
+  };
+  return Table;
 }

@@ -170,7 +170,7 @@ static void addTiles(TransposeOp Op, Box B, Launches &Out) {
             {.Block = 256, .GridX = Blocks}, Out);
 }
 
-void remat::cuda::addTranspose(TransposeOp Op, Launches &Out) {
+static void addTranspose(TransposeOp Op, Launches &Out) {
   llvm::ArrayRef<int64_t> Shape = getType(Op.getResult()).getShape();
   Sizes Strides = getStrides(getType(Op.getOperand()).getShape());
   Box B;
@@ -185,7 +185,7 @@ void remat::cuda::addTranspose(TransposeOp Op, Launches &Out) {
   addTiles(Op, B, Out);
 }
 
-void remat::cuda::addSlice(SliceOp Op, Launches &Out) {
+static void addSlice(SliceOp Op, Launches &Out) {
   Box B;
   B.Shape.assign(Op.getSizes().begin(), Op.getSizes().end());
   B.FromStride = getStrides(getType(Op.getOperand()).getShape());
@@ -195,7 +195,7 @@ void remat::cuda::addSlice(SliceOp Op, Launches &Out) {
   addCopy(Op, 0, "slice", B, Out);
 }
 
-void remat::cuda::addPad(PadOp Op, Launches &Out) {
+static void addPad(PadOp Op, Launches &Out) {
   llvm::ArrayRef<int64_t> From = getType(Op.getOperand()).getShape();
   llvm::ArrayRef<int64_t> To = getType(Op.getResult()).getShape();
   Box B;
@@ -207,7 +207,7 @@ void remat::cuda::addPad(PadOp Op, Launches &Out) {
   addCopy(Op, 0, "pad", B, Out);
 }
 
-void remat::cuda::addConcat(ConcatOp Op, Launches &Out) {
+static void addConcat(ConcatOp Op, Launches &Out) {
   Sizes Strides = getStrides(getType(Op.getResult()).getShape());
   int64_t Begin = 0;
   for (auto [Index, Operand] : llvm::enumerate(Op.getOperands())) {
@@ -222,7 +222,7 @@ void remat::cuda::addConcat(ConcatOp Op, Launches &Out) {
   }
 }
 
-void remat::cuda::addBroadcast(BroadcastOp Op, Launches &Out) {
+static void addBroadcast(BroadcastOp Op, Launches &Out) {
   llvm::ArrayRef<int64_t> From = getType(Op.getOperand()).getShape();
   llvm::ArrayRef<int64_t> To = getType(Op.getResult()).getShape();
   Sizes Strides = getStrides(From);
@@ -236,9 +236,25 @@ void remat::cuda::addBroadcast(BroadcastOp Op, Launches &Out) {
   addCopy(Op, 0, "broadcast", B, Out);
 }
 
-void remat::cuda::addReshape(ReshapeOp Op, Launches &Out) {
+static void addReshape(ReshapeOp Op, Launches &Out) {
   Box B;
   B.Shape = {getCount(Op.getResult())};
   B.FromStride = B.ToStride = {1};
   addCopy(Op, 0, "copy", B, Out);
+}
+
+static KernelNeeds getConcatNeeds(ConcatOp Op) {
+  return {0, Op->getNumOperands()};
+}
+
+llvm::ArrayRef<OwnKernels> remat::cuda::getShapeKernels() {
+  static const OwnKernels Table[] = {
+      kernelsOf<TransposeOp, addTranspose>(),
+      kernelsOf<SliceOp, addSlice>(),
+      kernelsOf<PadOp, addPad>(),
+      kernelsOf<ConcatOp, addConcat, getConcatNeeds>(),
+      kernelsOf<BroadcastOp, addBroadcast>(),
+      kernelsOf<ReshapeOp, addReshape>(),
+  };
+  return Table;
 }
