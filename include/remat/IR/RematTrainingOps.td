@@ -110,6 +110,19 @@ def Remat_KernelOp : Remat_Op<"kernel", [
 def Remat_YieldOp : Remat_Op<"yield", [
     ReturnLike, Terminator, ParentOneOf<["KernelOp"]>]> {
   let summary = "ends a kernel group and names its results";
+  let description = [{
+    Its operands are what the kernel writes, in the order of the kernel's results;
+    whatever else the kernel computes stays inside.
+
+    ```mlir
+    %sum, %root = remat.kernel(%a = %x : tensor<4x8xf32>, %b = %y : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+      %0 = remat.add %a, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+      %1 = remat.exp %0 : tensor<4x8xf32>
+      %2 = remat.sqrt %1 : tensor<4x8xf32>
+      remat.yield %0, %2 : tensor<4x8xf32>, tensor<4x8xf32>
+    }
+    ```
+  }];
   let arguments = (ins Variadic<Remat_Tensor>:$operands);
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
   let builders = [OpBuilder<(ins), [{ /* an empty yield */ }]>];
