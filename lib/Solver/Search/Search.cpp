@@ -65,12 +65,14 @@ std::pair<int64_t, Plan> Starts::squeezed(const Plan &From, int Part) {
   int64_t Peak = peakOf(M.P, P);
   if (Peak < Low.Peak)
     Low = {P, Peak};
-  bool IsSmall = M.numOps() <= Tuned.Size.Few;
+  // The last counts as `verify` does, which may find less than `measure`.
+  Passed.back().Peak = std::min(Passed.back().Peak, Peak);
   for (Lowered &X : Passed)
-    if (IsSmall || X.Peak <= O.Budget) {
+    if (M.numOps() <= Tuned.Size.Few)
       Squeezed.push_back(std::move(X.S));
-      if (!IsSmall)
-        break;
+    else if (X.Peak <= O.Budget) {
+      Squeezed.push_back(std::move(X.S));
+      break;
     }
   return {Peak, std::move(P)};
 }
