@@ -12,6 +12,8 @@ import sys
 
 
 def main():
+    # Who runs the tests may ignore interrupts, which a child inherits.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(sys.argv[1:], stderr=subprocess.PIPE, text=True)
     first = process.stderr.readline()
     if not first:
