@@ -226,6 +226,23 @@ def layer_norm(
     )
 
 
+def rms_norm(x: Value, weight: Value, epsilon: float = 1e-6) -> Tuple[Value, Value]:
+    """Divides the last dimension of [rows..., C] by its root mean square and scales by weight [C].
+
+    Returns the result and, f32 [rows...], 1 / root mean square.
+    """
+    _float(x, "rms_norm")
+    if x.type.rank == 0 or weight.shape != x.shape[-1:]:
+        raise ValueError(f"rms_norm: operand {x.shape}, weight {weight.shape}")
+    return x.graph.add(
+        "rms_norm",
+        "{0}, {1}",
+        (x, weight),
+        (x.type, TensorType(x.shape[:-1], "f32")),
+        {"epsilon": float(epsilon)},
+    )
+
+
 def attention(
     *qkv: Value,
     mask: Optional[Value] = None,

@@ -1,4 +1,4 @@
-//===- Norm.cpp - signatures of softmax and layer norm --------------------===//
+//===- Norm.cpp - signatures of softmax and normalisations ----------------===//
 
 #include "ops/Op.h"
 
@@ -68,12 +68,44 @@ static bool layerNormBackwardReuses(const OpCall &, size_t Result,
   return Result == 0 && Operand <= 1;
 }
 
+/// Rows of a float type, weights of one row, and a statistic of each row.
+static Status checkRootMeanSquare(const Value &X, const Value &Weight,
+                                  const Value &Rstd) {
+  REMAT_TRY(checkFloat(X));
+  REMAT_REQUIRE(X.getRank() >= 1, "has no last dimension");
+  REMAT_TRY(checkFloat(Weight));
+  REMAT_TRY(checkShape(Weight, {{X.Shape.back()}}));
+  REMAT_TRY(checkType(Rstd, DType::F32));
+  return checkShape(Rstd, dropLast(X));
+}
+
+static Status checkRMSNorm(const OpCall &Op) {
+  REMAT_TRY(checkCounts(Op, 2, 2));
+  const Value &X = Op.Operands[0];
+  REMAT_TRY(checkRootMeanSquare(X, Op.Operands[1], Op.Results[1]));
+  REMAT_TRY(checkSameType(Op.Results[0], X));
+  double Epsilon = Op.Attributes->getFloat("epsilon", -1);
+  REMAT_REQUIRE(Epsilon >= 0, "has an epsilon of " + std::to_string(Epsilon));
+  return {};
+}
+
+static Status checkRMSNormBackward(const OpCall &Op) {
+  REMAT_TRY(checkCounts(Op, 4, 2));
+  const Value &X = Op.Operands[1], &Weight = Op.Operands[2];
+  REMAT_TRY(checkRootMeanSquare(X, Weight, Op.Operands[3]));
+  REMAT_TRY(checkSameType(Op.Operands[0], X));
+  REMAT_TRY(checkSameType(Op.Results[0], X));
+  return checkSameType(Op.Results[1], Weight);
+}
+
 std::span<const OpSignature> remat::runtime::getNormOps() {
   static const OpSignature Signatures[] = {
       {"softmax", checkSoftmax, reusesElementwise},
       {"softmax_backward", checkSoftmaxBackward, reusesElementwise},
       {"layer_norm", checkLayerNorm, layerNormReuses},
       {"layer_norm_backward", checkLayerNormBackward, layerNormBackwardReuses},
+      {"rms_norm", checkRMSNorm, layerNormReuses},
+      {"rms_norm_backward", checkRMSNormBackward, layerNormBackwardReuses},
   };
   return Signatures;
 }

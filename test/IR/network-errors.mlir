@@ -269,3 +269,47 @@ func.func @f(%x: tensor<4xf32>, %y: tensor<5xf32>) {
   %0 = remat.mse %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<f32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %w: tensor<4xf32>) {
+  // expected-error @+2 {{weight 'tensor<4xf32>' must have the 8 elements of the operand's last dimension}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = remat.rms_norm %x, %w : (tensor<4x8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<f32>, %w: tensor<1xf32>) {
+  // expected-error @+2 {{operand has no dimension to normalise}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = remat.rms_norm %x, %w : (tensor<f32>, tensor<1xf32>) -> (tensor<f32>, tensor<f32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @+1 {{epsilon is negative}}
+  %0:2 = remat.rms_norm %x, %w {epsilon = -1.0 : f64} : (tensor<4x8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %h: tensor<4x8xbf16>, %w: tensor<8xf32>, %r: tensor<4xf32>) {
+  // expected-error @+2 {{grad 'tensor<4x8xbf16>' and operand 'tensor<4x8xf32>' must be of one type}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = remat.rms_norm_backward %h, %x, %w, %r : (tensor<4x8xbf16>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error @+2 {{rstd 'tensor<8xf32>' must be 'tensor<4xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = remat.rms_norm_backward %x, %x, %w, %w : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
+  return
+}

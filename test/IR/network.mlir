@@ -38,6 +38,10 @@ func.func @norms(%x: tensor<2x8x16xf32>, %h: tensor<2x8x16xbf16>, %scale: tensor
   %3, %m, %r = remat.layer_norm %h, %scale, %bias {epsilon = 1.0e-3 : f64} : (tensor<2x8x16xbf16>, tensor<16xf32>, tensor<16xf32>) -> (tensor<2x8x16xbf16>, tensor<2x8xf32>, tensor<2x8xf32>)
   // CHECK: remat.layer_norm_backward %{{.*}} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<16xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>)
   %gx, %gs, %gb = remat.layer_norm_backward %x, %x, %scale, %mean, %rstd : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<16xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>)
+  // CHECK: remat.rms_norm %{{[^{]*}} : (tensor<2x8x16xbf16>, tensor<16xf32>) -> (tensor<2x8x16xbf16>, tensor<2x8xf32>)
+  %4, %root = remat.rms_norm %h, %scale : (tensor<2x8x16xbf16>, tensor<16xf32>) -> (tensor<2x8x16xbf16>, tensor<2x8xf32>)
+  // CHECK: remat.rms_norm_backward %{{.*}} : (tensor<2x8x16xbf16>, tensor<2x8x16xbf16>, tensor<16xf32>, tensor<2x8xf32>) -> (tensor<2x8x16xbf16>, tensor<16xf32>)
+  %hx, %hw = remat.rms_norm_backward %4, %h, %scale, %root : (tensor<2x8x16xbf16>, tensor<2x8x16xbf16>, tensor<16xf32>, tensor<2x8xf32>) -> (tensor<2x8x16xbf16>, tensor<16xf32>)
   return
 }
 

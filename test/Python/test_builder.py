@@ -136,6 +136,7 @@ def every_op() -> remat.Graph:
     values.append(ops.matmul(x, x, transpose_rhs=True))
     values.append(ops.matmul(x, x, y, transpose_lhs=True))
     values += ops.layer_norm(x, y, y, 1e-6)
+    values += ops.rms_norm(x, y, 1e-5)
     qkv = graph.input("qkv", (2, 4, 3, 2, 8))
     query, key = graph.input("q", (2, 4, 2, 8)), graph.input("k", (2, 6, 2, 8))
     mask = graph.input("mask", (4, 6), "i1")
@@ -272,6 +273,7 @@ ERRORS = {
         lambda: ops.layer_norm(*pair((2, 3), (2,)), new_value((2,))),
         r"operand \(2, 3\).* \(2,\)",
     ),
+    "rms_norm": (lambda: ops.rms_norm(*pair((2, 3), (2,))), r"operand \(2, 3\), weight \(2,\)"),
     "attention": (lambda: ops.attention(new_value((2, 4, 2, 2, 8))), "attention needs"),
     "attention keys": (
         lambda: ops.attention(*pair((2, 4, 2, 8), (2, 4, 3, 8)), new_value((2, 4, 3, 8))),

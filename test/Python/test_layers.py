@@ -41,6 +41,28 @@ def test_layer_norm():
     check(*cases)
 
 
+def test_rms_norm():
+    numbers = Numbers()
+
+    def reference(x, weight, epsilon=1e-6):
+        rstd = (x.square().mean(-1) + epsilon).rsqrt()
+        return F.rms_norm(x, x.shape[-1:], weight, epsilon), rstd
+
+    cases = []
+    for shape in ((4, 8), (2, 3, 16), (1, 3), (9, 257)):
+        leaves = [numbers.normal(*shape) * 2 + 1, numbers.normal(shape[-1])]
+        cases.append(Case(ops.rms_norm, reference, leaves, differentiable=1))
+    cases.append(
+        Case(
+            lambda x, w: ops.rms_norm(x, w, 0.1),
+            lambda x, w: reference(x, w, 0.1),
+            [numbers.normal(3, 5), numbers.normal(5)],
+            differentiable=1,
+        )
+    )
+    check(*cases)
+
+
 def attention(query, key, value, mask=None, causal=False, scale=None):
     """The definition, on [B, T, H, D]; a query that sees no key gives 0."""
     query, key, value = (x.transpose(1, 2) for x in (query, key, value))

@@ -84,6 +84,36 @@ def make_layer_norm_backward(c: Context) -> None:
         c.made(value, -bound, bound, grad, x, scale, mean, rstd, adjoint=False)
 
 
+def divided(c: Context):
+    x = c.small(c.float(rank=1), 16.0)
+    weight = c.like(x.shape[-1:], x.dtype if c.chance(0.5) else "f32")
+    # As above: a row of zeros has no mean square.
+    epsilon = c.rng.choice([1e-2, 1e-1])
+    results = ops.rms_norm(x.value, weight.value, epsilon)
+    bound = x.shape[-1] ** 0.5 * weight.largest
+    c.made(results[0], -bound, bound, x, weight)
+    rstd = c.made(results[1], 0.0, epsilon**-0.5, x, weight, adjoint=False)
+    return x, weight, rstd
+
+
+@maker("rms_norm", 1.0)
+def make_rms_norm(c: Context) -> None:
+    divided(c)
+
+
+@maker("rms_norm_backward", 0.3)
+def make_rms_norm_backward(c: Context) -> None:
+    x, weight, rstd = divided(c)
+    grad = c.like(x.shape, x.dtype)
+    operands = [v.value for v in (grad, x, weight, rstd)]
+    types = (x.value.type, weight.value.type)
+    made = c.graph.add("rms_norm_backward", "{0}, {1}, {2}, {3}", operands, types)
+    rows = max(x.elements // x.shape[-1], 1)
+    bounds = (30 * grad.largest * weight.largest, rows * 30 * grad.largest)
+    for value, bound in zip(made, bounds):
+        c.made(value, -bound, bound, grad, x, weight, rstd, adjoint=False)
+
+
 # Attention -------------------------------------------------------------------------------------
 
 

@@ -245,6 +245,20 @@ def layer_norm_backward(o, grad, x, scale, mean, rstd):
     return x_grad, (grad * normal).reshape(rows).sum(0), grad.reshape(rows).sum(0)
 
 
+@op("rms_norm")
+def rms_norm(o, x, weight):
+    rstd = torch.rsqrt(o.move((x * x).mean(-1)) + o.attributes["epsilon"])
+    return o.move(x * rstd[..., None]) * weight, rstd
+
+
+@op("rms_norm_backward")
+def rms_norm_backward(o, grad, x, weight, rstd):
+    normal, weighted = o.move(x * rstd[..., None]), o.move(grad * weight)
+    along = o.move(normal * o.move((weighted * normal).mean(-1, keepdim=True)))
+    rows = (-1, x.shape[-1])
+    return rstd[..., None] * (weighted - along), (grad * normal).reshape(rows).sum(0)
+
+
 def segments(o, operands):
     groups, position = [], 0
     for size in o.attributes["operandSegmentSizes"]:

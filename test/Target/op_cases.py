@@ -246,6 +246,15 @@ def norms():
     )
     text = "remat.layer_norm_backward %0, %1, %2, %3, %4 : (@TYPES@) -> (@RESULTS@)"
     yield from pairs("layer_norm_backward with scale", text, TYPES, FLOATS, types)
+    types = lambda a, w: ([tensor(SHAPE, a), tensor((6,), w)], [tensor(SHAPE, a), rows])
+    text = "remat.rms_norm %0, %1 : (@TYPES@) -> (@RESULTS@)"
+    yield from pairs("rms_norm with weight", text, TYPES, FLOATS, types)
+    types = lambda a, w: (
+        [tensor(SHAPE, a), tensor(SHAPE, a), tensor((6,), w), rows],
+        [tensor(SHAPE, a), tensor((6,), w)],
+    )
+    text = "remat.rms_norm_backward %0, %1, %2, %3 : (@TYPES@) -> (@RESULTS@)"
+    yield from pairs("rms_norm_backward with weight", text, TYPES, FLOATS, types)
 
 
 def attentions():

@@ -187,6 +187,12 @@ def layer_norm(graph):
     return ops.layer_norm(x, scale, bias)[0]
 
 
+@case
+def root_mean_square_norm(graph):
+    x, weight = graph.parameter("x", (2, 3, 5), normal), graph.parameter("weight", (5,), normal)
+    return ops.rms_norm(x, weight)[0]
+
+
 def attention_case(label, packed, **options):
     def build(graph):
         mask = options.get("mask")

@@ -89,6 +89,41 @@ def Remat_LayerNormBackwardOp : Remat_Op<"layer_norm_backward", [
   }];
 }
 
+def Remat_RMSNormOp : Remat_Op<"rms_norm", [
+    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands,
+    Remat_OperandPrecision, Remat_Differentiable]> {
+  let summary = "divides the last dimension by its root mean square, then scales";
+  let description = [{
+    y = x * rstd * weight with rstd = 1 / sqrt(mean(x * x) + epsilon), in f32
+    (Zhang and Sennrich, 2019). x is [rows..., C], weight [C]; rstd is f32
+    [rows...]. The backward reads x, weight and rstd.
+  }];
+  let arguments = (ins Remat_FloatTensor:$operand, Remat_FloatTensor:$weight,
+                       DefaultValuedAttr<Remat_FiniteAttr, "1.0e-6">:$epsilon);
+  let results = (outs Remat_FloatTensor:$result, Remat_F32Tensor:$rstd);
+  let assemblyFormat = [{
+    $operand `,` $weight attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Remat_RMSNormBackwardOp : Remat_Op<"rms_norm_backward", [
+    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands]> {
+  let summary = "gradients of rms_norm: of operand and weight";
+  let description = [{
+    Each gradient has the type of what it is the gradient of. The first result
+    may overwrite `grad` or the operand: the sums over rows must have read both
+    by then.
+  }];
+  let arguments = (ins Remat_FloatTensor:$grad, Remat_FloatTensor:$operand,
+                       Remat_FloatTensor:$weight, Remat_F32Tensor:$rstd);
+  let results = (outs Remat_FloatTensor:$operandGrad, Remat_FloatTensor:$weightGrad);
+  let assemblyFormat = [{
+    $grad `,` $operand `,` $weight `,` $rstd attr-dict `:`
+    functional-type(operands, results)
+  }];
+}
+
 def Remat_AttentionOp : Remat_Op<"attention", [
     AttrSizedOperandSegments, Remat_InferType, Remat_Cost, Remat_UsesMatrixUnits,
     Remat_OperandPrecision, Remat_Differentiable, Remat_SometimesRandom]> {

@@ -126,6 +126,24 @@ LogicalResult LayerNormOp::buildAdjoint(OpBuilder &Builder,
   return success();
 }
 
+LogicalResult RMSNormOp::buildAdjoint(OpBuilder &Builder,
+                                      ValueRange ResultGrads,
+                                      ArrayRef<bool> Needed,
+                                      MutableArrayRef<Value> OperandGrads) {
+  if (failed(refuseGradient(getOperation(), ResultGrads, 1, "rstd")))
+    return failure();
+  if (!ResultGrads[0])
+    return success();
+  AdjointBuilder B(Builder, getOperation());
+  auto Backward = RMSNormBackwardOp::create(B, ResultGrads[0], getOperand(),
+                                            getWeight(), getRstd());
+  if (Needed[0])
+    OperandGrads[0] = Backward.getOperandGrad();
+  if (Needed[1])
+    OperandGrads[1] = Backward.getWeightGrad();
+  return success();
+}
+
 LogicalResult AttentionOp::buildAdjoint(OpBuilder &Builder,
                                         ValueRange ResultGrads,
                                         ArrayRef<bool> Needed,

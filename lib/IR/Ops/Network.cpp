@@ -184,6 +184,84 @@ LayerNormBackwardOp::getReusableOperands(unsigned Result) {
 }
 
 //===----------------------------------------------------------------------===//
+// rms_norm
+//===----------------------------------------------------------------------===//
+
+double RMSNormOp::getFlops() { return 5.0 * countElements(getOperand()); }
+double RMSNormBackwardOp::getFlops() {
+  return 10.0 * countElements(getOperand());
+}
+
+/// The type of the statistic of rms_norm; fails where operand and weight do not
+/// fit each other.
+static FailureOr<RankedTensorType>
+inferRootMeanSquare(MLIRContext *Context, std::optional<Location> Loc,
+                    RankedTensorType Operand, RankedTensorType Weight) {
+  if (Operand.getRank() == 0)
+    return emitOptionalError(Loc, "operand has no dimension to normalise");
+  int64_t Columns = Operand.getShape().back();
+  if (Weight.getRank() != 1 || Weight.getDimSize(0) != Columns)
+    return emitOptionalError(Loc, "weight ", Weight, " must have the ", Columns,
+                             " elements of the operand's last dimension");
+  return RankedTensorType::get(Operand.getShape().drop_back(),
+                               Float32Type::get(Context));
+}
+
+LogicalResult RMSNormOp::inferReturnTypes(MLIRContext *Context,
+                                          std::optional<Location> Loc,
+                                          Adaptor Operands,
+                                          SmallVectorImpl<Type> &Types) {
+  RankedTensorType Type = getTensorType(Operands.getOperand());
+  FailureOr<RankedTensorType> Rstd = inferRootMeanSquare(
+      Context, Loc, Type, getTensorType(Operands.getWeight()));
+  if (failed(Rstd))
+    return failure();
+  Types.append({Type, *Rstd});
+  return success();
+}
+
+LogicalResult RMSNormOp::verify() {
+  if (getEpsilon().isNegative())
+    return emitOpError("epsilon is negative");
+  return success();
+}
+
+// Statistic and weight keep their types.
+Precision RMSNormOp::getPrecision() { return Precision::any; }
+Precision RMSNormOp::getOperandPrecision(unsigned Operand) {
+  return Operand == 0 ? Precision::any : Precision::written;
+}
+unsigned RMSNormOp::getNumCastResults() { return 1; }
+
+SmallVector<unsigned> RMSNormOp::getReusableOperands(unsigned Result) {
+  return Result == 0 ? SmallVector<unsigned>{0} : SmallVector<unsigned>{};
+}
+
+LogicalResult RMSNormBackwardOp::inferReturnTypes(
+    MLIRContext *Context, std::optional<Location> Loc, Adaptor Operands,
+    SmallVectorImpl<Type> &Types) {
+  RankedTensorType Type = getTensorType(Operands.getOperand());
+  RankedTensorType Weight = getTensorType(Operands.getWeight());
+  if (Operands.getGrad().getType() != Type)
+    return emitOptionalError(Loc, "grad ", Operands.getGrad().getType(),
+                             " and operand ", Type, " must be of one type");
+  FailureOr<RankedTensorType> Rstd =
+      inferRootMeanSquare(Context, Loc, Type, Weight);
+  if (failed(Rstd))
+    return failure();
+  if (Operands.getRstd().getType() != *Rstd)
+    return emitOptionalError(Loc, "rstd ", Operands.getRstd().getType(),
+                             " must be ", *Rstd);
+  Types.append({Type, Weight});
+  return success();
+}
+
+SmallVector<unsigned> RMSNormBackwardOp::getReusableOperands(unsigned Result) {
+  // grad or operand, one type; only the first result has it.
+  return Result == 0 ? SmallVector<unsigned>{0, 1} : SmallVector<unsigned>{};
+}
+
+//===----------------------------------------------------------------------===//
 // embedding
 //===----------------------------------------------------------------------===//
 

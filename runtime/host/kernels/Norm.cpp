@@ -1,4 +1,4 @@
-//===- Norm.cpp - softmax and layer normalisation -------------------------===//
+//===- Norm.cpp - softmax and normalisations ------------------------------===//
 
 #include "host/Context.h"
 #include "host/Kernel.h"
@@ -151,23 +151,111 @@ static void sumColumns(const OpCall &Op, int64_t First, int64_t Last) {
   }
 }
 
-static Status runLayerNormBackward(const OpCall &Op, Context &C) {
+/// Runs a gradient over columns and rows; operand 2 has the weights.
+static Status runGradient(const OpCall &Op, Context &C, int64_t Rows,
+                          void (*SumColumns)(const OpCall &, int64_t, int64_t),
+                          void (*DifferentiateRow)(const OpCall &, int64_t,
+                                                   const float *, float *)) {
   int64_t Columns = Op.Operands[2].NumElements;
   // First the sums over rows: the operand's gradient may overwrite what they
   // read.
   C.forBlocks(Columns, ColumnGrain, [&](int64_t First, int64_t Last) {
-    sumColumns(Op, First, Last);
+    SumColumns(Op, First, Last);
   });
   ScratchArray<float> Scale(C, Columns);
   widenAll(Op.Operands[2], Scale);
   REMAT_TRY(C.reserveScratch(2 * sizeof(float) * uint64_t(Columns)));
-  int64_t Rows = Op.Operands[3].NumElements, Grain = getRowGrain(Columns);
+  int64_t Grain = getRowGrain(Columns);
   C.parallelFor((Rows + Grain - 1) / Grain, [&](int64_t Task, unsigned Worker) {
     for (int64_t Row = Task * Grain; Row < std::min(Rows, (Task + 1) * Grain);
          ++Row)
-      differentiateRow(Op, Row, Scale.data(), C.getScratch<float>(Worker));
+      DifferentiateRow(Op, Row, Scale.data(), C.getScratch<float>(Worker));
   });
   return {};
+}
+
+static Status runLayerNormBackward(const OpCall &Op, Context &C) {
+  return runGradient(Op, C, Op.Operands[3].NumElements, sumColumns,
+                     differentiateRow);
+}
+
+//===----------------------------------------------------------------------===//
+// Division by the root mean square, and its gradient
+//===----------------------------------------------------------------------===//
+
+static Status runRMSNorm(const OpCall &Op, Context &C) {
+  double Epsilon = Op.Attributes->getFloat("epsilon", 0);
+  const Value &X = Op.Operands[0], &Rstds = Op.Results[1];
+  int64_t Columns = Op.Operands[1].NumElements;
+  ScratchArray<float> Weight(C, Columns);
+  widenAll(Op.Operands[1], Weight);
+  dispatchFloat(X.Type, [&](auto *Null) {
+    using T = std::remove_pointer_t<decltype(Null)>;
+    auto Run = [&](int64_t Row) {
+      const T *In = X.as<T>() + Row * Columns;
+      T *Out = Op.Results[0].as<T>() + Row * Columns;
+      double Squares = sum(Columns, [&](int64_t I) {
+        return double(widen(In[I])) * double(widen(In[I]));
+      });
+      auto Rstd = static_cast<float>(
+          1.0 / std::sqrt(Squares / static_cast<double>(Columns) + Epsilon));
+      for (int64_t I = 0; I < Columns; ++I)
+        Out[I] = narrow<T>(widen(In[I]) * Rstd * Weight.data()[I]);
+      Rstds.as<float>()[Row] = Rstd;
+    };
+    C.forBlocks(Rstds.NumElements, getRowGrain(Columns),
+                [&](int64_t First, int64_t Last) {
+                  for (int64_t Row = First; Row < Last; ++Row)
+                    Run(Row);
+                });
+  });
+  return {};
+}
+
+/// The gradient of the operand's row. `Scratch` holds two rows: the weighted
+/// gradient and the normalised operand, read before anything is written.
+static void differentiateRMSRow(const OpCall &Op, int64_t Row,
+                                const float *Weight, float *Scratch) {
+  const Value &Grad = Op.Operands[0], &X = Op.Operands[1], &Out = Op.Results[0];
+  float Rstd = Op.Operands[3].as<float>()[Row];
+  int64_t Columns = Op.Operands[2].NumElements, Base = Row * Columns;
+  float *Weighted = Scratch, *Normalised = Scratch + Columns;
+  loadFloats(Grad.Type, Grad.Data, Base, Columns, Weighted);
+  loadFloats(X.Type, X.Data, Base, Columns, Normalised);
+  for (int64_t I = 0; I < Columns; ++I) {
+    Weighted[I] *= Weight[I];
+    Normalised[I] *= Rstd;
+  }
+  float MeanDot = sumFloats(Reduction::Mean, Columns, [&](int64_t I) {
+    return double(Weighted[I]) * double(Normalised[I]);
+  });
+  for (int64_t I = 0; I < Columns; ++I)
+    Weighted[I] = Rstd * (Weighted[I] - Normalised[I] * MeanDot);
+  storeFloats(Out.Type, Out.Data, Base, Columns, Weighted);
+}
+
+/// The gradient of the weight in columns [First, Last).
+static void sumRMSColumns(const OpCall &Op, int64_t First, int64_t Last) {
+  const Value &Grad = Op.Operands[0], &X = Op.Operands[1];
+  const Value &Rstds = Op.Operands[3], &Out = Op.Results[1];
+  int64_t Columns = Op.Operands[2].NumElements, Count = Last - First;
+  double Sums[ColumnGrain] = {};
+  float G[ColumnGrain], V[ColumnGrain];
+  for (int64_t Row = 0; Row < Rstds.NumElements; ++Row) {
+    float Rstd = Rstds.as<float>()[Row];
+    loadFloats(Grad.Type, Grad.Data, Row * Columns + First, Count, G);
+    loadFloats(X.Type, X.Data, Row * Columns + First, Count, V);
+    for (int64_t I = 0; I < Count; ++I)
+      Sums[I] += double(G[I]) * double(V[I] * Rstd);
+  }
+  for (int64_t I = 0; I < Count; ++I)
+    V[I] = static_cast<float>(Sums[I]);
+  storeFloats(Out.Type, Out.Data, First, Count, V);
+}
+
+static Status runRMSNormBackward(const OpCall &Op, Context &C) {
+  return runGradient(Op, C, Op.Operands[3].NumElements, sumRMSColumns,
+                     differentiateRMSRow);
 }
 
 std::span<const HostKernel> remat::runtime::getNormKernels() {
@@ -176,6 +264,8 @@ std::span<const HostKernel> remat::runtime::getNormKernels() {
       {"softmax_backward", runSoftmaxBackward},
       {"layer_norm", runLayerNorm},
       {"layer_norm_backward", runLayerNormBackward},
+      {"rms_norm", runRMSNorm},
+      {"rms_norm_backward", runRMSNormBackward},
   };
   return Kernels;
 }

@@ -48,6 +48,20 @@ def layer_norm_backward(call, grad, x, scale, mean, rstd):
     return operand_grad, scale_grad, np.sum(grad, axis=rows)
 
 
+@op("rms_norm")
+def rms_norm(call, x, weight):
+    rstd = 1.0 / np.sqrt(np.mean(x * x, axis=-1) + call["epsilon"])
+    return x * rstd[..., None] * weight, rstd
+
+
+@op("rms_norm_backward")
+def rms_norm_backward(call, grad, x, weight, rstd):
+    normalized, weighted = x * rstd[..., None], grad * weight
+    along = normalized * np.mean(weighted * normalized, axis=-1, keepdims=True)
+    rows = tuple(range(x.ndim - 1))
+    return rstd[..., None] * (weighted - along), np.sum(grad * normalized, axis=rows)
+
+
 class Attention:
     """Scores and probabilities [B, H, T, S] of one attention operation."""
 

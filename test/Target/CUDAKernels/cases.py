@@ -49,6 +49,7 @@ def row_cases():
         for rows, columns in ((7, 5), (70, 768), (300, 64), (5, 1000), (4, 4096), (3, 5003), (2, 12288)):
             for scale_type in ((dtype, F32) if dtype != F32 else (F32,)):
                 yield from layer_norm_cases(rows, columns, dtype, scale_type)
+                yield from rms_norm_cases(rows, columns, dtype, scale_type)
 
 
 def layer_norm_cases(rows, columns, dtype, scale_type):
@@ -72,6 +73,22 @@ def layer_norm_cases(rows, columns, dtype, scale_type):
                    "remat.layer_norm_backward {0}, {1}, {2}, {3}, {4} : ({o}) -> ({r})",
                    [g, x, scale, mean, rstd],
                    [dx.to(dtype), (_d(g) * normal).sum(0).to(scale_type), _d(g).sum(0).to(scale_type)],
+                   inplace, 3e-6 if dtype == F32 else None)
+
+
+def rms_norm_cases(rows, columns, dtype, weight_type):
+    x, g = _random(rows, columns, dtype=dtype, scale=2), _random(rows, columns, dtype=dtype)
+    weight = _random(columns, dtype=weight_type)
+    rstd = (1 / torch.sqrt((_d(x) * _d(x)).mean(-1) + 1e-3)).float()
+    normal = _d(x) * _d(rstd)[:, None]
+    label = f"({rows}, {columns}) {dtype} {weight_type}"
+    yield Case("rms_norm " + label, "remat.rms_norm {0}, {1} {{epsilon = 1.0e-3 : f64}} : ({o}) -> ({r})",
+               [x, weight], [(normal * _d(weight)).to(dtype), rstd], {0: 0})
+    weighted = _d(g) * _d(weight)
+    dx = (weighted - normal * (weighted * normal).mean(-1, keepdim=True)) * _d(rstd)[:, None]
+    for inplace in ({0: 0}, {0: 1}):
+        yield Case("rms_norm_backward " + label, "remat.rms_norm_backward {0}, {1}, {2}, {3} : ({o}) -> ({r})",
+                   [g, x, weight, rstd], [dx.to(dtype), (_d(g) * normal).sum(0).to(weight_type)],
                    inplace, 3e-6 if dtype == F32 else None)
 
 

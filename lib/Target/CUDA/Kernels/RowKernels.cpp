@@ -1,6 +1,6 @@
 //===- RowKernels.cpp - softmax and normalisations over rows --------------===//
 //
-// The kernels are in Rows.cuh and LayerNormBackward.cuh.
+// The kernels are in Rows.cuh, LayerNormBackward.cuh and RmsNorm.cuh.
 //
 //===----------------------------------------------------------------------===//
 
@@ -155,6 +155,51 @@ static KernelNeeds getLayerNormBackwardNeeds(LayerNormBackwardOp Op) {
   return getGradientNeeds(Op.getScale(), Op.getRstd(), /*Sums=*/2);
 }
 
+static void addRMSNorm(RMSNormOp Op, Launches &Out) {
+  RowSplit Split = splitRows({Op.getOperand(), Op.getResult()});
+  addLaunch("rms_norm",
+            kernels::RmsNorm{.T = getName(Op.getOperand()),
+                             .S = getName(Op.getWeight()),
+                             .Shape = Split.Shape,
+                             .M = getAccessWidth({Op.getWeight()}, Split.Width),
+                             .X = operand(0),
+                             .Weight = operand(1),
+                             .Y = result(0),
+                             .Rstd = result(1),
+                             .Epsilon = Op.getEpsilon().convertToDouble()},
+            Split.Size, Out);
+}
+
+static void addRMSNormBackward(RMSNormBackwardOp Op, Launches &Out) {
+  GradientSplit Split = splitGradient(Op.getWeight(), Op.getRstd());
+  int64_t Width = getAccessWidth(
+      {Op.getGrad(), Op.getOperand(), Op.getOperandGrad()}, Split.Columns);
+  addLaunch("rms_norm_backward",
+            kernels::RmsNormBackward{
+                .T = getName(Op.getOperand()),
+                .S = getName(Op.getWeight()),
+                .Rows = Split.Rows,
+                .RowsPerBlock = llvm::divideCeil(Split.Rows, Split.Blocks),
+                .C = Split.Columns,
+                .Block = Split.Block,
+                .Threads = Split.Threads,
+                .N = Width,
+                .Steps = llvm::divideCeil(Split.Columns, Split.Threads * Width),
+                .M = getAccessWidth({Op.getWeight()}, Width),
+                .Dy = operand(0),
+                .X = operand(1),
+                .Weight = operand(2),
+                .Rstd = operand(3),
+                .Dx = result(0),
+                .Partial = workspace()},
+            {.Block = Split.Block, .GridX = Split.Blocks}, Out);
+  addGradientColumns("rms_norm_backward_columns", Split, Op.getWeight(),
+                     absent(), /*Sums=*/1, Out);
+}
+static KernelNeeds getRMSNormBackwardNeeds(RMSNormBackwardOp Op) {
+  return getGradientNeeds(Op.getWeight(), Op.getRstd(), /*Sums=*/1);
+}
+
 llvm::ArrayRef<OwnKernels> remat::cuda::getRowKernels() {
   static const OwnKernels Table[] = {
       kernelsOf<SoftmaxOp, addSoftmax>(),
@@ -162,6 +207,9 @@ llvm::ArrayRef<OwnKernels> remat::cuda::getRowKernels() {
       kernelsOf<LayerNormOp, addLayerNorm>(),
       kernelsOf<LayerNormBackwardOp, addLayerNormBackward,
                 getLayerNormBackwardNeeds>(),
+      kernelsOf<RMSNormOp, addRMSNorm>(),
+      kernelsOf<RMSNormBackwardOp, addRMSNormBackward,
+                getRMSNormBackwardNeeds>(),
   };
   return Table;
 }
