@@ -59,7 +59,7 @@ COVERS = {
     "lib/Transforms": (TOOLS, [lit("Transforms"), lit("Pipeline", "Analysis"), PYTEST + "test_budget.py", lit("Random")]),
     "lib/Pipeline": (TOOLS, [lit("Pipeline"), lit("Tools"), PYTEST + "test_budget.py"]),
     "lib/Target": (TOOLS, [lit("Target"), lit("Pipeline")]),
-    "lib/CAPI": (["remat-capi-test", *TOOLS], [lit("CAPI")]),
+    "lib/CAPI": (["capi-test"], ["ctest --test-dir {tree}/build -R '^capi$'"]),
     "runtime": (["RuntimeTests", *TOOLS], [UNIT.replace("{name}", "RuntimeTests"), lit("Target", "Tools"), PYTEST + "test_elementwise.py"]),
 }  # fmt: skip
 
