@@ -18,10 +18,6 @@ class Remat_Pass<string argument, string stage = "">
     : PassBase<argument, !if(!empty(stage), "::remat::GraphPass",
                              "::remat::GraphPassBefore<::remat::Stage::" # stage # ">")>;
 
-//===----------------------------------------------------------------------===//
-// Target
-//===----------------------------------------------------------------------===//
-
 def SetTarget : Remat_Pass<"remat-set-target"> {
   let summary = "Says where the graph runs";
   let description = [{
@@ -45,10 +41,6 @@ def SetTarget : Remat_Pass<"remat-set-target"> {
     Option<"Attention", "attention", "std::string", "\"\"",
            "which kernels run attention on CUDA: auto (unless given), cudnn or own">];
 }
-
-//===----------------------------------------------------------------------===//
-// Autocast
-//===----------------------------------------------------------------------===//
 
 def Autocast : Remat_Pass<"remat-autocast", "planned"> {
   let summary = "mixed precision: writes every cast to bf16 or f16 into the graph";
@@ -94,10 +86,6 @@ def Autocast : Remat_Pass<"remat-autocast", "planned"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
-//===----------------------------------------------------------------------===//
-// Differentiate
-//===----------------------------------------------------------------------===//
-
 def Differentiate : Remat_Pass<"remat-differentiate", "differentiated"> {
   let summary = "appends the backward and one gradient for each parameter";
   let description = [{
@@ -134,10 +122,6 @@ def Differentiate : Remat_Pass<"remat-differentiate", "differentiated"> {
   }];
   let dependentDialects = ["::remat::RematDialect"];
 }
-
-//===----------------------------------------------------------------------===//
-// Accumulate
-//===----------------------------------------------------------------------===//
 
 def Accumulate : Remat_Pass<"remat-accumulate", "optimized"> {
   let summary = "one step over several micro-batches";
@@ -183,10 +167,6 @@ def Accumulate : Remat_Pass<"remat-accumulate", "optimized"> {
            "how many micro-batches make a step">];
   let dependentDialects = ["::remat::RematDialect"];
 }
-
-//===----------------------------------------------------------------------===//
-// AddOptimizer
-//===----------------------------------------------------------------------===//
 
 def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
   let summary = "replaces gradients by an optimizer's updates";
