@@ -151,8 +151,9 @@ static void sumColumns(const OpCall &Op, int64_t First, int64_t Last) {
   }
 }
 
-/// Runs a gradient over columns and rows; operand 2 has the weights.
-static Status runGradient(const OpCall &Op, Context &C, int64_t Rows,
+/// Runs a gradient over columns and rows; operand 2 has a weight a column,
+/// operand 3 a number a row.
+static Status runGradient(const OpCall &Op, Context &C,
                           void (*SumColumns)(const OpCall &, int64_t, int64_t),
                           void (*DifferentiateRow)(const OpCall &, int64_t,
                                                    const float *, float *)) {
@@ -165,7 +166,7 @@ static Status runGradient(const OpCall &Op, Context &C, int64_t Rows,
   ScratchArray<float> Scale(C, Columns);
   widenAll(Op.Operands[2], Scale);
   REMAT_TRY(C.reserveScratch(2 * sizeof(float) * uint64_t(Columns)));
-  int64_t Grain = getRowGrain(Columns);
+  int64_t Rows = Op.Operands[3].NumElements, Grain = getRowGrain(Columns);
   C.parallelFor((Rows + Grain - 1) / Grain, [&](int64_t Task, unsigned Worker) {
     for (int64_t Row = Task * Grain; Row < std::min(Rows, (Task + 1) * Grain);
          ++Row)
@@ -175,8 +176,7 @@ static Status runGradient(const OpCall &Op, Context &C, int64_t Rows,
 }
 
 static Status runLayerNormBackward(const OpCall &Op, Context &C) {
-  return runGradient(Op, C, Op.Operands[3].NumElements, sumColumns,
-                     differentiateRow);
+  return runGradient(Op, C, sumColumns, differentiateRow);
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,8 +254,7 @@ static void sumRMSColumns(const OpCall &Op, int64_t First, int64_t Last) {
 }
 
 static Status runRMSNormBackward(const OpCall &Op, Context &C) {
-  return runGradient(Op, C, Op.Operands[3].NumElements, sumRMSColumns,
-                     differentiateRMSRow);
+  return runGradient(Op, C, sumRMSColumns, differentiateRMSRow);
 }
 
 std::span<const HostKernel> remat::runtime::getNormKernels() {
