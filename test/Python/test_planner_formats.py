@@ -38,7 +38,7 @@ PROBLEM = {
             "outputs": [{"name": "z", "bytes": 8}],
             "choices": [{"name": "fast", "time": 5, "workspace": 30}, {"time": 9}],
         },
-        {"name": "update", "time": 1, "inputs": ["z", "w"], "outputs": [], "once": True},
+        {"name": "update", "time": 1, "inputs": ["z", "w"], "outputs": [], "once": True, "after": ["a"]},
     ],
     "results": ["z"],
 }

@@ -56,6 +56,9 @@ struct Op {
   std::vector<Choice> Choices;
   /// The op has an effect: it may run one time only.
   bool Once = false;
+  /// Ops of which every instance runs before the first instance of this one:
+  /// once this op has run, none of them may run again.
+  std::vector<OpId> After;
 };
 
 struct Problem {
@@ -67,6 +70,8 @@ struct Problem {
   ValueId addResident(std::string Name, int64_t Bytes);
   OpId addOp(std::string Name, double Time, std::vector<ValueId> Inputs,
              int64_t Workspace = 0);
+  /// Adds `Earlier` to the ops that `Later` runs after, unless it is there.
+  void addAfter(OpId Later, OpId Earlier);
   ValueId addOutput(OpId Producer, std::string Name, int64_t Bytes);
 
   size_t numChoices(OpId O) const {
@@ -95,8 +100,9 @@ inline constexpr int64_t MaxTotalBytes = int64_t(1) << 56;
 inline constexpr double MaxTotalTime = 1e15;
 
 /// Returns nothing when the problem is well formed, else a message that names
-/// the place: bad ids, duplicate names, a read before the value is made, a
-/// cycle, negative or overflowing numbers, contradictory policies.
+/// the place: bad ids, duplicate names, a read before the value is made, an op
+/// before one that it runs after, a cycle, negative or overflowing numbers,
+/// contradictory policies.
 std::optional<std::string> check(const Problem &P);
 
 /// The op at which `Keep::Never` values are gone: where the base order with

@@ -11,10 +11,15 @@ namespace {
 /// The problem with its ops in another valid order.
 Problem reordered(const Problem &P, const std::vector<OpId> &Order) {
   Problem Q = P;
+  std::vector<OpId> Place(Order.size());
+  for (OpId To = 0; To < OpId(Order.size()); ++To)
+    Place[Order[To]] = To;
   for (OpId To = 0; To < OpId(Order.size()); ++To) {
     Q.Ops[To] = P.Ops[Order[To]];
     for (ValueId V : Q.Ops[To].Outputs)
       Q.Values[V].Producer = To;
+    for (OpId &Earlier : Q.Ops[To].After)
+      Earlier = Place[Earlier];
   }
   return Q;
 }

@@ -54,12 +54,18 @@ void StageProgram::limit(double Time) {
   L.addRow(-Unbounded, Time / Unit, Row);
 }
 
+/// May an op run once more in stage T? What ends its runs has its own stage.
+bool StageProgram::mayRepeat(OpId O, int32_t T, double MaxExtra) const {
+  return M.Again[O] && M.Time[O] <= MaxExtra &&
+         M.isOpen(O, [&](OpId Later) { return Later < T; });
+}
+
 /// The values that stage T or a later one may read.
 std::vector<bool> StageProgram::usefulAt(int32_t T, double MaxExtra) const {
   std::vector<bool> Useful = M.IsResult;
   for (OpId O = N; O-- > 0;) {
     const Op &X = M.P.Ops[O];
-    bool Runs = O >= T || (M.Again[O] && M.Time[O] <= MaxExtra &&
+    bool Runs = O >= T || (mayRepeat(O, T, MaxExtra) &&
                            std::any_of(X.Outputs.begin(), X.Outputs.end(),
                                        [&](ValueId V) { return Useful[V]; }));
     for (ValueId V : X.Inputs)
@@ -86,7 +92,7 @@ void StageProgram::addRuns(double MaxExtra) {
       bool Lone = Choices[O].size() == 1;
       if (O == T)
         S.Run[O] = One;
-      else if (M.Again[O] && M.Time[O] <= MaxExtra &&
+      else if (mayRepeat(O, T, MaxExtra) &&
                std::any_of(Out.begin(), Out.end(),
                            [&](ValueId V) { return Useful[V]; }))
         S.Run[O] = L.addColumn(Lone ? M.Time[O] / Unit : 0, 0, 1, true);

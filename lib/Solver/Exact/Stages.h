@@ -74,6 +74,7 @@ private:
   size_t NumWaiting = 0;
   std::vector<ValueId> Counted;
 
+  bool mayRepeat(OpId O, int32_t T, double MaxExtra) const;
   std::vector<bool> usefulAt(int32_t T, double MaxExtra) const;
   int32_t derive(decltype(Derived::Most) Kind, std::vector<int32_t> From);
   void addRuns(double MaxExtra);

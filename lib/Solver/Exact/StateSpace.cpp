@@ -45,6 +45,12 @@ StateSpace::StateSpace(const Model &M) : M(M) {
     for (ValueId V : P.Ops[O].Outputs)
       Out[O] |= bitOf(V);
     Choices.push_back(usefulChoices(P, O));
+    Earlier.push_back(0);
+    Later.push_back(0);
+    for (OpId X : P.Ops[O].After)
+      Earlier[O] |= opBit(X);
+    for (OpId X : M.Enders[O])
+      Later[O] |= opBit(X);
   }
   findMoves();
   intern({});
@@ -79,7 +85,7 @@ int32_t StateSpace::intern(std::vector<Storage> List) {
 uint64_t StateSpace::useful(uint64_t Done) const {
   uint64_t Useful = Wanted;
   for (OpId O = M.numOps(); O-- > 0;)
-    if (!(Done & opBit(O)) || (M.Again[O] && (Out[O] & Useful)))
+    if (!(Done & opBit(O)) || (mayRepeat(O, Done) && (Out[O] & Useful)))
       Useful |= In[O];
   return Useful;
 }
@@ -91,7 +97,7 @@ bool StateSpace::mustRun(const State &X, uint64_t &Ops) const {
     bool Done = X.Done & opBit(O);
     if (Done && !(Out[O] & Needed & ~X.Held))
       continue;
-    if (Done && !M.Again[O])
+    if (Done && !mayRepeat(O, X.Done))
       return false;
     Ops |= opBit(O);
     Needed |= In[O];
@@ -110,20 +116,21 @@ void StateSpace::storagesOf(const State &X, std::vector<Storage> &All) const {
 }
 
 bool StateSpace::mayRun(const State &X, OpId O, uint64_t Useful) const {
-  if ((X.Held & In[O]) != In[O])
+  if (!mayFollow(X, O))
     return false;
   if (!(X.Done & opBit(O)))
     return true;
   uint64_t New = Moves[O] ? Out[O] : Out[O] & ~X.Held;
-  return M.Again[O] && (New & Useful);
+  return mayRepeat(O, X.Done) && (New & Useful);
 }
 
 bool StateSpace::expand(const State &X, int64_t Budget,
                         std::vector<Next> &Ways) {
   Ways.clear();
-  // An op that leaves nothing behind and costs what it must: run it at once.
+  // An op that leaves nothing behind, costs what it must and ends no other's
+  // runs: run it at once.
   for (OpId O = 0; O < M.numOps(); ++O) {
-    if ((X.Done & opBit(O)) || (X.Held & In[O]) != In[O] ||
+    if ((X.Done & opBit(O)) || !mayFollow(X, O) || Earlier[O] ||
         (M.AnyNever && O == M.Turn) || (Out[O] & useful(X.Done | opBit(O))))
       continue;
     run(X, O, Budget, Ways);
@@ -206,7 +213,7 @@ uint64_t StateSpace::irreplaceable() const {
   for (OpId O = 0; O < M.numOps(); ++O) {
     if (!(F.From.Done & opBit(O)) && O != F.Op)
       Needed |= In[O];
-    if (!M.Again[O])
+    if (!mayRepeat(O, F.From.Done | opBit(F.Op)))
       Fixed |= Out[O];
   }
   return Needed & Fixed;

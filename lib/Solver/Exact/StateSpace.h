@@ -91,6 +91,8 @@ private:
   /// Per op: values read and made. Residents are bits only where an output may
   /// take their place.
   std::vector<uint64_t> In, Out;
+  /// Per op: those that it runs after, and those that run after it.
+  std::vector<uint64_t> Earlier, Later;
   /// Per op: choices from fast to slow, each with less workspace.
   std::vector<std::vector<int32_t>> Choices;
   /// Per op: running it again may move a value that is held to a storage that
@@ -110,6 +112,13 @@ private:
     return S.Place == None ? M.P.Values[S.Class].Bytes : 0;
   }
   void findMoves();
+  /// May an op run again when these have run?
+  bool mayRepeat(OpId O, uint64_t Done) const {
+    return M.Again[O] && !(Done & Later[O]);
+  }
+  bool mayFollow(const State &X, OpId O) const {
+    return (X.Held & In[O]) == In[O] && !(Earlier[O] & ~X.Done);
+  }
   uint64_t useful(uint64_t Done) const;
   void storagesOf(const State &X, std::vector<Storage> &All) const;
   bool mayRun(const State &X, OpId O, uint64_t Useful) const;

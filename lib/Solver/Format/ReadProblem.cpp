@@ -1,9 +1,11 @@
 //===- ReadProblem.cpp - The format remat-problem-1 -----------------------===//
 #include "Format/Reader.h"
+#include "Problem/Order.h"
 
 #include "remat/Solver/JSON.h"
 
 #include <unordered_map>
+#include <utility>
 
 using namespace remat::solver;
 
@@ -26,6 +28,7 @@ public:
       for (size_t I = 0; I < R->size() && !failed(); ++I)
         if (ValueId V = use((*R)[I], at("results", I)); V != None)
           P.Results.push_back(V);
+    readAfter(J);
     if (!failed())
       if (std::optional<std::string> Bad = check(P))
         Error = *Bad;
@@ -37,6 +40,7 @@ public:
 private:
   Problem P;
   std::unordered_map<std::string, ValueId> Ids;
+  std::unordered_map<std::string, OpId> OpIds;
 
   void add(const std::string &Name, int64_t Bytes, const std::string &Place) {
     ValueId V = P.addResident(Name, Bytes);
@@ -60,7 +64,7 @@ private:
   void declareOutputs(const Json &J, const std::string &Place) {
     if (!object(J, Place,
                 {"name", "time", "inputs", "outputs", "workspace", "once",
-                 "choices"}))
+                 "choices", "after"}))
       return;
     const Json *Out = array(J, "outputs", Place, true);
     for (size_t I = 0; Out && I < Out->size() && !failed(); ++I) {
@@ -122,6 +126,43 @@ private:
     const Json *Out = array(J, "outputs", Place, true);
     for (size_t I = 0; Out && I < Out->size() && !failed(); ++I)
       readOutput((*Out)[I], at(Place + ".outputs", I), O, Next++);
+  }
+
+  /// An op may be named before it stands, which is reported better than an
+  /// unknown op.
+  void readAfter(const Json &J) {
+    for (OpId O = 0; O < OpId(P.Ops.size()); ++O)
+      OpIds.emplace(P.Ops[O].Name, O);
+    // Per op: the last op that runs after it.
+    std::vector<OpId> NamedBy(P.Ops.size(), None);
+    auto PlaceOf = [](OpId O, size_t I) {
+      return at(at("ops", size_t(O)) + ".after", I);
+    };
+    const Json *Ops = array(J, "ops", "problem", true);
+    for (OpId O = 0; O < OpId(P.Ops.size()) && !failed(); ++O) {
+      const Json *List =
+          array((*Ops)[size_t(O)], "after", at("ops", size_t(O)), false);
+      for (size_t I = 0; List && I < List->size() && !failed(); ++I)
+        readAfter((*List)[I], PlaceOf(O, I), O, NamedBy);
+    }
+    if (failed())
+      return;
+    if (std::optional<WrongAfter> Wrong = findWrongAfter(P))
+      fail(PlaceOf(Wrong->Later, Wrong->Index),
+           "op '" + P.Ops[Wrong->Later].Name + "' " + Wrong->Reason);
+  }
+
+  void readAfter(const Json &J, const std::string &Place, OpId O,
+                 std::vector<OpId> &NamedBy) {
+    if (!J.is_string())
+      return fail(Place, "expected the name of an op");
+    std::string Name = J.get<std::string>();
+    auto It = OpIds.find(Name);
+    if (It == OpIds.end())
+      return fail(Place, "no op is named '" + Name + "'");
+    if (std::exchange(NamedBy[It->second], O) == O)
+      return fail(Place, "names op '" + Name + "' a second time");
+    P.Ops[O].After.push_back(It->second);
   }
 
   void readChoices(const Json &J, const std::string &Place, Op &O) {

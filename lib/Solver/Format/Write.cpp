@@ -35,6 +35,8 @@ static Json jsonOf(const Problem &P, const Op &O) {
         {{"name", C.Name}, {"time", C.Time}, {"workspace", C.Workspace}});
   if (O.Once)
     J["once"] = true;
+  for (OpId Earlier : O.After)
+    J["after"].push_back(P.Ops[Earlier].Name);
   return J;
 }
 

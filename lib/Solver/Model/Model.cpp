@@ -67,6 +67,20 @@ Model::Model(const Problem &P) : P(P) {
       }
     }
   }
+  findEnders();
+}
+
+void Model::findEnders() {
+  Enders.resize(P.Ops.size());
+  WaitsForTurn.assign(P.Ops.size(), false);
+  for (OpId O = 0; O < numOps(); ++O)
+    for (OpId Earlier : P.Ops[O].After) {
+      AnyAfter = true;
+      Enders[Earlier].push_back(O);
+      for (ValueId V : P.Ops[Earlier].Outputs)
+        if (P.Values[V].Policy == Keep::Never)
+          WaitsForTurn[O] = true;
+    }
 }
 
 std::vector<ValueId> Model::classesRead(OpId O) const {
@@ -156,7 +170,8 @@ namespace {
 /// Emits steps, recomputing what was forgotten.
 class Emitter {
 public:
-  Emitter(const Model &M) : M(M), Have(M.numValues(), false) {
+  Emitter(const Model &M)
+      : M(M), Have(M.numValues(), false), Ran(M.numOps(), false) {
     for (ValueId V = 0; V < M.numValues(); ++V)
       Have[V] = M.P.Values[V].Producer == None;
   }
@@ -166,15 +181,18 @@ public:
         M, Goal, [&](ValueId V) { return !Have[V]; },
         [&](OpId O) {
           S.Sequence.push_back({O, M.Fastest[O]});
+          Ran[O] = true;
           for (ValueId V : M.P.Ops[O].Outputs)
             Have[V] = true;
         });
   }
 
   void forget(const std::vector<bool> &Dropped) {
+    auto HasRun = [&](OpId O) { return Ran[O]; };
     for (ValueId V = 0; V < M.numValues(); ++V)
-      if ((Dropped[M.Class[V]] || M.Never[M.Class[V]]) &&
-          M.P.Values[V].Producer != None && M.Again[M.P.Values[V].Producer])
+      if (OpId O = M.P.Values[V].Producer;
+          O != None && M.Again[O] && M.isOpen(O, HasRun) &&
+          (Dropped[M.Class[V]] || M.Never[M.Class[V]]))
         Have[V] = false;
   }
 
@@ -182,7 +200,7 @@ public:
 
 private:
   const Model &M;
-  std::vector<bool> Have;
+  std::vector<bool> Have, Ran;
 };
 
 } // namespace
@@ -190,12 +208,12 @@ private:
 Plan remat::solver::emitDropped(const Model &M, const std::vector<OpId> &Order,
                                 OpId Turn, const std::vector<bool> &Dropped) {
   Emitter E(M);
-  for (OpId O : Order) {
+  for (OpId O : withWaiting(M, Order)) {
     E.run(O);
     if (O == Turn)
       E.forget(Dropped);
   }
-  return std::move(E.S);
+  return withWaiting(M, std::move(E.S));
 }
 
 Plan remat::solver::emitKept(const Model &M, const std::vector<OpId> &Order) {

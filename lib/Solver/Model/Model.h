@@ -51,11 +51,24 @@ struct Model {
   /// Per value: which input of its op it reuses; `None` where none.
   std::vector<int32_t> ReusedInput;
 
+  /// Per op: those that run after it (see `Op::After`), sorted: once one of
+  /// them has run, it may not run again.
+  std::vector<std::vector<OpId>> Enders;
+  bool AnyAfter = false;
+  /// Per op: it ends the runs of an op that makes a value that must never be
+  /// kept, so that it waits for the turn in the orders that seeds are made of.
+  std::vector<bool> WaitsForTurn;
+
   /// Per op: does what a rule says of memory hold at its runs. See `boundOf`.
   std::vector<bool> Seen;
 
   /// Values with `Keep::Never`.
   std::vector<ValueId> NeverValues;
+
+  /// May the op run when these ran before?
+  template <typename RanFn> bool isOpen(OpId O, RanFn Ran) const {
+    return std::none_of(Enders[O].begin(), Enders[O].end(), Ran);
+  }
 
   int32_t numOps() const { return int32_t(P.Ops.size()); }
   /// How many times as large as those whose work has no limit but its own: 1 up
@@ -88,6 +101,9 @@ struct Model {
   /// stand, they count too, and no output takes them over.
   int64_t leastBytesAt(OpId O, const std::vector<ValueId> &Beside = {},
                        std::vector<ValueId> *Counted = nullptr) const;
+
+private:
+  void findEnders();
 };
 
 /// Peak and time of a plan, without the checks of `verify`: for sequences that
@@ -116,6 +132,12 @@ Plan emitDropped(const Model &M, const std::vector<OpId> &Order, OpId Turn,
 
 /// The ops in the given order, each once but for what `Keep::Never` asks.
 Plan emitKept(const Model &M, const std::vector<OpId> &Order);
+
+/// The same steps, where an op waits until all have run that it runs after (see
+/// `Op::After`), and what reads its values waits for it. For sequences that are
+/// valid but for that. What waits goes on as soon as it may.
+Plan withWaiting(const Model &M, Plan S);
+std::vector<OpId> withWaiting(const Model &M, const std::vector<OpId> &Order);
 
 /// Takes out steps that nobody reads; those of the turn stay: `Keep::Never`
 /// counts from its first run.

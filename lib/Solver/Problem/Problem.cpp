@@ -1,5 +1,5 @@
 //===- Problem.cpp - Building and checking problems -----------------------===//
-#include "remat/Solver/Problem.h"
+#include "Problem/Order.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,6 +25,12 @@ OpId Problem::addOp(std::string Name, double Time, std::vector<ValueId> Inputs,
   O.Workspace = Workspace;
   Ops.push_back(std::move(O));
   return OpId(Ops.size() - 1);
+}
+
+void Problem::addAfter(OpId Later, OpId Earlier) {
+  std::vector<OpId> &After = Ops[Later].After;
+  if (std::find(After.begin(), After.end(), Earlier) == After.end())
+    After.push_back(Earlier);
 }
 
 ValueId Problem::addOutput(OpId Producer, std::string Name, int64_t Bytes) {
@@ -190,6 +196,9 @@ Message checkIds(const Problem &P) {
       if (P.Values[V].Producer != O || ++Made[V] > 1)
         return "value " + quoted(P.Values[V].Name) + " has two producers";
     }
+    for (OpId Earlier : P.Ops[O].After)
+      if (Earlier < 0 || Earlier >= OpId(P.Ops.size()))
+        return "op " + quoted(P.Ops[O].Name) + " runs after an unknown op";
   }
   for (size_t V = 0; V < P.Values.size(); ++V)
     if (P.Values[V].Producer != None && !Made[V])
@@ -225,6 +234,12 @@ bool hasCycle(const Problem &P) {
         Ready.push_back(R);
   }
   return Done != P.Ops.size();
+}
+
+Message checkAfter(const Problem &P) {
+  if (std::optional<WrongAfter> Wrong = findWrongAfter(P))
+    return "op " + quoted(P.Ops[Wrong->Later].Name) + " " + Wrong->Reason;
+  return std::nullopt;
 }
 
 Message checkOrder(const Problem &P) {
@@ -264,12 +279,37 @@ Message checkStorage(const Problem &P) {
   return std::nullopt;
 }
 
+/// What must never be kept is computed again after the turn, so that no op may
+/// stand before the turn that ends the runs of its op.
+Message checkNeverAndAfter(const Problem &P) {
+  auto IsNever = [&](ValueId V) { return P.Values[V].Policy == Keep::Never; };
+  OpId Turn = None;
+  for (OpId O = 0; O < OpId(P.Ops.size()); ++O)
+    for (OpId Earlier : P.Ops[O].After) {
+      const std::vector<ValueId> &Out = P.Ops[Earlier].Outputs;
+      auto V = std::find_if(Out.begin(), Out.end(), IsNever);
+      if (V == Out.end())
+        continue;
+      if (Turn == None)
+        Turn = turnOf(P);
+      if (O <= Turn)
+        return "value " + quoted(P.Values[*V].Name) +
+               " must never be kept, but op " + quoted(P.Ops[Earlier].Name) +
+               " may not run again after op " + quoted(P.Ops[O].Name) +
+               ", which comes no later than the turn, op " +
+               quoted(P.Ops[Turn].Name);
+    }
+  return std::nullopt;
+}
+
 Message checkPolicies(const Problem &P) {
   for (const Value &V : P.Values)
     if (V.Policy == Keep::Never &&
         (V.Producer == None || P.runsOnce(V.Producer)))
       return "value " + quoted(V.Name) +
              " must never be kept, but cannot be computed again";
+  if (Message M = checkNeverAndAfter(P))
+    return M;
   std::unordered_set<ValueId> Seen;
   for (ValueId V : P.Results) {
     if (!Seen.insert(V).second)
@@ -284,8 +324,8 @@ Message checkPolicies(const Problem &P) {
 
 Message remat::solver::check(const Problem &P) {
   for (Message (*Check)(const Problem &) :
-       {checkIds, checkNames, checkNumbers, checkOrder, checkStorage,
-        checkPolicies})
+       {checkIds, checkNames, checkNumbers, checkOrder, checkAfter,
+        checkStorage, checkPolicies})
     if (Message M = Check(P))
       return M;
   return std::nullopt;

@@ -37,7 +37,7 @@ public:
 
   bool run(VerifyResult &R) {
     Steps = int32_t(S.Sequence.size());
-    if (!checkSteps(R) || !bind(R) || !bindResults(R))
+    if (!checkSteps(R) || !checkAfter(R) || !bind(R) || !bindResults(R))
       return false;
     findEnds();
     measure(R);
@@ -78,6 +78,7 @@ private:
   }
 
   bool checkSteps(VerifyResult &R) const;
+  bool checkAfter(VerifyResult &R) const;
   bool bind(VerifyResult &R);
   bool bindResults(VerifyResult &R);
   void findEnds();
@@ -103,6 +104,19 @@ bool Simulation::checkSteps(VerifyResult &R) const {
   for (size_t O = 0; O < P.Ops.size(); ++O)
     if (!Runs[O])
       return fail(R, "op '" + P.Ops[O].Name + "' never runs");
+  return true;
+}
+
+bool Simulation::checkAfter(VerifyResult &R) const {
+  std::vector<int32_t> Last(P.Ops.size(), None);
+  for (int32_t I = 0; I < Steps; ++I)
+    Last[S.Sequence[I].Op] = I;
+  for (int32_t I = 0; I < Steps; ++I)
+    for (OpId Earlier : P.Ops[S.Sequence[I].Op].After)
+      if (Last[Earlier] > I)
+        return fail(R, at(I) + " runs before " + at(Last[Earlier]) +
+                           ", but must run after every instance of '" +
+                           P.Ops[Earlier].Name + "'");
   return true;
 }
 

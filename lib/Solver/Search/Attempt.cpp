@@ -214,7 +214,7 @@ Plan remat::solver::crossed(const Model &M, const Plan &First, size_t At,
     if (!Ran[X.Op] || (!Before && M.Again[X.Op]))
       Take(X);
   }
-  return P;
+  return withWaiting(M, std::move(P));
 }
 
 bool Attempt::isNew(const Measure &Of) const {

@@ -12,13 +12,17 @@
 using namespace remat::solver;
 
 /// Moves a node to just before `Next`, which stands later, and before that all
-/// readers that stand between.
+/// readers that stand between, and all that run after its op.
 bool Moves::postpone(int32_t N, int32_t Next, int &Left) {
   if (--Left < 0 || N == TurnNode || S.node(N).Op == None)
     return false;
   std::vector<int32_t> Readers;
   for (int32_t I : S.node(N).Makes)
     for (int32_t R : S.instance(I).Reads)
+      if (T.before(R, Next))
+        Readers.push_back(R);
+  for (OpId Later : M.Enders[S.node(N).Op])
+    for (int32_t R : S.runsOf(Later))
       if (T.before(R, Next))
         Readers.push_back(R);
   std::sort(Readers.begin(), Readers.end(),
@@ -39,7 +43,7 @@ bool Moves::postpone(int32_t N, int32_t Next, int &Left) {
 }
 
 /// Moves a node to just before `Next`, which stands earlier, and before that
-/// all that makes what it reads.
+/// all that makes what it reads, and all that its op runs after.
 bool Moves::advance(int32_t N, int32_t Next, int &Left) {
   if (--Left < 0 || N == TurnNode || S.node(N).Op == None)
     return false;
@@ -47,6 +51,10 @@ bool Moves::advance(int32_t N, int32_t Next, int &Left) {
   for (int32_t I : S.node(N).Reads)
     if (int32_t By = S.instance(I).Node; By >= 0 && !T.before(By, Next))
       Makers.push_back(By);
+  for (OpId Earlier : M.P.Ops[S.node(N).Op].After)
+    for (int32_t By : S.runsOf(Earlier))
+      if (!T.before(By, Next))
+        Makers.push_back(By);
   std::sort(Makers.begin(), Makers.end(),
             [&](int32_t A, int32_t B) { return T.before(A, B); });
   Makers.erase(std::unique(Makers.begin(), Makers.end()), Makers.end());
@@ -57,6 +65,21 @@ bool Moves::advance(int32_t N, int32_t Next, int &Left) {
     return false;
   move(N, Next);
   return true;
+}
+
+/// Moves what may only run after the op to after `Next`, where the op is to run
+/// before `Next`. False where `Next` must not run before it.
+bool Moves::makeWay(OpId O, int32_t Next) {
+  int32_t Behind = T.next(Next);
+  for (OpId Later : M.Enders[O]) {
+    std::vector<int32_t> Before = S.runsOf(Later);
+    std::erase_if(Before, [&](int32_t N) { return !T.before(N, Next); });
+    for (int32_t N : Before)
+      if (int Left = Tuned.Moves.Along;
+          Behind < 0 || !postpone(N, Behind, Left) || T.before(N, Next))
+        return false;
+  }
+  return S.mayRun(O, Next);
 }
 
 /// The node with the fewest bytes among those before or after, within reach.

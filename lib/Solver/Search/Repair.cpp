@@ -36,7 +36,7 @@ double Repair::chainTime(ValueId V, int32_t Next, int &Left, int Views) const {
 bool Repair::extendIsBetter(int32_t I, int32_t Next, int32_t At) {
   const Schedule::Instance &X = S.instance(S.instance(I).Storage);
   ValueId V = S.instance(I).Value;
-  if (!M.Again[M.P.Values[V].Producer])
+  if (OpId O = M.P.Values[V].Producer; !M.Again[O] || !S.mayRun(O, Next))
     return true;
   if (X.Own == 0)
     return true;
@@ -99,6 +99,8 @@ bool Repair::recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At) {
         return false;
       continue;
     }
+    if (!makeWay(O, Next))
+      return false;
     insert(O, M.Fastest[O], Next);
     Stack.pop_back();
   }

@@ -7,7 +7,7 @@ using namespace remat::solver;
 
 Schedule::Schedule(const Model &M, const Plan &S, int64_t Limit)
     : M(M), Time(int32_t(S.Sequence.size()) + 2, Limit), ByValue(M.numValues()),
-      Runs(M.numOps(), 0) {
+      Linked(M.numOps()), Runs(M.numOps(), 0) {
   First = newNode(None, 0);
   Time.pushBack(First, M.Resident);
   for (ValueId V = 0; V < M.numValues(); ++V)
@@ -156,6 +156,30 @@ void Schedule::bindStorage(int32_t Alias, int32_t At) {
   }
 }
 
+void Schedule::link(int32_t N) {
+  OpId O = Nodes[N].Op;
+  if (!isLinked(O))
+    return;
+  auto &List = Linked[O];
+  auto Less = [&](int32_t A, int32_t B) { return Time.before(A, B); };
+  List.insert(std::upper_bound(List.begin(), List.end(), N, Less), N);
+}
+
+void Schedule::unlink(int32_t N) {
+  if (OpId O = Nodes[N].Op; isLinked(O))
+    Linked[O].erase(std::find(Linked[O].begin(), Linked[O].end(), N));
+}
+
+bool Schedule::mayRun(OpId O, int32_t Next) const {
+  for (OpId Later : M.Enders[O])
+    if (int32_t N = firstRun(Later); N >= 0 && Time.before(N, Next))
+      return false;
+  for (OpId Earlier : M.P.Ops[O].After)
+    if (!Linked[Earlier].empty() && !Time.before(Linked[Earlier].back(), Next))
+      return false;
+  return true;
+}
+
 static void rebind(std::vector<int32_t> &Reads, int32_t From, int32_t To) {
   std::replace(Reads.begin(), Reads.end(), From, To);
 }
@@ -164,6 +188,7 @@ int32_t Schedule::insert(OpId O, int32_t Choice, int32_t Next) {
   int32_t N = newNode(O, Choice);
   int32_t Prev = Time.prev(Next);
   Time.insertBefore(N, Next, bytesBetween(Prev) + M.P.workspaceOf(O, Choice));
+  link(N);
   for (ValueId V : M.P.Ops[O].Inputs) {
     int32_t I = newestBefore(V, N);
     Nodes[N].Reads.push_back(I);
@@ -228,6 +253,7 @@ void Schedule::remove(int32_t N) {
     dropRead(I, N);
   Nodes[N].Alive = false;
   settle();
+  unlink(N);
   Time.erase(N);
   // In reverse, so that undoing in reverse order hands out the same ids.
   for (size_t K = Nodes[N].Makes.size(); K > 0; --K)
@@ -256,6 +282,8 @@ bool Schedule::unread(int32_t N) const {
 bool Schedule::canMove(int32_t N, int32_t Next) const {
   const Node &X = Nodes[N];
   if (X.Op == None || Next == First || Next == N || Next == Time.next(N))
+    return false;
+  if (!mayRun(X.Op, Next))
     return false;
   bool Later = Time.before(N, Next);
   for (ValueId V : M.P.Ops[X.Op].Inputs)
@@ -287,11 +315,13 @@ void Schedule::move(int32_t N, int32_t Next) {
     dropRead(I, N);
   Nodes[N].Alive = false;
   settle();
+  unlink(N);
   Time.erase(N);
   Nodes[N].Alive = true;
   const Node &X = Nodes[N];
   Time.insertBefore(
       N, Next, bytesBetween(Time.prev(Next)) + M.P.workspaceOf(X.Op, X.Choice));
+  link(N);
   const auto &In = M.P.Ops[X.Op].Inputs;
   for (size_t K = 0; K < In.size(); ++K) {
     int32_t I = newestBefore(In[K], N);

@@ -10,7 +10,7 @@ namespace remat::solver {
 /// A sequence of op instances with the lifetime of every value instance, kept
 /// right under insertion, removal and moving of a node. A change costs
 /// O(degree * block). Any sequence in which each read has an instance before
-/// it is valid; only its peak may exceed the limit.
+/// it and `Op::After` is kept is valid; only its peak may exceed the limit.
 ///
 /// Bytes are those of `verify`, or more where an output would pass on a place
 /// that it took from a resident value.
@@ -74,6 +74,16 @@ public:
   int32_t insert(OpId O, int32_t Choice, int32_t Next);
   /// Removes an instance that is not the first of its op.
   void remove(int32_t N);
+  /// True when a run of the op before `Next` keeps to `Op::After`. Its own runs
+  /// that stand there do not matter.
+  bool mayRun(OpId O, int32_t Next) const;
+  /// The first run of an op that others name, or that names others, in
+  /// `Op::After`; -1 when there is none.
+  int32_t firstRun(OpId O) const {
+    return Linked[O].empty() ? -1 : Linked[O].front();
+  }
+  /// All runs of such an op, in order.
+  const std::vector<int32_t> &runsOf(OpId O) const { return Linked[O]; }
   /// True when the node may stand before `Next` with the same readers.
   bool canMove(int32_t N, int32_t Next) const;
   void move(int32_t N, int32_t Next);
@@ -95,6 +105,8 @@ private:
   std::vector<int32_t> FreeNodes, FreeInstances;
   /// Per value: its instances in order.
   std::vector<std::vector<int32_t>> ByValue;
+  /// Per op that stands in `Op::After` or has it: its nodes in order.
+  std::vector<std::vector<int32_t>> Linked;
   std::vector<int32_t> Runs, Extras, ExtraSlot;
   std::vector<int32_t> Touched;
   std::vector<bool> IsTouched;
@@ -106,6 +118,11 @@ private:
   int32_t newNode(OpId O, int32_t Choice);
   int32_t newInstance(ValueId V, int32_t N);
   void freeNode(int32_t N);
+  bool isLinked(OpId O) const {
+    return M.AnyAfter && (!M.Enders[O].empty() || !M.P.Ops[O].After.empty());
+  }
+  void link(int32_t N);
+  void unlink(int32_t N);
   const std::vector<ValueId> &inputsOf(int32_t N) const;
   void touch(int32_t Storage);
   void settle();

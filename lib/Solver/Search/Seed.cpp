@@ -42,6 +42,8 @@ public:
     Orders.push_back(eagerOrder(M, Orders[2]));
     Orders.push_back(leastOrder(M));
     Orders.push_back(calmOrder(Base));
+    for (std::vector<OpId> &Order : Orders)
+      Order = withWaiting(M, Order);
     size_t Low = 0;
     int64_t LowPeak = INT64_MAX;
     for (size_t I = 0; I < Orders.size(); ++I) {

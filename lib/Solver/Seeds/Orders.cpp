@@ -8,7 +8,8 @@ using namespace remat::solver;
 
 namespace {
 
-/// Ops become ready as their inputs are made; knows what running one would add
+/// Ops become ready as their inputs are made, and those have run that they run
+/// after; knows what running one would add
 /// to the bytes in use.
 class Frontier {
 public:
@@ -20,6 +21,9 @@ public:
         Missing[O] += M.P.Values[V].Producer != None;
         ++Left[M.Class[V]];
       }
+    for (const std::vector<OpId> &Later : M.Enders)
+      for (OpId O : Later)
+        ++Missing[O];
     for (ValueId V : M.P.Results)
       ++Left[M.Class[V]];
   }
@@ -61,6 +65,10 @@ public:
         --Missing[R];
         Changed.push_back(R);
       }
+    for (OpId Later : M.Enders[O]) {
+      --Missing[Later];
+      Changed.push_back(Later);
+    }
     return Changed;
   }
 
@@ -147,7 +155,7 @@ std::vector<OpId> remat::solver::lazyOrder(const Model &M,
   for (OpId O : Order)
     if (!Done[O])
       Out.push_back(O);
-  return Out;
+  return withWaiting(M, Out);
 }
 
 /// Always runs the ready op that adds the fewest bytes.

@@ -285,7 +285,9 @@ TEST(Bounds, NoneAboveTheOptimumOfAnyProblem) {
   for (int Case = 0; Case < numCases(); ++Case) {
     SCOPED_TRACE("case " + std::to_string(Case));
     Rng R(Case + 7001);
-    Problem P = randomProblem(R, 4 + R.below(5));
+    Features F;
+    F.After = Case % 4 == 3 ? 20 : 0;
+    Problem P = randomProblem(R, 4 + R.below(5), F);
     // In every other case few sizes: groups of equal values.
     bool Few = Case % 2 == 0;
     for (Value &V : P.Values)

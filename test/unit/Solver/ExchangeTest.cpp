@@ -114,6 +114,7 @@ TEST(Exchange, IsValidAndCheaper) {
   for (int Case = 0; Case < 400; ++Case) {
     Features F;
     F.Policy = Case % 2 ? 10 : 0;
+    F.After = Case % 4 < 2 ? 10 : 0;
     Problem P = randomProblem(R, 14, F);
     Model M(P);
     SolveOptions O;

@@ -122,6 +122,13 @@ private:
     for (ValueId V : X.Inputs)
       if (From.Home[V] < 0)
         return;
+    for (OpId Earlier : X.After)
+      if (!(From.Done >> Earlier & 1))
+        return;
+    for (OpId Later = 0; Later < OpId(P.Ops.size()); ++Later)
+      for (OpId Earlier : P.Ops[Later].After)
+        if (Earlier == O && (From.Done >> Later & 1))
+          return;
     // Any of the storages that an output would reuse may end here.
     std::vector<int> Reused;
     for (ValueId V : X.Outputs)

@@ -26,6 +26,7 @@ Problem oracleProblem(Rng &R) {
   Features F;
   F.Alias = R.chance(50) ? 15 : 0;
   F.Reuse = R.chance(50) ? 15 : 35;
+  F.After = R.chance(50) ? 30 : 0;
   int NumOps = R.chance(10) ? 10 + R.below(3) : 3 + R.below(7);
   Problem P = randomProblem(R, NumOps, F);
   int Policies = R.chance(40) ? 20 : 0;
@@ -36,6 +37,13 @@ Problem oracleProblem(Rng &R) {
     if (check(P))
       V.Policy = Keep::Free;
   }
+  return P;
+}
+
+/// The problem whose ops run after others only where they read of them.
+Problem anyOrder(Problem P) {
+  for (Op &O : P.Ops)
+    O.After.clear();
   return P;
 }
 
@@ -101,7 +109,7 @@ void expectOptimal(const Problem &P, int64_t Budget, const SolveResult &Got,
 }
 
 TEST(Oracle, EveryStrategyAndBoundAgainstTheOptimum) {
-  int Feasible = 0, Infeasible = 0;
+  int Feasible = 0, Infeasible = 0, Costs = 0;
   for (int Case = 0; Case < numCases(); ++Case) {
     Rng R(Case + 1);
     Problem P = oracleProblem(R);
@@ -109,6 +117,8 @@ TEST(Oracle, EveryStrategyAndBoundAgainstTheOptimum) {
     int64_t Budget = randomBudget(R, P);
     std::optional<double> Optimum = Oracle(P, Budget).solve();
     Optimum ? ++Feasible : ++Infeasible;
+    if (std::optional<double> Free = Oracle(anyOrder(P), Budget).solve())
+      Costs += !Optimum || *Free < *Optimum - 1e-9;
     SCOPED_TRACE("case " + std::to_string(Case));
     for (Strategy S : {Strategy::None, Strategy::Sqrt, Strategy::Greedy,
                        Strategy::MinCut, Strategy::Search, Strategy::Optimal}) {
@@ -124,6 +134,8 @@ TEST(Oracle, EveryStrategyAndBoundAgainstTheOptimum) {
   }
   EXPECT_GT(Feasible, numCases() / 3);
   EXPECT_GT(Infeasible, numCases() / 20);
+  // What runs after others has its price now and then.
+  EXPECT_GT(Costs, numCases() / 50);
 }
 
 /// Tries every sequence up to a length, with nothing but `verify`.
@@ -141,14 +153,16 @@ void enumerate(const Problem &P, int64_t Budget, Plan &S, size_t Most,
     }
 }
 
-TEST(Oracle, EqualsEnumeration) {
+/// Compares so many random problems. Returns in how many something runs again.
+int compareWithEnumeration(int Cases, int After, int &Costs) {
   int Recomputed = 0;
-  for (int Case = 0; Case < numCases(); ++Case) {
+  for (int Case = 0; Case < Cases; ++Case) {
     Rng R(Case + 1000);
     Features F;
     F.Alias = F.Reuse = 30;
     F.Choices = 5;
     F.Resident = 60;
+    F.After = After;
     Problem P = randomProblem(R, 4, F);
     for (Value &V : P.Values)
       if (V.Producer != None && R.chance(10)) {
@@ -163,13 +177,27 @@ TEST(Oracle, EqualsEnumeration) {
     enumerate(P, Budget, S, 6, Listed);
     std::optional<double> Optimum = Oracle(P, Budget).solve();
     SCOPED_TRACE("case " + std::to_string(Case));
-    ASSERT_EQ(Optimum.has_value(), Listed.has_value());
-    if (Optimum) {
+    EXPECT_EQ(Optimum.has_value(), Listed.has_value());
+    if (std::optional<double> Free = Oracle(anyOrder(P), Budget).solve())
+      Costs += !Optimum || *Free < *Optimum - 1e-9;
+    if (Optimum && Listed) {
       EXPECT_NEAR(*Optimum, *Listed, 1e-9);
       Recomputed += *Optimum > P.baseTime();
     }
   }
-  EXPECT_GT(Recomputed, numCases() / 50);
+  return Recomputed;
+}
+
+TEST(Oracle, EqualsEnumeration) {
+  int Costs = 0;
+  EXPECT_GT(compareWithEnumeration(numCases(), 0, Costs), numCases() / 50);
+  EXPECT_EQ(Costs, 0);
+}
+
+TEST(Oracle, EqualsEnumerationWhereOpsRunAfterOthers) {
+  int Costs = 0;
+  EXPECT_GT(compareWithEnumeration(numCases(), 40, Costs), 0);
+  EXPECT_GT(Costs, 0);
 }
 
 } // namespace

@@ -4,6 +4,8 @@
 
 #include "remat/Solver/Problem.h"
 
+#include <algorithm>
+
 namespace remat::solver::test {
 
 /// A small generator of its own: the same numbers on every machine.
@@ -25,7 +27,17 @@ private:
 
 struct Features {
   int Alias = 10, Reuse = 15, Once = 5, Choices = 10, Policy = 0, Resident = 30;
+  /// For each op, how often it runs after another.
+  int After = 0;
 };
+
+/// Lets ops run after others, which mostly stand near.
+inline void addRandomAfter(Rng &R, Problem &P, int Share) {
+  for (OpId O = 1; O < OpId(P.Ops.size()); ++O)
+    while (R.chance(Share))
+      P.addAfter(O, R.chance(60) ? std::max(0, O - 1 - R.below(3))
+                                 : OpId(R.below(O)));
+}
 
 /// A random graph of ops that read recent values mostly, as steps do.
 inline Problem randomProblem(Rng &R, int NumOps, const Features &F = {}) {
@@ -65,6 +77,8 @@ inline Problem randomProblem(Rng &R, int NumOps, const Features &F = {}) {
   for (ValueId V : Known)
     if (P.Values[V].Producer != None && R.chance(10))
       P.Results.push_back(V);
+  if (F.After)
+    addRandomAfter(R, P, F.After);
   return P;
 }
 

@@ -121,6 +121,12 @@ private:
     for (ValueId V : Known)
       if (P.Values[V].Policy != Keep::Never && R.chance(10))
         P.Results.push_back(V);
+    if (int Share = R.chance(50) ? 0 : R.below(50))
+      addRandomAfter(R, P, Share);
+    // What ends the runs of an op before the turn leaves no other way.
+    for (Value &V : P.Values)
+      if (V.Policy == Keep::Never && check(P))
+        V.Policy = Keep::Free;
   }
 };
 

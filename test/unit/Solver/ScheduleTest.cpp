@@ -51,7 +51,7 @@ bool change(Schedule &S, const Model &M, Rng &R) {
   switch (R.below(3)) {
   case 0: {
     OpId O = R.below(M.numOps());
-    if (!M.Again[O])
+    if (!M.Again[O] || !S.mayRun(O, Next))
       return false;
     for (ValueId V : M.P.Ops[O].Inputs)
       if (S.newestBefore(V, Next) < 0)
@@ -81,7 +81,9 @@ TEST(Schedule, AgreesWithVerifyUnderRandomChanges) {
   int Changes = 0;
   for (uint64_t Seed = 1; Seed <= 150; ++Seed) {
     Rng R(Seed);
-    Problem P = randomProblem(R, 3 + R.below(40));
+    Features F;
+    F.After = Seed % 3 == 0 ? 20 : 0;
+    Problem P = randomProblem(R, 3 + R.below(40), F);
     ASSERT_FALSE(check(P)) << *check(P);
     Model M(P);
     bool Exact = !chainsFromResident(P, M);
@@ -96,6 +98,36 @@ TEST(Schedule, AgreesWithVerifyUnderRandomChanges) {
       }
   }
   EXPECT_GT(Changes, 2000);
+}
+
+/// Whether a run may stand somewhere is what `verify` says of the plan with it.
+TEST(Schedule, MayRunWhereVerifyAllowsIt) {
+  int Allowed = 0, Refused = 0;
+  for (uint64_t Seed = 1; Seed <= 60; ++Seed) {
+    Rng R(Seed);
+    Features F;
+    F.After = 30;
+    F.Once = 0;
+    Problem P = randomProblem(R, 3 + R.below(12), F);
+    Model M(P);
+    Schedule S(M, basePlan(P), 10);
+    for (int I = 0; I < 10; ++I)
+      change(S, M, R);
+    std::vector<int32_t> Nodes = S.timeline().nodes();
+    Plan Base = S.plan();
+    for (size_t At = 0; At <= Base.Sequence.size(); ++At)
+      for (OpId O = 0; O < M.numOps(); ++O) {
+        Plan With = Base;
+        With.Sequence.insert(With.Sequence.begin() + ptrdiff_t(At), {O, 0});
+        VerifyResult V = verify(P, With, INT64_MAX);
+        bool May = S.mayRun(O, Nodes[At + 1]);
+        bool Order = V.Error.find("must run after every") != std::string::npos;
+        EXPECT_EQ(May, !Order) << V.Error;
+        ++(May ? Allowed : Refused);
+      }
+  }
+  EXPECT_GT(Allowed, 1000);
+  EXPECT_GT(Refused, 1000);
 }
 
 } // namespace

@@ -150,6 +150,7 @@ TEST(SegmentsTest, EveryPlanOfARandomProblemIsValid) {
   for (int Case = 0; Case < 400; ++Case) {
     Features F;
     F.Policy = 10;
+    F.After = Case % 2 ? 5 : 0;
     Problem P = randomProblem(R, 10 + R.below(60), F);
     if (check(P))
       continue;

@@ -53,6 +53,7 @@ Problem stageProblem(Rng &R, bool Exact) {
   F.Alias = Exact ? 0 : 20;
   F.Reuse = 35;
   F.Choices = 20;
+  F.After = R.chance(40) ? 40 : 0;
   Problem P = randomProblem(R, 3 + R.below(3), F);
   for (Value &V : P.Values) {
     if (Exact && V.Reuses != None && P.Values[V.Reuses].Producer == None)

@@ -162,6 +162,23 @@ const Broken Cases[] = {
        N.P.Values[N.S].Bytes = 40;
      },
      "reads 'x', which must not be kept"},
+    {"runs again after what runs after it",
+     [](Net &N, Plan &S, int64_t &) {
+       N.P.addAfter(N.Back, N.A);
+       S.Sequence.insert(S.Sequence.begin() + 5, {N.A, 0});
+     },
+     "step 4 ('back') runs before step 5 ('a'), but must run after every "
+     "instance of 'a'"},
+    {"runs before what it runs after",
+     [](Net &N, Plan &S, int64_t &) {
+       N.P.addAfter(N.Down, N.Loss);
+       N.P.Ops[N.Loss].Inputs = {};
+       N.P.Ops[N.Back].Inputs = {N.Y, N.S};
+       std::rotate(S.Sequence.begin() + 3, S.Sequence.begin() + 4,
+                   S.Sequence.begin() + 6);
+     },
+     "step 4 ('down') runs before step 5 ('loss'), but must run after every "
+     "instance of 'loss'"},
     {"over budget by one byte",
      [](Net &, Plan &, int64_t &Budget) { Budget = 49; },
      "needs 50 bytes at step 5 ('down'), the budget is 49"},
@@ -250,6 +267,34 @@ TEST(Check, NamesWhatIsWrong) {
   says([](Net &N) { N.P.Values[N.V].Reuses = N.X; }, "reuses and aliases");
   says([](Net &N) { N.P.Results = {N.L, N.L}; }, "name 'l' twice");
   says([](Net &N) { N.P.Values[N.L].Policy = Keep::Never; }, "result 'l'");
+  says([](Net &N) { N.P.Ops[N.B].After = {7}; }, "'b' runs after an unknown");
+  says([](Net &N) { N.P.Ops[N.B].After = {-1}; }, "'b' runs after an unknown");
+  says([](Net &N) { N.P.addAfter(N.B, N.B); }, "'b' must run after itself");
+  says([](Net &N) { N.P.addAfter(N.A, N.Down); },
+       "op 'a' must run after op 'down', which depends on it: the ops form a "
+       "cycle");
+  says(
+      [](Net &N) {
+        N.P.Ops[N.Loss].Inputs = {};
+        N.P.addAfter(N.B, N.Loss);
+      },
+      "op 'b' must run after op 'loss', which stands later: the order is not "
+      "valid");
+  // A circle of reads and entries.
+  says(
+      [](Net &N) {
+        N.P.Ops[N.Loss].Inputs = {};
+        N.P.addAfter(N.Loss, N.View);
+        N.P.addAfter(N.A, N.Loss);
+      },
+      "op 'a' must run after op 'loss', which depends on it");
+  says(
+      [](Net &N) {
+        N.P.Values[N.X].Policy = Keep::Never;
+        N.P.addAfter(N.B, N.A);
+      },
+      "value 'x' must never be kept, but op 'a' may not run again after op "
+      "'b', which comes no later than the turn, op 'down'");
 }
 
 } // namespace
