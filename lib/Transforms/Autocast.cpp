@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/TypeUtilities.h"
+#include "remat/IR/ElementTypes.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
 
@@ -47,7 +48,7 @@ private:
 } // namespace
 
 static bool isFloat(Value V) {
-  return isa<FloatType>(getElementTypeOrSelf(V.getType()));
+  return isComputedFloat(getElementTypeOrSelf(V.getType()));
 }
 
 /// The constant `V` rounded to another float type, or null if it is none.

@@ -13,7 +13,9 @@ from typing import Iterable, Sequence, Tuple
 FLOATS = ("f32", "bf16", "f16")
 INTEGERS = ("i32", "i64")
 BOOL = "i1"
-ELEMENT_BYTES = {"f32": 4, "bf16": 2, "f16": 2, "i32": 4, "i64": 8, "i1": 1}
+# Floats that only casts and copies read and write.
+STORAGE = "f8E4M3FN"
+ELEMENT_BYTES = {"f32": 4, "bf16": 2, "f16": 2, "i32": 4, "i64": 8, "i1": 1, STORAGE: 1}
 
 Shape = Tuple[int, ...]
 

@@ -148,6 +148,7 @@ static fe::DataType_t getDataType(DType Type) {
   case DType::I32:
   case DType::I64:
   case DType::I1:
+  case DType::F8E4M3FN:
     break;
   }
   return fe::DataType_t::NOT_SET;

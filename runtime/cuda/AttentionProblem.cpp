@@ -17,6 +17,7 @@ static bool isTaken(DType Type) {
   case DType::I32:
   case DType::I64:
   case DType::I1:
+  case DType::F8E4M3FN:
     return false;
   }
   __builtin_unreachable();

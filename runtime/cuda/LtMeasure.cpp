@@ -55,6 +55,7 @@ static FloatFormat getFloatFormat(DType Type) {
   case DType::I32:
   case DType::I64:
   case DType::I1:
+  case DType::F8E4M3FN:
     break;
   }
   __builtin_unreachable(); // products are checked to be of floats

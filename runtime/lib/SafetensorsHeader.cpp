@@ -10,8 +10,8 @@
 
 using namespace remat::runtime;
 
-static constexpr std::string_view TypeNames[] = {"F32", "BF16", "F16",
-                                                 "I32", "I64",  "BOOL"};
+static constexpr std::string_view TypeNames[] = {"F32", "BF16", "F16",    "I32",
+                                                 "I64", "BOOL", "F8_E4M3"};
 static_assert(std::size(TypeNames) == NumElementTypes);
 static constexpr std::string_view MetadataName = "__metadata__";
 

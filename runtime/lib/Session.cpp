@@ -124,7 +124,7 @@ static void splat(DType Type, double Number, int64_t Count, void *Out) {
   dispatchElement(Type, [&](auto Row) {
     using Element = typename decltype(Row)::Computed;
     Element Value;
-    if constexpr (Row.IsFloat)
+    if constexpr (Row.HoldsFloats)
       Value = static_cast<Element>(Number);
     else if constexpr (Row.Kind == ElementKind::Bool)
       Value = Number != 0;
@@ -202,7 +202,7 @@ Status Session::fillInputs(uint64_t Seed, uint64_t Draw) {
       PhiloxStream Stream(Seed, hashName(A.Name), Draw);
       auto Bound = static_cast<uint64_t>(A.Bound ? A.Bound : 2);
       auto Make = [&](int64_t First, int64_t Count, void *Out) {
-        if (isFloat(T.Type))
+        if (holdsFloats(T.Type))
           drawBlock(Stream, /*Normal=*/true, getWalk(T), First, Count,
                     static_cast<float *>(Out));
         else

@@ -1,7 +1,7 @@
 //===- Numeric.h - element types on the host --------------------*- C++ -*-===//
 //
-// Arithmetic on bf16 and f16 is made in f32: elements are widened exactly when
-// loaded and rounded once, to nearest even, when stored.
+// Arithmetic on narrower floats is made in f32: elements are widened exactly
+// when loaded and rounded once, to nearest even, when stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,7 @@ namespace remat::runtime {
 
 using remat::BFloat16;
 using remat::Float16;
+using remat::Float8E4M3FN;
 
 inline float widen(float X) { return X; }
 inline float widen(BFloat16 X) {
@@ -32,6 +33,16 @@ inline float widen(Float16 X) {
   if ((X.Bits & 0x7c00) == 0x7c00)
     Bits = 0x7f800000 | Magnitude;
   return std::bit_cast<float>(Bits | uint32_t(X.Bits & 0x8000) << 16);
+}
+
+inline float widen(Float8E4M3FN X) {
+  // Scaling by 2^120 puts the exponent right, for subnormal numbers too.
+  uint32_t Magnitude = uint32_t(X.Bits & 0x7f) << 20;
+  float Scaled = std::bit_cast<float>(Magnitude) * 0x1p120f;
+  uint32_t Bits = std::bit_cast<uint32_t>(Scaled);
+  if ((X.Bits & 0x7f) == 0x7f)
+    Bits = 0x7ff00000;
+  return std::bit_cast<float>(Bits | uint32_t(X.Bits & 0x80) << 24);
 }
 
 template <typename T> T narrow(float X);
@@ -60,6 +71,36 @@ template <> inline Float16 narrow<Float16>(float X) {
   return {uint16_t(Sign | ((Rounded - (uint32_t(112) << 23)) >> 13))};
 }
 
+/// There is no infinity: what rounds to more than 448 becomes a NaN, as it does
+/// in PyTorch.
+template <> inline Float8E4M3FN narrow<Float8E4M3FN>(float X) {
+  uint32_t Bits = std::bit_cast<uint32_t>(X);
+  uint8_t Sign = uint8_t((Bits >> 24) & 0x80);
+  Bits &= 0x7fffffff;
+  if (Bits > 0x43e80000) // 464, which lies between 448 and 480 and is even
+    return {uint8_t(Sign | 0x7f)};
+  if (Bits < 0x3c800000) {
+    // Subnormal: adding 2^14 leaves the rounded multiple of 2^-9 in the lowest
+    // bits.
+    float Shifted = std::bit_cast<float>(Bits) + 0x1p14f;
+    return {uint8_t(Sign | (std::bit_cast<uint32_t>(Shifted) - 0x46800000))};
+  }
+  uint32_t Rounded = Bits + 0x7ffff + ((Bits >> 20) & 1);
+  return {uint8_t(Sign | ((Rounded - (uint32_t(120) << 23)) >> 20))};
+}
+
+/// Calls `F` with a null pointer of the C++ type that a type of floats is
+/// stored as.
+template <typename Function> auto dispatchStored(DType Type, Function F) {
+  using Returned = decltype(F(static_cast<float *>(nullptr)));
+  return dispatchElement(Type, [&](auto Row) -> Returned {
+    if constexpr (Row.HoldsFloats)
+      return F(static_cast<typename decltype(Row)::Stored *>(nullptr));
+    else
+      __builtin_unreachable();
+  });
+}
+
 /// Calls `F` with a null pointer of the C++ type of a float element type.
 template <typename Function> auto dispatchFloat(DType Type, Function F) {
   using Returned = decltype(F(static_cast<float *>(nullptr)));
@@ -74,7 +115,7 @@ template <typename Function> auto dispatchFloat(DType Type, Function F) {
 /// `Count` elements of a float type from element `First` of `Data`, as f32.
 inline void loadFloats(DType Type, const char *Data, int64_t First,
                        int64_t Count, float *Out) {
-  dispatchFloat(Type, [&](auto *Null) {
+  dispatchStored(Type, [&](auto *Null) {
     auto *From = reinterpret_cast<decltype(Null)>(const_cast<char *>(Data));
     for (int64_t I = 0; I < Count; ++I)
       Out[I] = widen(From[First + I]);
@@ -83,7 +124,7 @@ inline void loadFloats(DType Type, const char *Data, int64_t First,
 
 inline void storeFloats(DType Type, char *Data, int64_t First, int64_t Count,
                         const float *In) {
-  dispatchFloat(Type, [&](auto *Null) {
+  dispatchStored(Type, [&](auto *Null) {
     auto *To = reinterpret_cast<decltype(Null)>(Data);
     for (int64_t I = 0; I < Count; ++I)
       To[First + I] = narrow<std::remove_pointer_t<decltype(Null)>>(In[I]);

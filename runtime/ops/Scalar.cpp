@@ -245,7 +245,7 @@ static ScalarFunction numbers(const Types &T, const AttributeList &) {
     return ScalarFunction();
   return dispatchElement(T.Result, [](auto Row) {
     using Number = typename decltype(Row)::Computed;
-    if constexpr (Row.Kind == ElementKind::Bool)
+    if constexpr (!Row.IsFloat && Row.Kind != ElementKind::Integer)
       return ScalarFunction();
     else
       return ScalarFunction(
@@ -280,7 +280,7 @@ static ScalarFunction resolveCompare(const Types &T,
   if (!T.areEqual() || T.Result != DType::I1)
     return ScalarFunction();
   return dispatchElement(T.Operands[0], [&](auto Row) {
-    if constexpr (Row.Kind == ElementKind::Bool)
+    if constexpr (!Row.IsFloat && Row.Kind != ElementKind::Integer)
       return ScalarFunction();
     else
       return resolvePredicate<typename decltype(Row)::Computed>(Predicate);

@@ -86,7 +86,7 @@ void remat::runtime::loadBlock(DType Type, const char *Data, const Walk &W,
 
 void remat::runtime::storeBlock(DType Type, char *Data, int64_t First,
                                 int64_t Count, const void *In) {
-  if (isFloat(Type)) {
+  if (holdsFloats(Type)) {
     storeFloats(Type, Data, First, Count, static_cast<const float *>(In));
     return;
   }
@@ -98,7 +98,7 @@ void remat::runtime::roundBlock(DType Type, void *Block, int64_t Count) {
   dispatchElement(Type, [&](auto Row) {
     using Stored = typename decltype(Row)::Stored;
     using Computed = typename decltype(Row)::Computed;
-    if constexpr (Row.IsFloat && !std::is_same_v<Stored, Computed>) {
+    if constexpr (Row.HoldsFloats && !std::is_same_v<Stored, Computed>) {
       auto *Floats = static_cast<Computed *>(Block);
       for (int64_t I = 0; I < Count; ++I)
         Floats[I] = widen(narrow<Stored>(Floats[I]));

@@ -59,12 +59,12 @@ func.func @main(%x: f32 {remat.role = #remat.role<input>}) { return }
 
 // -----
 
-// expected-error @+1 {{argument #0: element type 'f64' is not f32, bf16, f16, i32, i64 or i1}}
+// expected-error @+1 {{argument #0: element type 'f64' is not f32, bf16, f16, i32, i64, i1 or f8E4M3FN}}
 func.func @main(%x: tensor<4xf64> {remat.role = #remat.role<input>}) { return }
 
 // -----
 
-// expected-error @+1 {{argument #0: element type 'ui32' is not f32, bf16, f16, i32, i64 or i1}}
+// expected-error @+1 {{argument #0: element type 'ui32' is not f32, bf16, f16, i32, i64, i1 or f8E4M3FN}}
 func.func @main(%x: tensor<4xui32> {remat.role = #remat.role<input>}) { return }
 
 // -----
@@ -322,3 +322,9 @@ func.func @main(%x: tensor<f32>) {
   %0 = remat.neg %x {remat.choice = #remat.kernel<own, microseconds = 1.0, workspace = -1>} : tensor<f32>
   return
 }
+
+// -----
+
+// expected-error @+2 {{argument #0: a value of role 'parameter' must have float elements, not 'tensor<4xf8E4M3FN>'}}
+// expected-note @+1 {{floats that nothing computes with have no gradient; give it the role input}}
+func.func @main(%x: tensor<4xf8E4M3FN> {remat.role = #remat.role<parameter>}) { return }

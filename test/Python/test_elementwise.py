@@ -197,6 +197,37 @@ def test_cast():
         assert torch.equal(done.outputs[name], tensor), name
 
 
+@pytest.mark.parametrize("fuse", ["true", "false"])
+def test_eight_bits(fuse):
+    """Every code to each float and integer, and every kind of float to its code, as PyTorch has it."""
+    eight = torch.float8_e4m3fn
+    codes = torch.arange(256).to(torch.uint8).view(eight)
+    finite = codes.float()[codes.float().isfinite()].sort().values
+    middles = (finite[1:] + finite[:-1]) / 2
+    ends = torch.tensor([464.0, 464.1, 480.0, 1e9, float("inf"), float("nan")])
+    normal = Numbers().normal(2000) * 100
+    x = torch.cat([finite, middles, middles.nextafter(ends[3:4]), normal, ends, -ends])
+    graph = remat.Graph()
+    stored, value = graph.input("codes", (256,), "f8E4M3FN"), graph.input("x", x.shape)
+    wanted = {}
+    for name, dtype in {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}.items():
+        graph.output(ops.cast(stored, name), "to_" + name)
+        wanted["to_" + name] = codes.to(dtype)
+        graph.output(ops.cast(ops.cast(ops.cast(value, name), "f8E4M3FN"), "f32"), "from_" + name)
+        wanted["from_" + name] = x.to(dtype).to(eight).float()
+    graph.output(ops.cast(value, "f8E4M3FN"), "codes_of_x")
+    graph.output(ops.copy(stored), "copied")
+    options = ["--steps", 1, "--fuse", fuse]
+    done = run(graph, *options, inputs={"x": x, "codes": codes}, save=["outputs"])
+    for name, tensor in wanted.items():
+        given = done.outputs[name]
+        assert given.dtype == tensor.dtype
+        assert torch.equal(given.nan_to_num(nan=1234.0), tensor.nan_to_num(nan=1234.0)), name
+        assert torch.equal(given.signbit()[tensor == 0], tensor.signbit()[tensor == 0]), name
+    assert torch.equal(done.outputs["codes_of_x"].view(torch.uint8), x.to(eight).view(torch.uint8))
+    assert torch.equal(done.outputs["copied"].view(torch.uint8), codes.view(torch.uint8))
+
+
 def test_gradient_of_cast():
     x = Numbers().normal(6, 5)
     for name in ("bf16", "f16"):

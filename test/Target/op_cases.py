@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 FLOATS = ["f32", "bf16", "f16"]
-TYPES = [*FLOATS, "i32", "i64", "i1"]
+TYPES = [*FLOATS, "i32", "i64", "i1", "f8E4M3FN"]
 
 
 def tensor(shape, element):

@@ -22,7 +22,13 @@ def Remat_NumberElement : AnyTypeOf<[F32, BF16, F16, I32, I64],
 def Remat_Element : AnyTypeOf<[F32, BF16, F16, I32, I64, I1],
                               "f32, bf16, f16, i32, i64 or i1">;
 
+/// Casts and copies read and write floats too that nothing computes with.
+def Remat_StoredElement
+    : AnyTypeOf<[F32, BF16, F16, I32, I64, I1, F8E4M3FN],
+                "f32, bf16, f16, i32, i64, i1 or f8E4M3FN">;
+
 def Remat_Tensor : StaticShapeTensorOf<[Remat_Element]>;
+def Remat_StoredTensor : StaticShapeTensorOf<[Remat_StoredElement]>;
 def Remat_FloatTensor : StaticShapeTensorOf<[Remat_FloatElement]>;
 def Remat_NumberTensor : StaticShapeTensorOf<[Remat_NumberElement]>;
 def Remat_IntTensor : StaticShapeTensorOf<[Remat_IntElement]>;

@@ -18,7 +18,7 @@ def Remat_Dialect : Dialect {
   let description = [{
     A graph is one `func.func` whose arguments and results carry roles
     (`remat.role`). Its values are ranked tensors of static shape with element
-    type f32, bf16, f16, i32, i64 or i1, with at most 16 dimensions, none of size
+    type f32, bf16, f16, i32, i64, i1 or f8E4M3FN, with at most 16 dimensions, none of size
     zero, no encoding, and a byte size that fits 64 bits. Every op is pure; values
     stay tensors to the end of the pipeline, and memory is an attribute
     (`remat.offsets`).

@@ -243,10 +243,12 @@ def Remat_CastOp : Remat_ScalarOp<"cast", [
   let summary = "conversion to another element type";
   let description = [{
     To a narrower float: round to nearest even. Float to integer: toward zero.
-    To i1: whether it differs from zero. Shapes are equal.
+    To i1: whether it differs from zero. Shapes are equal. f8E4M3FN, which only
+    casts and copies read and write, has no infinity: what rounds to more than
+    448 becomes a NaN. No gradient passes through it.
   }];
-  let arguments = (ins Remat_Tensor:$operand);
-  let results = (outs Remat_Tensor:$result);
+  let arguments = (ins Remat_StoredTensor:$operand);
+  let results = (outs Remat_StoredTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `to` type($result)";
   let hasFolder = 1;
   let hasVerifier = 1;
@@ -258,8 +260,8 @@ def Remat_CopyOp : Remat_UnaryOp<"copy", [Remat_CheapToRepeat, Remat_CopiesOpera
     No folder removes it: it stands where a value must be there twice, such as a
     result beside the update that overwrites it.
   }];
-  let arguments = (ins Remat_Tensor:$operand);
-  let results = (outs Remat_Tensor:$result);
+  let arguments = (ins Remat_StoredTensor:$operand);
+  let results = (outs Remat_StoredTensor:$result);
   let adjointInF32 = 0;
   let adjoint = "return G;";
 }

@@ -94,8 +94,8 @@ def Remat_KernelOp : Remat_Op<"kernel", [
     }
     ```
   }];
-  let arguments = (ins Variadic<Remat_Tensor>:$inputs);
-  let results = (outs Variadic<Remat_Tensor>:$results);
+  let arguments = (ins Variadic<Remat_StoredTensor>:$inputs);
+  let results = (outs Variadic<Remat_StoredTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;
@@ -123,7 +123,7 @@ def Remat_YieldOp : Remat_Op<"yield", [
     }
     ```
   }];
-  let arguments = (ins Variadic<Remat_Tensor>:$operands);
+  let arguments = (ins Variadic<Remat_StoredTensor>:$operands);
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
   let builders = [OpBuilder<(ins), [{ /* an empty yield */ }]>];
 }

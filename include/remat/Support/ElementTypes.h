@@ -13,6 +13,9 @@
 #include <string_view>
 #include <type_traits>
 
+// A switch over the types that lacks one does not compile.
+#pragma GCC diagnostic error "-Wswitch"
+
 /// ROW(Name, Text, Kind, Stored, Computed, Sum): the name, as text, what kind
 /// of numbers it has, and the C++ types that the host stores one element as,
 /// computes with, and makes sums of many in. The order is that of the program
@@ -23,7 +26,8 @@
   ROW(F16, "f16", Float, Float16, float, double)                               \
   ROW(I32, "i32", Integer, int32_t, int32_t, uint64_t)                         \
   ROW(I64, "i64", Integer, int64_t, int64_t, uint64_t)                         \
-  ROW(I1, "i1", Bool, uint8_t, uint8_t, uint64_t)
+  ROW(I1, "i1", Bool, uint8_t, uint8_t, uint64_t)                              \
+  ROW(F8E4M3FN, "f8E4M3FN", Storage, Float8E4M3FN, float, double)
 
 namespace remat {
 
@@ -33,6 +37,10 @@ struct BFloat16 {
 struct Float16 {
   uint16_t Bits;
 };
+/// Four bits of exponent, three of mantissa, no infinity: OCP's 8-bit E4M3.
+struct Float8E4M3FN {
+  uint8_t Bits;
+};
 
 enum class ElementType : uint8_t {
 #define REMAT_ROW(Name, Text, Kind, Stored, Computed, Sum) Name,
@@ -40,7 +48,8 @@ enum class ElementType : uint8_t {
 #undef REMAT_ROW
 };
 
-enum class ElementKind : uint8_t { Float, Integer, Bool };
+/// Storage is floats that nothing computes with: they are cast and copied.
+enum class ElementKind : uint8_t { Float, Integer, Bool, Storage };
 
 /// A row as types and constants.
 template <ElementType> struct ElementRow;
@@ -52,6 +61,9 @@ template <ElementType> struct ElementRow;
     static constexpr ElementType Type = ElementType::TheName;                  \
     static constexpr ElementKind Kind = ElementKind::TheKind;                  \
     static constexpr bool IsFloat = Kind == ElementKind::Float;                \
+    /* Stored as some float, and a float once loaded. */                       \
+    static constexpr bool HoldsFloats =                                        \
+        IsFloat || Kind == ElementKind::Storage;                               \
     static constexpr std::string_view Text = TheText;                          \
   };
 REMAT_ELEMENT_TYPES(REMAT_ROW)
@@ -95,6 +107,9 @@ constexpr ElementKind getKind(ElementType Type) {
 }
 constexpr bool isFloat(ElementType Type) {
   return getKind(Type) == ElementKind::Float;
+}
+constexpr bool holdsFloats(ElementType Type) {
+  return dispatchElement(Type, [](auto Row) { return Row.HoldsFloats; });
 }
 constexpr bool isInteger(ElementType Type) {
   return getKind(Type) == ElementKind::Integer;

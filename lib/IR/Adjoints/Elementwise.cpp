@@ -6,6 +6,7 @@
 
 #include "AdjointBuilder.h"
 #include "mlir/IR/Matchers.h"
+#include "remat/IR/ElementTypes.h"
 
 using namespace mlir;
 
@@ -75,6 +76,15 @@ LogicalResult CastOp::buildAdjoint(OpBuilder &Builder, ValueRange ResultGrads,
                                    MutableArrayRef<Value> OperandGrads) {
   if (!Needed[0] || !ResultGrads[0])
     return success();
+  for (Value V : {Value(getOperand()), Value(getResult())})
+    if (!isComputedFloat(elementOf(V))) {
+      InFlightDiagnostic Diag = emitOpError()
+                                << "cannot be differentiated: no gradient "
+                                   "passes through "
+                                << elementOf(V);
+      Diag.attachNote() << "cast to bf16 or f16 instead";
+      return Diag;
+    }
   AdjointBuilder B(Builder, getOperation());
   OperandGrads[0] = B.cast(ResultGrads[0], elementOf(getOperand()));
   return success();

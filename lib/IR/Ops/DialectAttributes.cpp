@@ -7,6 +7,7 @@
 
 #include "OpUtils.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "remat/IR/ElementTypes.h"
 #include "remat/IR/RematOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -90,11 +91,14 @@ static LogicalResult verifyRole(const InterfaceAttribute &A) {
     return Diag;
   }
   if ((Role == parameter || Role == gradient) &&
-      !isa<FloatType>(cast<RankedTensorType>(A.getType()).getElementType())) {
+      !isComputedFloat(getElementTypeOrSelf(A.getType()))) {
     InFlightDiagnostic Diag = A.emitError();
     Diag << "a value of role '" << stringifyRole(Role)
          << "' must have float elements, not " << A.getType();
-    Diag.attachNote() << "integers have no gradient; give it the role "
+    Diag.attachNote() << (isa<FloatType>(getElementTypeOrSelf(A.getType()))
+                              ? "floats that nothing computes with"
+                              : "integers")
+                      << " have no gradient; give it the role "
                       << (A.IsResult ? "output" : "input");
     return Diag;
   }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/IR/ElementTypes.h"
 #include "remat/IR/RematOps.h"
 #include "llvm/ADT/APSInt.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -162,7 +163,10 @@ static bool isLossless(Type From, Type To) {
 static Attribute foldCast(ShapedType Type, Attribute Operand) {
   std::optional<APFloat> Float = getFloatSplat(Operand);
   std::optional<APInt> Int = getIntSplat(Operand);
-  if (!Float && !Int)
+  // No constant holds what nothing computes with.
+  bool IsStorage = isa<FloatType>(Type.getElementType()) &&
+                   !isComputedFloat(Type.getElementType());
+  if ((!Float && !Int) || IsStorage)
     return nullptr;
   auto To = dyn_cast<IntegerType>(Type.getElementType());
   if (!To) {

@@ -1,6 +1,7 @@
 //===- TypeUtils.cpp - shapes, bytes and broadcasting -----------*- C++ -*-===//
 
 #include "remat/IR/TypeUtils.h"
+#include "remat/IR/ElementTypes.h"
 #include "llvm/ADT/APInt.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/MathExtras.h"
@@ -8,6 +9,38 @@
 using namespace mlir;
 
 namespace remat {
+
+static bool isType(Type T, ElementType Row) {
+  switch (Row) {
+  case ElementType::F32:
+    return T.isF32();
+  case ElementType::BF16:
+    return T.isBF16();
+  case ElementType::F16:
+    return T.isF16();
+  case ElementType::I32:
+    return T.isSignlessInteger(32);
+  case ElementType::I64:
+    return T.isSignlessInteger(64);
+  case ElementType::I1:
+    return T.isSignlessInteger(1);
+  case ElementType::F8E4M3FN:
+    return isa<Float8E4M3FNType>(T);
+  }
+  llvm_unreachable("all types are handled");
+}
+
+std::optional<ElementType> getElementType(Type T) {
+  for (unsigned Row = 0; Row < NumElementTypes; ++Row)
+    if (isType(T, static_cast<ElementType>(Row)))
+      return static_cast<ElementType>(Row);
+  return std::nullopt;
+}
+
+bool isComputedFloat(Type T) {
+  std::optional<ElementType> Row = getElementType(T);
+  return Row && isFloat(*Row);
+}
 
 int64_t getElementBytes(Type ElementType) {
   if (!ElementType.isIntOrFloat())
@@ -95,11 +128,16 @@ LogicalResult verifyGraphTensor(Type Type,
     return EmitError() << "type " << Type
                        << " is no ranked tensor of static shape";
   mlir::Type Element = Tensor.getElementType();
-  if (!Element.isF32() && !Element.isBF16() && !Element.isF16() &&
-      !Element.isSignlessInteger(1) && !Element.isSignlessInteger(32) &&
-      !Element.isSignlessInteger(64))
-    return EmitError() << "element type " << Element
-                       << " is not f32, bf16, f16, i32, i64 or i1";
+  if (!getElementType(Element)) {
+    InFlightDiagnostic Diag = EmitError()
+                              << "element type " << Element << " is not ";
+    for (unsigned Row = 0; Row < NumElementTypes; ++Row)
+      Diag << (Row == 0                    ? ""
+               : Row + 1 < NumElementTypes ? ", "
+                                           : " or ")
+           << StringRef(getName(static_cast<ElementType>(Row)));
+    return Diag;
+  }
   return verifySizedTensor(Tensor, EmitError);
 }
 

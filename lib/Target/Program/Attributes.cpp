@@ -7,6 +7,7 @@
 
 #include "ProgramBuilder.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "remat/IR/ElementTypes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
@@ -85,18 +86,14 @@ AttributeList remat::convertAttributes(Operation *Op) {
 }
 
 program::DType remat::convertElementType(Type Type) {
-  mlir::Type Element = getElementTypeOrSelf(Type);
-  if (Element.isF32())
-    return program::DType::F32;
-  if (Element.isBF16())
-    return program::DType::BF16;
-  if (Element.isF16())
-    return program::DType::F16;
-  if (Element.isInteger(32))
-    return program::DType::I32;
-  if (Element.isInteger(64))
-    return program::DType::I64;
-  return program::DType::I1;
+  // The format's numbers are those of the table.
+#define REMAT_ROW(Name, Text, Kind, Stored, Computed, Sum)                     \
+  static_assert(static_cast<unsigned>(program::DType::Name) ==                 \
+                static_cast<unsigned>(ElementType::Name));
+  REMAT_ELEMENT_TYPES(REMAT_ROW)
+#undef REMAT_ROW
+  return static_cast<program::DType>(
+      *getElementType(getElementTypeOrSelf(Type)));
 }
 
 std::string remat::describeLocation(Location Loc) {

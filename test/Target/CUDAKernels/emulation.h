@@ -47,6 +47,11 @@ inline float __int_as_float(int x) {
   memcpy(&r, &x, 4);
   return r;
 }
+inline int __float_as_int(float x) {
+  int r;
+  memcpy(&r, &x, 4);
+  return r;
+}
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fmul_rn(float a, float b) { return a * b; }

@@ -50,6 +50,39 @@ template <typename T> void testRounding(uint16_t Largest) {
   }
 }
 
+/// All 256 codes: 1.mmm * 2^(e - 7), 0.mmm * 2^-6 where e is 0; all ones is the
+/// only NaN, and there is no infinity.
+TEST(Numeric, Float8E4M3FN) {
+  for (uint32_t Code = 0; Code < 0x100; ++Code) {
+    int Exponent = (Code >> 3) & 15, Mantissa = Code & 7;
+    float Wide = widen(Float8E4M3FN{static_cast<uint8_t>(Code)});
+    if ((Code & 0x7f) == 0x7f) {
+      EXPECT_TRUE(std::isnan(Wide));
+      EXPECT_EQ(narrow<Float8E4M3FN>(Wide).Bits, Code);
+      continue;
+    }
+    double Value = Exponent ? std::ldexp(8 + Mantissa, Exponent - 10)
+                            : std::ldexp(Mantissa, -9);
+    ASSERT_EQ(Wide, Code & 0x80 ? -Value : Value) << Code;
+    ASSERT_EQ(std::signbit(Wide), Code >= 0x80);
+    ASSERT_EQ(narrow<Float8E4M3FN>(Wide).Bits, Code);
+  }
+  for (uint8_t Code = 0; Code < 0x7e; ++Code) {
+    float Low = widen(Float8E4M3FN{Code});
+    float High = widen(Float8E4M3FN{uint8_t(Code + 1)}),
+          Half = (Low + High) / 2;
+    ASSERT_EQ(narrow<Float8E4M3FN>(Half).Bits, Code % 2 ? Code + 1 : Code);
+    ASSERT_EQ(narrow<Float8E4M3FN>(std::nextafter(Half, -1.0f)).Bits, Code);
+    ASSERT_EQ(narrow<Float8E4M3FN>(std::nextafter(Half, 1e9f)).Bits, Code + 1);
+  }
+  EXPECT_EQ(narrow<Float8E4M3FN>(464.0f).Bits, 0x7e) << "a tie goes to 448";
+  for (float Large :
+       {std::nextafter(464.0f, 500.0f), 480.0f, 1e30f, INFINITY}) {
+    EXPECT_EQ(narrow<Float8E4M3FN>(Large).Bits, 0x7f);
+    EXPECT_EQ(narrow<Float8E4M3FN>(-Large).Bits, 0xff);
+  }
+}
+
 TEST(Numeric, BFloat16) {
   testAllBits<BFloat16>(7);
   testRounding<BFloat16>(0x7f7f);

@@ -3,22 +3,31 @@
 #include "remat/Target/CUDA/KernelLibrary.h"
 #include "KernelWriter.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "remat/IR/ElementTypes.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace remat;
 using namespace remat::cuda;
 
-llvm::StringRef remat::cuda::getTypeName(Type ElementType) {
-  if (ElementType.isF32())
+llvm::StringRef remat::cuda::getTypeName(Type Element) {
+  switch (*getElementType(Element)) {
+  case ElementType::F32:
     return "float";
-  if (ElementType.isBF16())
+  case ElementType::BF16:
     return "bf16";
-  if (ElementType.isF16())
+  case ElementType::F16:
     return "f16";
-  if (ElementType.isInteger(1))
+  case ElementType::I32:
+    return "int";
+  case ElementType::I64:
+    return "int64";
+  case ElementType::I1:
     return "bool";
-  return ElementType.isInteger(32) ? "int" : "int64";
+  case ElementType::F8E4M3FN:
+    return "f8e4m3";
+  }
+  llvm_unreachable("all types are handled");
 }
 
 /// The offset that memory assignment gave `V`, or 0.

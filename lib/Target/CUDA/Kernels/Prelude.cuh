@@ -47,6 +47,35 @@ __device__ __forceinline__ f16 toF16(float x) {
 }
 #endif
 
+// Eight bits: four of exponent, three of mantissa, no infinity. Not all
+// supported GPUs convert it, so it is plain arithmetic.
+struct f8e4m3 {
+  unsigned char bits;
+};
+__device__ __forceinline__ float toFloat(f8e4m3 x) {
+  // Scaling by 2^120 puts the exponent right, for subnormal numbers too.
+  int magnitude = (x.bits & 0x7f) << 20;
+  float r = __int_as_float(magnitude) * 1.329227995784916e+36f;
+  if ((x.bits & 0x7f) == 0x7f)
+    r = __int_as_float(0x7ff00000);
+  return x.bits & 0x80 ? -r : r;
+}
+// What rounds to more than 448 becomes a NaN.
+__device__ __forceinline__ f8e4m3 toF8E4M3(float x) {
+  int all = __float_as_int(x), bits = all & 0x7fffffff, code;
+  if (bits > 0x43e80000) // 464, half way from 448 to 480
+    code = 0x7f;
+  else if (bits < 0x3c800000)
+    // Subnormal: adding 2^14 leaves the rounded multiple of 2^-9 in the lowest
+    // bits.
+    code = __float_as_int(__int_as_float(bits) + 16384.0f) - 0x46800000;
+  else
+    code = (bits + 0x7ffff + ((bits >> 20) & 1) - (120 << 23)) >> 20;
+  f8e4m3 r;
+  r.bits = (unsigned char)(code | (all < 0 ? 0x80 : 0));
+  return r;
+}
+
 __device__ __forceinline__ float infinity() {
   return __int_as_float(0x7f800000);
 }
@@ -66,6 +95,9 @@ template <> __device__ __forceinline__ bf16 fromFloat<bf16>(float x) {
 }
 template <> __device__ __forceinline__ f16 fromFloat<f16>(float x) {
   return toF16(x);
+}
+template <> __device__ __forceinline__ f8e4m3 fromFloat<f8e4m3>(float x) {
+  return toF8E4M3(x);
 }
 
 // The machine word of a given width: what one load or store moves.
