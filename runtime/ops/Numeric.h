@@ -71,14 +71,16 @@ template <> inline Float16 narrow<Float16>(float X) {
   return {uint16_t(Sign | ((Rounded - (uint32_t(112) << 23)) >> 13))};
 }
 
-/// There is no infinity: what rounds to more than 448 becomes a NaN, as it does
-/// in PyTorch.
+/// There is no infinity: what is larger than 448 becomes 448, as in PyTorch 2.13
+/// and in NVIDIA's conversion instructions.
 template <> inline Float8E4M3FN narrow<Float8E4M3FN>(float X) {
   uint32_t Bits = std::bit_cast<uint32_t>(X);
   uint8_t Sign = uint8_t((Bits >> 24) & 0x80);
   Bits &= 0x7fffffff;
-  if (Bits > 0x43e80000) // 464, which lies between 448 and 480 and is even
+  if (Bits > 0x7f800000)
     return {uint8_t(Sign | 0x7f)};
+  if (Bits > 0x43e00000) // 448, the largest
+    return {uint8_t(Sign | 0x7e)};
   if (Bits < 0x3c800000) {
     // Subnormal: adding 2^14 leaves the rounded multiple of 2^-9 in the lowest
     // bits.

@@ -137,7 +137,9 @@ Outcome remat::fuzz::runStages(Bytes Data) {
   if (failed(checkGraphText(Text, Q.Context)))
     return Outcome::Refused;
   Q.Context.loadDialect<func::FuncDialect, RematDialect>();
-  auto Module = parseSourceString<ModuleOp>(asText(Data), &Q.Context, "graph");
+  // MLIR's lexer looks for a zero after the text.
+  const std::string Terminated = asText(Data).str();
+  auto Module = parseSourceString<ModuleOp>(Terminated, &Q.Context, "graph");
   if (!Module)
     return Outcome::Refused;
   size_t Ops = 0;

@@ -199,12 +199,16 @@ def test_cast():
 
 @pytest.mark.parametrize("fuse", ["true", "false"])
 def test_eight_bits(fuse):
-    """Every code to each float and integer, and every kind of float to its code, as PyTorch has it."""
+    """Every code to each float, and every kind of float to its code, as PyTorch 2.13 has it."""
     eight = torch.float8_e4m3fn
+
+    def narrow(tensor):
+        return tensor.clamp(-448, 448).to(eight)  # PyTorch before 2.13 makes NaN of what is larger
+
     codes = torch.arange(256).to(torch.uint8).view(eight)
     finite = codes.float()[codes.float().isfinite()].sort().values
     middles = (finite[1:] + finite[:-1]) / 2
-    ends = torch.tensor([464.0, 464.1, 480.0, 1e9, float("inf"), float("nan")])
+    ends = torch.tensor([448.1, 464.0, 464.1, 480.0, 1e9, float("inf"), float("nan")])
     normal = Numbers().normal(2000) * 100
     x = torch.cat([finite, middles, middles.nextafter(ends[3:4]), normal, ends, -ends])
     graph = remat.Graph()
@@ -214,7 +218,7 @@ def test_eight_bits(fuse):
         graph.output(ops.cast(stored, name), "to_" + name)
         wanted["to_" + name] = codes.to(dtype)
         graph.output(ops.cast(ops.cast(ops.cast(value, name), "f8E4M3FN"), "f32"), "from_" + name)
-        wanted["from_" + name] = x.to(dtype).to(eight).float()
+        wanted["from_" + name] = narrow(x.to(dtype)).float()
     graph.output(ops.cast(value, "f8E4M3FN"), "codes_of_x")
     graph.output(ops.copy(stored), "copied")
     options = ["--steps", 1, "--fuse", fuse]
@@ -224,7 +228,7 @@ def test_eight_bits(fuse):
         assert given.dtype == tensor.dtype
         assert torch.equal(given.nan_to_num(nan=1234.0), tensor.nan_to_num(nan=1234.0)), name
         assert torch.equal(given.signbit()[tensor == 0], tensor.signbit()[tensor == 0]), name
-    assert torch.equal(done.outputs["codes_of_x"].view(torch.uint8), x.to(eight).view(torch.uint8))
+    assert torch.equal(done.outputs["codes_of_x"].view(torch.uint8), narrow(x).view(torch.uint8))
     assert torch.equal(done.outputs["copied"].view(torch.uint8), codes.view(torch.uint8))
 
 

@@ -244,8 +244,8 @@ def Remat_CastOp : Remat_ScalarOp<"cast", [
   let description = [{
     To a narrower float: round to nearest even. Float to integer: toward zero.
     To i1: whether it differs from zero. Shapes are equal. f8E4M3FN, which only
-    casts and copies read and write, has no infinity: what rounds to more than
-    448 becomes a NaN. No gradient passes through it.
+    casts and copies read and write, has no infinity: what is larger than 448
+    becomes 448. No gradient passes through it.
   }];
   let arguments = (ins Remat_StoredTensor:$operand);
   let results = (outs Remat_StoredTensor:$result);

@@ -75,11 +75,10 @@ TEST(Numeric, Float8E4M3FN) {
     ASSERT_EQ(narrow<Float8E4M3FN>(std::nextafter(Half, -1.0f)).Bits, Code);
     ASSERT_EQ(narrow<Float8E4M3FN>(std::nextafter(Half, 1e9f)).Bits, Code + 1);
   }
-  EXPECT_EQ(narrow<Float8E4M3FN>(464.0f).Bits, 0x7e) << "a tie goes to 448";
   for (float Large :
-       {std::nextafter(464.0f, 500.0f), 480.0f, 1e30f, INFINITY}) {
-    EXPECT_EQ(narrow<Float8E4M3FN>(Large).Bits, 0x7f);
-    EXPECT_EQ(narrow<Float8E4M3FN>(-Large).Bits, 0xff);
+       {std::nextafter(448.0f, 500.0f), 464.0f, 480.0f, 1e30f, INFINITY}) {
+    EXPECT_EQ(narrow<Float8E4M3FN>(Large).Bits, 0x7e);
+    EXPECT_EQ(narrow<Float8E4M3FN>(-Large).Bits, 0xfe);
   }
 }
 

@@ -60,11 +60,13 @@ __device__ __forceinline__ float toFloat(f8e4m3 x) {
     r = __int_as_float(0x7ff00000);
   return x.bits & 0x80 ? -r : r;
 }
-// What rounds to more than 448 becomes a NaN.
+// What is larger than 448 becomes 448.
 __device__ __forceinline__ f8e4m3 toF8E4M3(float x) {
   int all = __float_as_int(x), bits = all & 0x7fffffff, code;
-  if (bits > 0x43e80000) // 464, half way from 448 to 480
+  if (bits > 0x7f800000)
     code = 0x7f;
+  else if (bits > 0x43e00000) // 448, the largest
+    code = 0x7e;
   else if (bits < 0x3c800000)
     // Subnormal: adding 2^14 leaves the rounded multiple of 2^-9 in the lowest
     // bits.
