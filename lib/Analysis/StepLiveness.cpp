@@ -217,11 +217,11 @@ void StepLiveness::addContributions(const Roots &Values,
     if (std::optional<Interval> Lifetime = getInterval(Root))
       for (int64_t I = std::max(Lifetime->Begin, First);
            I <= std::min(Lifetime->End, End); ++I)
-        Live[I] += Sign * Lifetime->Bytes;
+        Live[I] += Sum(Sign) * Lifetime->Bytes;
   for (int64_t Position : InPlace)
     if (First <= Position && Position <= End)
       for (auto [Result, Root] : getReuses(Position))
-        Live[Position] -= Sign * getInterval(Root)->Bytes;
+        Live[Position] -= Sum(Sign) * getInterval(Root)->Bytes;
 }
 
 void StepLiveness::noteReads(Operation *Reader) {

@@ -99,9 +99,11 @@ public:
 
   /// Where the loader looks: a name without a slash.
   bool tryLoader() {
-    for (const std::string &Name : Names)
-      if ((Found.Handle = dlopen(Name.c_str(), Flags)))
+    for (const std::string &Name : Names) {
+      Found.Handle = dlopen(Name.c_str(), Flags);
+      if (Found.Handle)
         return true;
+    }
     const char *Reason = dlerror();
     LoaderSaid = Reason ? Reason : "";
     return false;
@@ -113,7 +115,8 @@ public:
       fs::path File = fs::absolute(Folder / Name, Failed);
       if (Failed || !fs::exists(File, Failed))
         continue;
-      if ((Found.Handle = dlopen(File.c_str(), Flags))) {
+      Found.Handle = dlopen(File.c_str(), Flags);
+      if (Found.Handle) {
         Found.Folder = Folder.string();
         return true;
       }

@@ -80,18 +80,18 @@ static LogicalResult writeOffsets(func::FuncOp Func,
                                   const MemoryProfile &Profile,
                                   const Target &Where, const Layout &L) {
   Builder B(Func.getContext());
-  auto getOffset = [&](Value V) {
+  auto GetOffset = [&](Value V) {
     return L.Buffers[Liveness.getBuffer(V)] +
            Liveness.getStorages().get(V).Offset;
   };
   SignatureEditor Signature(Func);
   for (BlockArgument Argument : Func.getArguments())
     Signature.setArgAttr(Argument.getArgNumber(), OffsetAttrName,
-                         B.getI64IntegerAttr(getOffset(Argument)));
+                         B.getI64IntegerAttr(GetOffset(Argument)));
   Signature.write();
   for (auto [Position, Op] : llvm::enumerate(Liveness.getOperations())) {
     Op->setAttr(OffsetsAttrName, B.getDenseI64ArrayAttr(llvm::map_to_vector(
-                                     Op->getResults(), getOffset)));
+                                     Op->getResults(), GetOffset)));
     Op->removeAttr(WorkspaceAttrName);
     if (int64_t Bytes = Profile.getWorkspaces()[Position])
       Op->setAttr(WorkspaceAttrName,

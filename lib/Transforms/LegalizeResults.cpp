@@ -89,15 +89,15 @@ bool Legalizer::reaches(Operation *From, const DenseSet<Operation *> &Targets) {
   DenseSet<Operation *> Seen = {From};
   while (!Worklist.empty()) {
     Operation *Op = Worklist.pop_back_val();
-    auto visit = [&](Operation *Next) {
+    auto Visit = [&](Operation *Next) {
       if (Seen.insert(Next).second)
         Worklist.push_back(Next);
       return Targets.contains(Next);
     };
-    if (llvm::any_of(Op->getUsers(), visit))
+    if (llvm::any_of(Op->getUsers(), Visit))
       return true;
     auto It = Followers.find(Op);
-    if (It != Followers.end() && llvm::any_of(It->second, visit))
+    if (It != Followers.end() && llvm::any_of(It->second, Visit))
       return true;
   }
   return false;

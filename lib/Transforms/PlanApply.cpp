@@ -113,7 +113,7 @@ LogicalResult PlanApplier::run(const solver::Plan &Plan) {
     place(Step);
     Sources.push_back(Originals[Problem.Positions[Step.Op]]);
   }
-  auto newest = [&](Value V) {
+  auto GetNewest = [&](Value V) {
     Value Found = Newest.lookup(V);
     return Found ? Found : V;
   };
@@ -122,14 +122,14 @@ LogicalResult PlanApplier::run(const solver::Plan &Plan) {
     while (isResidentConstant(Op))
       Op = Op->getNextNode();
     for (OpOperand &Operand : Op->getOpOperands())
-      Operand.set(newest(Operand.get()));
+      Operand.set(GetNewest(Operand.get()));
     for (auto [Old, New] :
          llvm::zip_equal(Source->getResults(), Op->getResults()))
       Newest[Old] = New;
     Op = Op->getNextNode();
   }
   for (OpOperand &Operand : Return->getOpOperands())
-    Operand.set(newest(Operand.get()));
+    Operand.set(GetNewest(Operand.get()));
   return success();
 }
 

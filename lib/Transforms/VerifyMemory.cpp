@@ -148,9 +148,9 @@ LogicalResult Verifier::checkWorkspace(Operation *Op) {
     return Op->emitOpError("has a workspace that does not lie in the arena");
   R.Begin = Workspace[0];
   HighestEnd = std::max(HighestEnd, R.End);
-  auto clashes = [&](Value V) { return R.overlaps(Ranges.at(V)); };
-  if (llvm::any_of(Op->getOperands(), clashes) ||
-      llvm::any_of(Op->getResults(), clashes))
+  auto Clashes = [&](Value V) { return R.overlaps(Ranges.at(V)); };
+  if (llvm::any_of(Op->getOperands(), Clashes) ||
+      llvm::any_of(Op->getResults(), Clashes))
     return Op->emitOpError("has a workspace over its operands or results");
   Arena.write(R, Value());
   return success();

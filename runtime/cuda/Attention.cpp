@@ -54,7 +54,13 @@ private:
 class CudnnLibrary : public AttentionLibrary {
 public:
   explicit CudnnLibrary(cudnnHandle_t Handle) : Handle(Handle) {}
-  ~CudnnLibrary() override { fe::detail::destroy_handle(Handle); }
+  ~CudnnLibrary() override {
+    try {
+      fe::detail::destroy_handle(Handle);
+    } catch (const std::exception &) { // NOLINT(bugprone-empty-catch)
+      // Thrown where the library is not found, which made the handle.
+    }
+  }
 
   Result<std::unique_ptr<Attention>>
   prepare(const AttentionProblem &P) override;

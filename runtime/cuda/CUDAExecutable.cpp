@@ -1,12 +1,20 @@
 //===- CUDAExecutable.cpp - a program made ready on a GPU -----------------===//
 
 #include "cuda/CUDAExecutable.h"
+#include "remat/Support/Numbers.h"
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 
 using namespace remat::runtime;
 using namespace remat::runtime::cuda;
+
+/// 90 of "sm_90".
+static std::optional<unsigned> getArchNumber(std::string_view Arch) {
+  constexpr std::string_view Prefix = "sm_";
+  if (!Arch.starts_with(Prefix))
+    return std::nullopt;
+  return parseNumber<unsigned>(Arch.substr(Prefix.size()));
+}
 
 DeviceState::~DeviceState() {
   if (!TheContext)
@@ -61,11 +69,9 @@ Status CUDAExecutable::checkArch() const {
     return Error(ErrorCode::Unavailable,
                  "the program was compiled for device '" + TheProgram->Device +
                      "', this is 'cuda'");
-  unsigned Wanted = 0, Here = 0;
-  bool Readable =
-      std::sscanf(TheProgram->Arch.c_str(), "sm_%u", &Wanted) == 1 &&
-      std::sscanf(State->Arch.c_str(), "sm_%u", &Here) == 1;
-  if (!Readable || Wanted / 10 != Here / 10 || Wanted > Here)
+  std::optional<unsigned> Wanted = getArchNumber(TheProgram->Arch);
+  std::optional<unsigned> Here = getArchNumber(State->Arch);
+  if (!Wanted || !Here || *Wanted / 10 != *Here / 10 || *Wanted > *Here)
     return Error(ErrorCode::Unavailable,
                  "the program was compiled for '" + TheProgram->Arch +
                      "', this GPU (" + State->Name + ") is " + State->Arch +

@@ -25,7 +25,7 @@ static Status checkDropout(const OpCall &Op) {
   return checkProbability(Op.Attributes->getFloat("p", -1));
 }
 
-static bool reusesOperand0(const OpCall &Op, size_t Result, size_t Operand) {
+static bool reusesOperand0(const OpCall &, size_t, size_t Operand) {
   return Operand == 0;
 }
 

@@ -162,7 +162,8 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
     return D.getError();
   SessionOptions Options;
   Options.Poison = O.Poison;
-  Result<std::unique_ptr<Session>> Made = Session::create(P, **D, Options);
+  Result<std::unique_ptr<Session>> Made =
+      Session::create(std::move(P), **D, Options);
   if (!Made)
     return Made.getError();
   Session &S = **Made;

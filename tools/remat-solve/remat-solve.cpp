@@ -100,6 +100,8 @@ static int run(int Argc, char **Argv) {
   return runPack(B);
 }
 
+// CLI11 throws where this file declares an option twice or without a name.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int Argc, char **Argv) {
   startTool("remat-solve");
   // Long runs return what they have.

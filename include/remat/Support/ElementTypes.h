@@ -46,12 +46,14 @@ enum class ElementType : uint8_t {
 #define REMAT_ROW(Name, Text, Kind, Stored, Computed, Sum) Name,
   REMAT_ELEMENT_TYPES(REMAT_ROW)
 #undef REMAT_ROW
+// NOLINTEND(bugprone-macro-parentheses)
 };
 
 /// Storage is floats that nothing computes with: they are cast and copied.
 enum class ElementKind : uint8_t { Float, Integer, Bool, Storage };
 
 /// A row as types and constants.
+// NOLINTBEGIN(bugprone-macro-parentheses): arguments are types.
 template <ElementType> struct ElementRow;
 #define REMAT_ROW(TheName, TheText, TheKind, TheStored, TheComputed, TheSum)   \
   template <> struct ElementRow<ElementType::TheName> {                        \

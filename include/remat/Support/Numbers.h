@@ -26,8 +26,8 @@ template <typename T> std::optional<T> parseNumber(std::string_view Text) {
   if (Text.size() > MaxNumberLength)
     return std::nullopt;
   T Value{};
-  const char *End = Text.data() + Text.size();
-  auto [Rest, Code] = std::from_chars(Text.data(), End, Value);
+  const char *Begin = Text.data(), *End = Begin + Text.size();
+  auto [Rest, Code] = std::from_chars(Begin, End, Value);
   if (Code != std::errc() || Rest != End)
     return std::nullopt;
   return Value;

@@ -33,7 +33,7 @@ public:
            O.error("'" + Text + "' is not a number");
   }
   StringRef getValueName() const override { return "number"; }
-  void printOptionDiff(const Option &O, remat::Real Value, OptVal,
+  void printOptionDiff(const Option &O, remat::Real Value, const OptVal &,
                        size_t Width) const {
     printOptionName(O, Width);
     outs() << "= " << Value << '\n';

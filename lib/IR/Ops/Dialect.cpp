@@ -51,10 +51,10 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> EmitError,
   return success();
 }
 
-LogicalResult KernelAttr::verify(function_ref<InFlightDiagnostic()> EmitError,
-                                 KernelKind Kind, APFloat Microseconds,
-                                 int64_t Workspace, int64_t Slices,
-                                 int64_t Launches) {
+LogicalResult KernelAttr::verify(
+    function_ref<InFlightDiagnostic()> EmitError, KernelKind Kind,
+    // NOLINTNEXTLINE(performance-unnecessary-value-param): as generated
+    APFloat Microseconds, int64_t Workspace, int64_t Slices, int64_t Launches) {
   if (!Microseconds.isFinite() || Microseconds.isNegative())
     return EmitError() << "a kernel takes a time from 0, not "
                        << Microseconds.convertToDouble();

@@ -62,7 +62,7 @@ LogicalResult AdamWOp::verify() {
       failed(verifyShape(*this, "first moment", getMoment1(), Type)) ||
       failed(verifyShape(*this, "second moment", getMoment2(), Type)))
     return failure();
-  for (auto [Name, Beta] :
+  for (const auto &[Name, Beta] :
        {std::pair("beta1", getBeta1()), std::pair("beta2", getBeta2())}) {
     double Value = Beta.convertToDouble();
     // At 1 the bias correction divides by zero.

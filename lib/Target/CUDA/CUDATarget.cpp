@@ -152,7 +152,8 @@ SmallVector<KernelAttr> CUDATarget::getAttentionKernels(Operation *Op) const {
 static int64_t getMatmulWorkspace(MatmulOp Op) {
   auto Result = cast<RankedTensorType>(Op.getResult().getType());
   int64_t Elements = Result.getNumElements();
-  constexpr int64_t TileElements = 128 * 256, FewTiles = 66, LongSum = 4096;
+  constexpr int64_t TileElements = int64_t(128) * 256, FewTiles = 66,
+                    LongSum = 4096;
   if (Elements > TileElements * FewTiles ||
       Op.getFlops() < 2.0 * LongSum * Elements)
     return 0;

@@ -64,7 +64,7 @@ private:
   void addInput(Value Inner, Value Outer, unsigned Operand);
   void chooseWidth(Operation *Op);
   void line(const llvm::Twine &Text, unsigned Depth = 1) {
-    Body += std::string(2 * Depth, ' ') + Text.str() + '\n';
+    Body += std::string(size_t(2) * Depth, ' ') + Text.str() + '\n';
   }
 
   void printLoads();
@@ -119,7 +119,7 @@ PointwisePrinter::PointwisePrinter(Operation *Op) {
   }
   chooseWidth(Op);
   // The largest index formed is below Count + one block's elements.
-  if (Count > (int64_t(1) << 32) - 2 * ThreadsPerBlock * 16) {
+  if (Count > (int64_t(1) << 32) - int64_t(2) * ThreadsPerBlock * 16) {
     IndexType = "int64";
     Suffix = "ll";
   }

@@ -128,7 +128,7 @@ SmallVector<Value> remat::getProgramOperands(Operation *Op) {
   Operands.append(Op->operand_begin(), Op->operand_end());
   // A single optional operand has no segment sizes.
   TypeSwitch<Operation *>(Op)
-      .Case([&](MatmulOp Matmul) { Operands.resize(3); })
-      .Case([&](AdamWOp AdamW) { Operands.resize(7); });
+      .Case([&](MatmulOp) { Operands.resize(3); })
+      .Case([&](AdamWOp) { Operands.resize(7); });
   return Operands;
 }

@@ -83,7 +83,7 @@ static int64_t getTileRows(int64_t Width, int64_t Tiles, int64_t Squares,
   for (int64_t R : {4, 2, 1}) {
     int64_t M = 16 * R;
     Bytes = (Tiles * M * (Width + 1) + Squares * M * (M + 1)) * 4;
-    if (Bytes <= 99 * 1024)
+    if (Bytes <= int64_t(99) * 1024)
       return R;
   }
   return 0;
