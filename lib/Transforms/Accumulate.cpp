@@ -191,7 +191,7 @@ void Accumulation::sliceInputs(int64_t Index) {
 /// Adds micro-batch `Part` of an averaged result to the sum so far; the last
 /// one divides it. The sum belongs to the phase of what it adds.
 void Accumulation::addToSum(Value Original, Value Part, bool Last) {
-  PhaseMarker Marker(Graph.getContext(), "backward");
+  PhaseMarker Marker(Graph.getContext(), Phase::backward);
   Operation *Op = Original.getDefiningOp();
   OpBuilder Adder(B);
   if (Op && Op->hasAttr(PhaseAttrName))

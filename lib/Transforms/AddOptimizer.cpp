@@ -290,7 +290,7 @@ void AddOptimizer::runOnGraph() {
   for (Trained &T : Parameters)
     T.Gradient = stripCast(T.Gradient);
   addArguments(Graph, Signature);
-  PhaseMarker Marker(&getContext(), "optimizer");
+  PhaseMarker Marker(&getContext(), Phase::optimizer);
   OpBuilder B(&getContext(), &Marker);
   addClipping(Graph, B);
   for (Trained &T : Parameters)

@@ -31,7 +31,8 @@ class Differentiation {
 public:
   Differentiation(func::FuncOp Graph)
       : Graph(Graph), Block(Graph.getBody().front()),
-        Marker(Graph.getContext(), "backward"), Builder(Block.getTerminator()) {
+        Marker(Graph.getContext(), Phase::backward),
+        Builder(Block.getTerminator()) {
     Builder.setListener(&Marker);
   }
 

@@ -114,8 +114,8 @@ bool Cloner::operandsLiveUntil(Operation *Op, Operation *LastReader) const {
 }
 
 static bool mustBeKept(Operation *Op) {
-  auto Keep = Op->getAttrOfType<StringAttr>(KeepAttrName);
-  return Keep && Keep.getValue() == "must";
+  auto Attr = Op->getAttrOfType<KeepAttr>(KeepAttrName);
+  return Attr && Attr.getValue() == Keep::must;
 }
 
 void Cloner::run() {

@@ -125,8 +125,8 @@ void SignatureEditor::write() {
   Graph.setAllResultAttrs(Results);
 }
 
-PhaseMarker::PhaseMarker(MLIRContext *Context, StringRef Phase)
-    : Phase(StringAttr::get(Context, Phase)) {}
+PhaseMarker::PhaseMarker(MLIRContext *Context, remat::Phase Phase)
+    : Phase(PhaseAttr::get(Context, Phase)) {}
 
 void PhaseMarker::notifyOperationInserted(Operation *Op,
                                           OpBuilder::InsertPoint) {

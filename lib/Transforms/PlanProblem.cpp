@@ -111,12 +111,18 @@ LogicalResult ProblemBuilder::addArguments() {
 }
 
 static solver::Keep getPolicy(Operation *Op) {
-  auto Attr = Op->getAttrOfType<StringAttr>(KeepAttrName);
-  return llvm::StringSwitch<solver::Keep>(Attr ? Attr.getValue() : "")
-      .Case("must", solver::Keep::Must)
-      .Case("never", solver::Keep::Never)
-      .Case("prefer", solver::Keep::Prefer)
-      .Default(solver::Keep::Free);
+  auto Attr = Op->getAttrOfType<KeepAttr>(KeepAttrName);
+  if (!Attr)
+    return solver::Keep::Free;
+  switch (Attr.getValue()) {
+  case Keep::must:
+    return solver::Keep::Must;
+  case Keep::never:
+    return solver::Keep::Never;
+  case Keep::prefer:
+    return solver::Keep::Prefer;
+  }
+  llvm_unreachable("all policies are listed");
 }
 
 /// The operands whose memory `Result` takes over if they die there, one for

@@ -179,7 +179,7 @@ class Graph:
             raise ValueError(f"input {name!r}: bound {bound} is not positive")
         attributes: Dict[str, object] = {}
         if data is not None:
-            attributes["remat.data"] = data
+            attributes["remat.data"] = text.Enum("data", data)
         if bound is not None:
             attributes["remat.bound"] = bound
         return self._argument("input", name, type, attributes)
@@ -309,7 +309,7 @@ class Graph:
             raise ValueError(f"keep {how!r} is none of {', '.join(KEEP)}")
         for operation in reversed(self.operations):
             if any(result is value for result in operation.results):
-                operation.attributes["remat.keep"] = how
+                operation.attributes["remat.keep"] = text.Enum("keep", how)
                 return value
         raise ValueError(f"{value!r} is an argument: only an operation's result can be kept")
 
@@ -325,7 +325,7 @@ class Graph:
         for operation in self.operations[first:]:
             inner = operation.mnemonic != "constant"
             if inner and not any(a is b for a in operation.results for b in kept):
-                operation.attributes["remat.keep"] = "never"
+                operation.attributes["remat.keep"] = text.Enum("keep", "never")
         return returned
 
     # Text --------------------------------------------------------------------------------------

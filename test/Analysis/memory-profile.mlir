@@ -31,10 +31,10 @@ func.func @main(%x: tensor<16x16xf32> {remat.role = #remat.role<input>, remat.na
   %0 = remat.matmul %x, %w : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
   %1 = remat.relu %0 : tensor<16x16xf32>
   %loss, %lse = remat.cross_entropy %1, %t : (tensor<16x16xf32>, tensor<16xi64>) -> (tensor<f32>, tensor<16xf32>)
-  %one = remat.constant {remat.phase = "backward"} dense<1.0> : tensor<f32>
-  %2 = remat.cross_entropy_backward %one, %1, %t, %lse {remat.phase = "backward"}
+  %one = remat.constant {remat.phase = #remat.phase<backward>} dense<1.0> : tensor<f32>
+  %2 = remat.cross_entropy_backward %one, %1, %t, %lse {remat.phase = #remat.phase<backward>}
       : (tensor<f32>, tensor<16x16xf32>, tensor<16xi64>, tensor<16xf32>) -> tensor<16x16xf32>
-  %3 = remat.matmul %x, %2 {transpose_lhs, remat.phase = "backward"}
+  %3 = remat.matmul %x, %2 {transpose_lhs, remat.phase = #remat.phase<backward>}
       : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
   return %loss, %3 : tensor<f32>, tensor<16x16xf32>
 }

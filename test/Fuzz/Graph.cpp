@@ -138,7 +138,7 @@ Outcome remat::fuzz::runStages(Bytes Data) {
     return Outcome::Refused;
   Q.Context.loadDialect<func::FuncDialect, RematDialect>();
   // MLIR's lexer looks for a zero after the text.
-  const std::string Terminated = asText(Data).str();
+  const std::string Terminated(asText(Data));
   auto Module = parseSourceString<ModuleOp>(Terminated, &Q.Context, "graph");
   if (!Module)
     return Outcome::Refused;

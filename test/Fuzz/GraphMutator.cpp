@@ -202,8 +202,8 @@ NamedAttribute GraphMutator::pickAttribute() {
       {"remat.id", "1 : i64"},
       {"remat.phase", "\"backward\""},
       {"remat.phase", "\"optimizer\""},
-      {"remat.keep", "\"never\""},
-      {"remat.keep", "\"must\""},
+      {"remat.keep", "#remat.keep<never>"},
+      {"remat.keep", "#remat.keep<must>"},
       {"remat.choice", "#remat.kernel<own, microseconds = 1.0>"},
       {"remat.choice", "#remat.kernel<cublaslt, microseconds = 2.5>"},
       {"remat.choice",
@@ -217,7 +217,7 @@ NamedAttribute GraphMutator::pickAttribute() {
       {"remat.role", "#remat.role<input>"},
       {"remat.role", "#remat.role<output>"},
       {"remat.init", "#remat.init<normal, 1.0>"},
-      {"remat.data", "\"tokens\""},
+      {"remat.data", "#remat.data<tokens>"},
       {"remat.bound", "3 : i64"}};
   if (!Known.empty() && R.oneIn(2))
     return R.pick(Known);

@@ -154,13 +154,13 @@ func.func @main(%x: tensor<f32> {remat.role = #remat.role<parameter>, remat.init
 
 // -----
 
-// expected-error @+1 {{argument #0: 'remat.data' must be "tokens" or "targets"}}
+// expected-error @+1 {{argument #0: 'remat.data' must be #remat.data<tokens> or #remat.data<targets>}}
 func.func @main(%x: tensor<4xi32> {remat.role = #remat.role<input>, remat.data = "labels"}) { return }
 
 // -----
 
 // expected-error @+1 {{argument #0: 'remat.data' is for inputs with integer elements}}
-func.func @main(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.data = "tokens"}) { return }
+func.func @main(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.data = #remat.data<tokens>}) { return }
 
 // -----
 
@@ -210,15 +210,15 @@ func.func @main(%x: tensor<f32>) attributes {remat.arena_bytes = -1 : i64} { ret
 // -----
 
 func.func @main(%x: tensor<f32>) {
-  // expected-error @+1 {{'remat.phase' must be "backward" or "optimizer"}}
-  %0 = remat.neg %x {remat.phase = "forward"} : tensor<f32>
+  // expected-error @+1 {{'remat.phase' must be #remat.phase<backward> or #remat.phase<optimizer>}}
+  %0 = remat.neg %x {remat.phase = "backward"} : tensor<f32>
   return
 }
 
 // -----
 
 func.func @main(%x: tensor<f32>) {
-  // expected-error @+1 {{'remat.keep' must be "must", "never" or "prefer"}}
+  // expected-error @+1 {{'remat.keep' must be #remat.keep<must>, #remat.keep<never> or #remat.keep<prefer>}}
   %0 = remat.neg %x {remat.keep = "always"} : tensor<f32>
   return
 }
@@ -275,7 +275,7 @@ func.func @main(%x: tensor<f32>) {
 
 func.func @main(%x: tensor<f32>) {
   // expected-error @+1 {{'remat.phase' is for operations of this dialect}}
-  return {remat.phase = "backward"}
+  return {remat.phase = #remat.phase<backward>}
 }
 
 // -----

@@ -4,11 +4,11 @@
 // A library adds a bias of the result's type only. The cast widens 16 bits to
 // f32, so that the sums have the same bits.
 // CHECK-LABEL: func.func @bias
-// CHECK-NEXT: %[[B:.*]] = remat.cast %arg2 {remat.phase = "backward"} : tensor<4xbf16> to tensor<4xf32>
-// CHECK-NEXT: remat.matmul %arg0, %arg1 bias %[[B]] {remat.phase = "backward"} : (tensor<8x16xbf16>, tensor<16x4xbf16>, tensor<4xf32>) -> tensor<8x4xf32>
+// CHECK-NEXT: %[[B:.*]] = remat.cast %arg2 {remat.phase = #remat.phase<backward>} : tensor<4xbf16> to tensor<4xf32>
+// CHECK-NEXT: remat.matmul %arg0, %arg1 bias %[[B]] {remat.phase = #remat.phase<backward>} : (tensor<8x16xbf16>, tensor<16x4xbf16>, tensor<4xf32>) -> tensor<8x4xf32>
 // CHECK-NEXT: remat.matmul %arg0, %arg1 bias %arg2 : (tensor<8x16xbf16>, tensor<16x4xbf16>, tensor<4xbf16>) -> tensor<8x4xbf16>
 func.func @bias(%x: tensor<8x16xbf16>, %w: tensor<16x4xbf16>, %b: tensor<4xbf16>) -> (tensor<8x4xf32>, tensor<8x4xbf16>) {
-  %0 = remat.matmul %x, %w bias %b {remat.phase = "backward"} : (tensor<8x16xbf16>, tensor<16x4xbf16>, tensor<4xbf16>) -> tensor<8x4xf32>
+  %0 = remat.matmul %x, %w bias %b {remat.phase = #remat.phase<backward>} : (tensor<8x16xbf16>, tensor<16x4xbf16>, tensor<4xbf16>) -> tensor<8x4xf32>
   %1 = remat.matmul %x, %w bias %b : (tensor<8x16xbf16>, tensor<16x4xbf16>, tensor<4xbf16>) -> tensor<8x4xbf16>
   return %0, %1 : tensor<8x4xf32>, tensor<8x4xbf16>
 }
@@ -18,13 +18,13 @@ func.func @bias(%x: tensor<8x16xbf16>, %w: tensor<16x4xbf16>, %b: tensor<4xbf16>
 // stays, whatever it reads or adds.
 // CHECK-LABEL: func.func @kernels
 // CHECK-NEXT: %[[E:.*]] = remat.exp %arg0 : tensor<4x8xf32>
-// CHECK-NEXT: %[[R:.*]] = remat.reduce <sum> %[[E]], [1] {remat.keep = "must"}
+// CHECK-NEXT: %[[R:.*]] = remat.reduce <sum> %[[E]], [1] {remat.keep = #remat.keep<must>}
 // CHECK-NEXT: %[[N:.*]] = remat.neg %arg1 : tensor<8xf32>
 // CHECK-NEXT: %[[A:.*]] = remat.add %arg0, %[[N]]
 // CHECK-NEXT: remat.kernel(
 // CHECK: return %[[R]], %[[A]],
 func.func @kernels(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> (tensor<4xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
-  %0 = remat.kernel(%a = %x : tensor<4x8xf32>) -> tensor<4xf32> attributes {remat.keep = "must"} {
+  %0 = remat.kernel(%a = %x : tensor<4x8xf32>) -> tensor<4xf32> attributes {remat.keep = #remat.keep<must>} {
     %3 = remat.exp %a : tensor<4x8xf32>
     %4 = remat.reduce <sum> %3, [1] : (tensor<4x8xf32>) -> tensor<4xf32>
     remat.yield %4 : tensor<4xf32>

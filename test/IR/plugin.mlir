@@ -12,7 +12,7 @@
 
 func.func @main(%x: tensor<8x16xf32> {remat.role = #remat.role<input>, remat.name = "x"},
                 %w: tensor<16x4xf32> {remat.role = #remat.role<parameter>, remat.name = "w", remat.init = #remat.init<normal, 2.0e-02>},
-                %t: tensor<8xi64> {remat.role = #remat.role<input>, remat.name = "targets", remat.data = "targets", remat.bound = 4 : i64})
+                %t: tensor<8xi64> {remat.role = #remat.role<input>, remat.name = "targets", remat.data = #remat.data<targets>, remat.bound = 4 : i64})
     -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"}) {
   %0 = remat.matmul %x, %w : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
   %1 = remat.kernel(%a = %0 : tensor<8x4xf32>) -> tensor<8x4xf32> {

@@ -21,9 +21,9 @@ func.func @optimizers(%p: tensor<4x8xf32>, %g: tensor<4x8xbf16>, %m: tensor<4x8x
 // CHECK-LABEL: @kernel
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>, %[[B:.*]]: tensor<8xf32>, %[[S:.*]]: tensor<i64>)
 func.func @kernel(%x: tensor<4x8xf32>, %b: tensor<8xf32>, %s: tensor<i64>) -> (tensor<4x8xf32>, tensor<4x8xbf16>, tensor<4xf32>) {
-  // CHECK-NEXT: %[[K:.*]]:2 = remat.kernel(%[[A:.*]] = %[[X]] : tensor<4x8xf32>, %[[C:.*]] = %[[B]] : tensor<8xf32>, %{{.*}} = %[[S]] : tensor<i64>) -> (tensor<4x8xf32>, tensor<4x8xbf16>) attributes {remat.phase = "backward"} {
+  // CHECK-NEXT: %[[K:.*]]:2 = remat.kernel(%[[A:.*]] = %[[X]] : tensor<4x8xf32>, %[[C:.*]] = %[[B]] : tensor<8xf32>, %{{.*}} = %[[S]] : tensor<i64>) -> (tensor<4x8xf32>, tensor<4x8xbf16>) attributes {remat.phase = #remat.phase<backward>} {
   // CHECK-NEXT: remat.add %[[A]], %[[C]] :
-  %0:2 = remat.kernel(%a = %x : tensor<4x8xf32>, %c = %b : tensor<8xf32>, %seed = %s : tensor<i64>) -> (tensor<4x8xf32>, tensor<4x8xbf16>) attributes {remat.phase = "backward"} {
+  %0:2 = remat.kernel(%a = %x : tensor<4x8xf32>, %c = %b : tensor<8xf32>, %seed = %s : tensor<i64>) -> (tensor<4x8xf32>, tensor<4x8xbf16>) attributes {remat.phase = #remat.phase<backward>} {
     %2 = remat.add %a, %c : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     %3 = remat.constant dense<2.0> : tensor<f32>
     %4 = remat.mul %2, %3 : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Callable, List, Optional, Sequence
 
-from remat import init, ops
+from remat import init, ops, text
 from remat.types import broadcast_shapes
 from values import LARGEST, Box, Known, RandomGraph, TensorType, derive
 
@@ -119,7 +119,7 @@ class Context:
         if self.keep and self.chance(0.3) and self.graph.operations:
             last = self.graph.operations[-1]
             if last.mnemonic != "kernel" and any(r is value for r in last.results):
-                last.attributes["remat.keep"] = self.rng.choice(["must", "never", "prefer"])
+                last.attributes["remat.keep"] = text.Enum("keep", self.rng.choice(["must", "never", "prefer"]))
         return known
 
     def pick(self, suits: Callable[[Known], bool]) -> Optional[Known]:

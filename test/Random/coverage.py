@@ -42,7 +42,7 @@ def features(made: Made) -> Iterable[str]:
         yield f"rank {len(sizes)}"
     for role in set(re.findall(r"#remat\.role<(\w+)>", text)):
         yield f"role {role}"
-    for how in set(re.findall(r'remat\.keep = "(\w+)"', text)):
+    for how in set(re.findall(r"#remat\.keep<(\w+)>", text)):
         yield f"keep {how}"
     for name, pattern in PATTERNS.items():
         if re.search(pattern, text):

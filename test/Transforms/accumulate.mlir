@@ -21,12 +21,12 @@
 // The gradient of w is (x0 + x1) / 2, added up as micro-batch 1 completes its
 // part: the two parts are never alive beside another value of micro-batch 0.
 // GRAD-LABEL: func.func @main
-// GRAD: %[[G0:.*]] = remat.mul %{{.*}}, %{{.*}} {remat.phase = "backward"} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// GRAD: %[[G0:.*]] = remat.mul %{{.*}}, %{{.*}} {remat.phase = #remat.phase<backward>} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 // GRAD: remat.slice %{{.*}}, [1, 0] [1, 3]
-// GRAD: %[[G1:.*]] = remat.mul %{{.*}}, %{{.*}} {remat.phase = "backward"} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-// GRAD-NEXT: %[[GSUM:.*]] = remat.add %[[G0]], %[[G1]] {remat.phase = "backward"}
-// GRAD-NEXT: %[[HALF:.*]] = remat.constant {remat.phase = "backward"} dense<5.000000e-01> : tensor<f32>
-// GRAD-NEXT: %[[G:.*]] = remat.mul %[[GSUM]], %[[HALF]] {remat.phase = "backward"}
+// GRAD: %[[G1:.*]] = remat.mul %{{.*}}, %{{.*}} {remat.phase = #remat.phase<backward>} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// GRAD-NEXT: %[[GSUM:.*]] = remat.add %[[G0]], %[[G1]] {remat.phase = #remat.phase<backward>}
+// GRAD-NEXT: %[[HALF:.*]] = remat.constant {remat.phase = #remat.phase<backward>} dense<5.000000e-01> : tensor<f32>
+// GRAD-NEXT: %[[G:.*]] = remat.mul %[[GSUM]], %[[HALF]] {remat.phase = #remat.phase<backward>}
 // GRAD-NEXT: return %{{.*}}, %[[G]] : tensor<f32>, tensor<3xf32>
 
 // ONE-LABEL: func.func @main
@@ -51,11 +51,11 @@ func.func @main(%x: tensor<3xf32> {remat.role = #remat.role<input>, remat.name =
 // GRAD: %[[R0:.*]] = remat.random <uniform> {{.*}} {id = 4 : i64}
 // GRAD-NEXT: remat.mul %[[L]], %[[R0]]
 // GRAD: remat.dropout {{.*}} {id = 6 : i64, p = 5.000000e-01 : f64} : tensor<3xbf16>
-// GRAD: remat.dropout {{.*}} {id = 6 : i64, p = 5.000000e-01 : f64, remat.phase = "backward"}
+// GRAD: remat.dropout {{.*}} {id = 6 : i64, p = 5.000000e-01 : f64, remat.phase = #remat.phase<backward>}
 // GRAD: %[[R1:.*]] = remat.random <uniform> {{.*}} {id = 7 : i64}
 // GRAD-NEXT: remat.mul %[[L]], %[[R1]]
 // GRAD: remat.dropout {{.*}} {id = 9 : i64, p = 5.000000e-01 : f64} : tensor<3xbf16>
-// GRAD: remat.dropout {{.*}} {id = 9 : i64, p = 5.000000e-01 : f64, remat.phase = "backward"}
+// GRAD: remat.dropout {{.*}} {id = 9 : i64, p = 5.000000e-01 : f64, remat.phase = #remat.phase<backward>}
 // Gradients are added up in f32.
 // GRAD: remat.add {{.*}}"backward"} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 func.func @random(%w: tensor<3xf32> {remat.role = #remat.role<parameter>, remat.name = "w"},

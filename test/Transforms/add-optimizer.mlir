@@ -9,10 +9,10 @@
 // SGD-LABEL: func.func @main
 // SGD-SAME: (%[[W:[^:]*]]: tensor<3xf32> {remat.donated = 1 : i64, remat.name = "w", remat.role = #remat.role<parameter>}, %[[RATE:[^:]*]]: tensor<f32> {remat.init = #remat.init<constant, 1.000000e-01>, remat.name = "learning_rate", remat.role = #remat.role<learning_rate>}, %[[STEP:[^:]*]]: tensor<i64> {remat.donated = 2 : i64, remat.name = "step", remat.role = #remat.role<step>})
 // SGD-SAME: -> (tensor<f32> {remat.name = "loss", remat.role = #remat.role<loss>}, tensor<3xf32> {remat.name = "w", remat.role = #remat.role<parameter>}, tensor<i64> {remat.name = "step", remat.role = #remat.role<step>})
-// SGD: %[[G:.*]] = remat.mul {{.*}} {remat.phase = "backward"}
-// SGD-NEXT: %[[NEW:.*]] = remat.sgd %[[W]], %[[G]] rate %[[RATE]] {remat.phase = "optimizer"} : (tensor<3xf32>, tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
-// SGD-NEXT: %[[ONE:.*]] = remat.constant {remat.phase = "optimizer"} dense<1> : tensor<i64>
-// SGD-NEXT: %[[NEXT:.*]] = remat.add %[[STEP]], %[[ONE]] {remat.phase = "optimizer"}
+// SGD: %[[G:.*]] = remat.mul {{.*}} {remat.phase = #remat.phase<backward>}
+// SGD-NEXT: %[[NEW:.*]] = remat.sgd %[[W]], %[[G]] rate %[[RATE]] {remat.phase = #remat.phase<optimizer>} : (tensor<3xf32>, tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+// SGD-NEXT: %[[ONE:.*]] = remat.constant {remat.phase = #remat.phase<optimizer>} dense<1> : tensor<i64>
+// SGD-NEXT: %[[NEXT:.*]] = remat.add %[[STEP]], %[[ONE]] {remat.phase = #remat.phase<optimizer>}
 // SGD-NEXT: return %{{.*}}, %[[NEW]], %[[NEXT]] : tensor<f32>, tensor<3xf32>, tensor<i64>
 
 // MOMENTUM-LABEL: func.func @main
@@ -32,9 +32,9 @@ func.func @main(%w: tensor<3xf32> {remat.role = #remat.role<parameter>, remat.na
 // ADAMW-LABEL: func.func @two_layers
 // ADAMW-SAME: %[[A:[^:]*]]: tensor<4x5xf32> {remat.donated = 2 : i64, remat.name = "a", {{[^}]*}}}, %[[B:[^:]*]]: tensor<5x6xf32> {remat.donated = 3 : i64, remat.name = "b", {{[^}]*}}}, %[[STEP:[^:]*]]: tensor<i64> {remat.donated = 8 : i64
 // ADAMW-SAME: %[[AM:[^:]*]]: tensor<4x5xf32> {remat.donated = 4 : i64, {{.*}} remat.name = "a.exp_avg", {{[^}]*}}}, %[[AV:[^:]*]]: tensor<4x5xf32> {remat.donated = 5 : i64, {{.*}} remat.name = "a.exp_avg_sq", {{[^}]*}}}, %[[BM:[^:]*]]: tensor<5x6xf32> {remat.donated = 6 : i64, {{.*}} remat.name = "b.exp_avg", {{[^}]*}}}, %[[BV:[^:]*]]: tensor<5x6xf32> {remat.donated = 7 : i64, {{.*}} remat.name = "b.exp_avg_sq"
-// ADAMW: %[[DB:.*]] = remat.matmul {{.*}} {remat.phase = "backward", transpose_lhs} {{.*}} -> tensor<5x6xf32>
-// ADAMW-NEXT: %[[DH:.*]] = remat.matmul %{{.*}}, %[[B]] {remat.phase = "backward", transpose_rhs}
-// ADAMW-NEXT: %[[NB:.*]], %[[NBM:.*]], %[[NBV:.*]] = remat.adamw %[[B]], %[[DB]] moments %[[BM]], %[[BV]] rate %{{.*}} step %[[STEP]] {remat.phase = "optimizer"}
+// ADAMW: %[[DB:.*]] = remat.matmul {{.*}} {remat.phase = #remat.phase<backward>, transpose_lhs} {{.*}} -> tensor<5x6xf32>
+// ADAMW-NEXT: %[[DH:.*]] = remat.matmul %{{.*}}, %[[B]] {remat.phase = #remat.phase<backward>, transpose_rhs}
+// ADAMW-NEXT: %[[NB:.*]], %[[NBM:.*]], %[[NBV:.*]] = remat.adamw %[[B]], %[[DB]] moments %[[BM]], %[[BV]] rate %{{.*}} step %[[STEP]] {remat.phase = #remat.phase<optimizer>}
 // ADAMW-NEXT: %[[DP:.*]] = remat.relu_backward
 // ADAMW-NEXT: %[[DA:.*]] = remat.matmul {{.*}} -> tensor<4x5xf32>
 // ADAMW-NEXT: %[[NA:.*]], %[[NAM:.*]], %[[NAV:.*]] = remat.adamw %[[A]], %[[DA]] moments %[[AM]], %[[AV]]
@@ -47,7 +47,7 @@ func.func @main(%w: tensor<3xf32> {remat.role = #remat.role<parameter>, remat.na
 // CLIP-LABEL: func.func @two_layers
 // CLIP: %[[DB:.*]] = remat.matmul {{.*}} -> tensor<5x6xf32>
 // CLIP: %[[DA:.*]] = remat.matmul {{.*}} -> tensor<4x5xf32>
-// CLIP-NEXT: %[[NORM:.*]] = remat.global_norm %[[DA]], %[[DB]] {remat.phase = "optimizer"} : (tensor<4x5xf32>, tensor<5x6xf32>) -> tensor<f32>
+// CLIP-NEXT: %[[NORM:.*]] = remat.global_norm %[[DA]], %[[DB]] {remat.phase = #remat.phase<optimizer>} : (tensor<4x5xf32>, tensor<5x6xf32>) -> tensor<f32>
 // CLIP-NEXT: %[[TINY:.*]] = remat.constant {{.*}} dense<9.99999997E-7>
 // CLIP-NEXT: %[[ABOVE:.*]] = remat.add %[[NORM]], %[[TINY]]
 // CLIP-NEXT: %[[MOST:.*]] = remat.constant {{.*}} dense<1.000000e+00>
@@ -63,7 +63,7 @@ func.func @main(%w: tensor<3xf32> {remat.role = #remat.role<parameter>, remat.na
 // LOW-LABEL: func.func @two_layers
 // LOW: %[[LB:.*]] = remat.cast %[[B:.*]] : tensor<5x6xf32> to tensor<5x6xbf16>
 // LOW: %[[DB:.*]] = remat.matmul {{.*}} -> tensor<5x6xbf16>
-// LOW-NEXT: remat.matmul %{{.*}}, %[[LB]] {remat.phase = "backward", transpose_rhs}
+// LOW-NEXT: remat.matmul %{{.*}}, %[[LB]] {remat.phase = #remat.phase<backward>, transpose_rhs}
 // LOW-NEXT: remat.adamw %[[B]], %[[DB]] {{.*}} : (tensor<5x6xf32>, tensor<5x6xbf16>,
 func.func @two_layers(%x: tensor<3x4xf32> {remat.role = #remat.role<input>, remat.name = "x"},
                       %a: tensor<4x5xf32> {remat.role = #remat.role<parameter>, remat.name = "a"},

@@ -9,11 +9,11 @@
 // CHECK-NEXT: %[[P:.*]] = remat.matmul %[[X]], %[[W]]
 // CHECK-NEXT: %[[Y:.*]] = remat.relu %[[P]] : tensor<2x4xf32>
 // CHECK-NEXT: %[[LOSS:.*]] = remat.reduce <sum> %[[Y]], [0, 1] :
-// CHECK-NEXT: %[[ONE:.*]] = remat.constant {remat.phase = "backward"} dense<1.000000e+00> : tensor<f32>
-// CHECK-NEXT: %[[SMALL:.*]] = remat.reshape %[[ONE]] {remat.phase = "backward"} : tensor<f32> to tensor<1x1xf32>
-// CHECK-NEXT: %[[DY:.*]] = remat.broadcast %[[SMALL]] {remat.phase = "backward"} : tensor<1x1xf32> to tensor<2x4xf32>
-// CHECK-NEXT: %[[DP:.*]] = remat.relu_backward %[[Y]], %[[DY]] {remat.phase = "backward"} : tensor<2x4xf32>
-// CHECK-NEXT: %[[DW:.*]] = remat.matmul %[[X]], %[[DP]] {remat.phase = "backward", transpose_lhs} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: %[[ONE:.*]] = remat.constant {remat.phase = #remat.phase<backward>} dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %[[SMALL:.*]] = remat.reshape %[[ONE]] {remat.phase = #remat.phase<backward>} : tensor<f32> to tensor<1x1xf32>
+// CHECK-NEXT: %[[DY:.*]] = remat.broadcast %[[SMALL]] {remat.phase = #remat.phase<backward>} : tensor<1x1xf32> to tensor<2x4xf32>
+// CHECK-NEXT: %[[DP:.*]] = remat.relu_backward %[[Y]], %[[DY]] {remat.phase = #remat.phase<backward>} : tensor<2x4xf32>
+// CHECK-NEXT: %[[DW:.*]] = remat.matmul %[[X]], %[[DP]] {remat.phase = #remat.phase<backward>, transpose_lhs} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
 // CHECK-NEXT: return %[[LOSS]], %[[DW]] : tensor<f32>, tensor<3x4xf32>
 func.func @main(%x: tensor<2x3xf32> {remat.role = #remat.role<input>, remat.name = "x"},
                 %w: tensor<3x4xf32> {remat.role = #remat.role<parameter>, remat.name = "w"})
@@ -65,7 +65,7 @@ func.func @weight_of_a_batch(
 // gradient dy^T x is [5, 6] [6, 4], the activation's is dy w: flags alone.
 // CHECK-LABEL: func.func @transposed_weight
 // CHECK: %[[DW:.*]] = remat.matmul %{{.*}}, %{{.*}} {{{.*}}transpose_lhs} : (tensor<6x5xf32>, tensor<6x4xf32>) -> tensor<5x4xf32>
-// CHECK-NEXT: remat.matmul %{{.*}}, %{{.*}} {remat.phase = "backward"} : (tensor<2x3x5xf32>, tensor<5x4xf32>) -> tensor<2x3x4xf32>
+// CHECK-NEXT: remat.matmul %{{.*}}, %{{.*}} {remat.phase = #remat.phase<backward>} : (tensor<2x3x5xf32>, tensor<5x4xf32>) -> tensor<2x3x4xf32>
 // CHECK-NOT: remat.transpose
 func.func @transposed_weight(
     %x: tensor<2x3x4xf32> {remat.role = #remat.role<parameter>, remat.name = "x"},
@@ -81,11 +81,11 @@ func.func @transposed_weight(
 // CHECK-LABEL: func.func @used_twice
 // CHECK-SAME: (%[[A:[^:]*]]: tensor<f32>
 // CHECK: %[[THREE:.*]] = remat.constant dense<3.0{{.*}}> : tensor<f32>
-// CHECK: %[[LATER:.*]] = remat.mul %[[ONE:.*]], %[[THREE]] {remat.phase = "backward"}
-// CHECK-NEXT: %[[LEFT:.*]] = remat.mul %[[ONE]], %[[A]] {remat.phase = "backward"}
-// CHECK-NEXT: %[[RIGHT:.*]] = remat.mul %[[ONE]], %[[A]] {remat.phase = "backward"}
-// CHECK-NEXT: %[[FIRST:.*]] = remat.add %[[LATER]], %[[LEFT]] {remat.phase = "backward"}
-// CHECK-NEXT: %[[SUM:.*]] = remat.add %[[FIRST]], %[[RIGHT]] {remat.phase = "backward"}
+// CHECK: %[[LATER:.*]] = remat.mul %[[ONE:.*]], %[[THREE]] {remat.phase = #remat.phase<backward>}
+// CHECK-NEXT: %[[LEFT:.*]] = remat.mul %[[ONE]], %[[A]] {remat.phase = #remat.phase<backward>}
+// CHECK-NEXT: %[[RIGHT:.*]] = remat.mul %[[ONE]], %[[A]] {remat.phase = #remat.phase<backward>}
+// CHECK-NEXT: %[[FIRST:.*]] = remat.add %[[LATER]], %[[LEFT]] {remat.phase = #remat.phase<backward>}
+// CHECK-NEXT: %[[SUM:.*]] = remat.add %[[FIRST]], %[[RIGHT]] {remat.phase = #remat.phase<backward>}
 // CHECK-NEXT: return %{{.*}}, %[[SUM]] :
 func.func @used_twice(%a: tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "a"})
     -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"}) {
@@ -174,7 +174,7 @@ func.func @shapes(%x: tensor<3x5xf32> {remat.role = #remat.role<parameter>, rema
 // CHECK: %[[NORM:.*]], %[[MEAN:.*]], %[[RSTD:.*]] = remat.layer_norm %[[X]]
 // CHECK: %[[QKV:.*]] = remat.reshape %[[NORM]]
 // CHECK: %[[OUT:.*]], %[[LSE:.*]] = remat.attention %[[QKV]]
-// CHECK: %[[DQKV:.*]] = remat.attention_backward %{{.*}} qkv %[[QKV]] output %[[OUT]], %[[LSE]] {causal, {{.*}}remat.phase = "backward", scale = 2.500000e-01
+// CHECK: %[[DQKV:.*]] = remat.attention_backward %{{.*}} qkv %[[QKV]] output %[[OUT]], %[[LSE]] {causal, {{.*}}remat.phase = #remat.phase<backward>, scale = 2.500000e-01
 // CHECK: %[[DNORM:.*]] = remat.reshape %[[DQKV]]
 // CHECK-NEXT: %[[DX:.*]], %[[DSCALE:.*]], %[[DBIAS:.*]] = remat.layer_norm_backward %[[DNORM]], %[[X]], %[[SCALE]], %[[MEAN]], %[[RSTD]]
 // CHECK-NEXT: %[[DTABLE:.*]] = remat.embedding_backward %[[IDS]], %[[DX]]
@@ -214,7 +214,7 @@ func.func @no_gradient_flows(%w: tensor<3xf32> {remat.role = #remat.role<paramet
 // CHECK-NEXT: %[[DX:.*]] = remat.matmul {{.*}} -> tensor<4x2xbf16>
 // CHECK-NEXT: %[[ROWS:.*]] = remat.cast %[[DX]] {{.*}} to tensor<4x2xf32>
 // CHECK-NEXT: %[[OTHER:.*]] = remat.embedding_backward %{{.*}}, %[[ROWS]]
-// CHECK-NEXT: %[[WIDE:.*]] = remat.cast %[[HALF]] {remat.phase = "backward"} : tensor<3x2xbf16> to tensor<3x2xf32>
+// CHECK-NEXT: %[[WIDE:.*]] = remat.cast %[[HALF]] {remat.phase = #remat.phase<backward>} : tensor<3x2xbf16> to tensor<3x2xf32>
 // CHECK-NEXT: remat.add %[[WIDE]], %[[OTHER]]
 func.func @tied(%ids: tensor<4xi64> {remat.role = #remat.role<input>, remat.name = "ids", remat.bound = 3 : i64},
                 %table: tensor<3x2xf32> {remat.role = #remat.role<parameter>, remat.name = "table"})
@@ -232,7 +232,7 @@ func.func @tied(%ids: tensor<4xi64> {remat.role = #remat.role<input>, remat.name
 // LOC: "remat.relu"({{.*}} loc(#[[RELU:.*]])
 // LOC: "remat.relu_backward"({{.*}} loc(#[[BACK:.*]])
 // LOC-DAG: #[[RELU]] = loc("relu.py":3:1)
-// LOC-DAG: #[[BACK]] = loc(fused<"backward">[#[[RELU]]])
+// LOC-DAG: #[[BACK]] = loc(fused<#remat.phase<backward>>[#[[RELU]]])
 func.func @located(%w: tensor<3xf32> {remat.role = #remat.role<parameter>, remat.name = "w"})
     -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"}) {
   %0 = remat.relu %w : tensor<3xf32> loc("relu.py":3:1)

@@ -92,7 +92,7 @@ func.func @neighbours(%x: tensor<32x16xbf16>) -> (tensor<32x16xf32>, tensor<32x1
 // CHECK: remat.cast
 // CHECK-NOT: remat.cast
 func.func @keep(%x: tensor<64x64xbf16>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
-  %wide = remat.cast %x {remat.keep = "must"} : tensor<64x64xbf16> to tensor<64x64xf32>
+  %wide = remat.cast %x {remat.keep = #remat.keep<must>} : tensor<64x64xbf16> to tensor<64x64xf32>
   %0 = remat.exp %wide : tensor<64x64xf32>
   %1 = remat.softmax %0 : tensor<64x64xf32>
   %2 = remat.mul %wide, %1 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>

@@ -11,19 +11,19 @@
 // BEFORE-NOT: remat.kernel
 // BEFORE-LABEL: func.func @origin
 // AFTER-LABEL: func.func @phase
-// AFTER: remat.kernel{{.*}} attributes {remat.phase = "backward"} {
+// AFTER: remat.kernel{{.*}} attributes {remat.phase = #remat.phase<backward>} {
 // AFTER-LABEL: func.func @keep
 // AFTER: remat.kernel
 func.func @phase(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = remat.exp %x : tensor<8xf32>
-  %1 = remat.neg %0 {remat.phase = "backward"} : tensor<8xf32>
+  %1 = remat.neg %0 {remat.phase = #remat.phase<backward>} : tensor<8xf32>
   return %1 : tensor<8xf32>
 }
 
 // -----
 
 func.func @keep(%x: tensor<8xf32>) -> tensor<8xf32> {
-  %0 = remat.exp %x {remat.keep = "must"} : tensor<8xf32>
+  %0 = remat.exp %x {remat.keep = #remat.keep<must>} : tensor<8xf32>
   %1 = remat.neg %0 : tensor<8xf32>
   return %1 : tensor<8xf32>
 }

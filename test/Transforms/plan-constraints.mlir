@@ -12,7 +12,7 @@
 // PROBLEM: "exp.0"{{.*}}"keep":"must"
 func.func @keep(%x: tensor<64xf32> {remat.role = #remat.role<input>, remat.name = "x"})
     -> (tensor<64xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
-  %0 = remat.exp %x {remat.keep = "must"} : tensor<64xf32>
+  %0 = remat.exp %x {remat.keep = #remat.keep<must>} : tensor<64xf32>
   %1 = remat.tanh %0 : tensor<64xf32>
   %2 = remat.sin %1 : tensor<64xf32>
   %3 = remat.cos %2 : tensor<64xf32>
@@ -40,7 +40,7 @@ func.func @overwritten(%s: tensor<64xf32> {remat.role = #remat.role<state>, rema
         tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s"}) {
   %new = remat.neg %s : tensor<64xf32>
   %0 = remat.exp %s : tensor<64xf32>
-  %1 = remat.tanh %0 {remat.keep = "must"} : tensor<64xf32>
+  %1 = remat.tanh %0 {remat.keep = #remat.keep<must>} : tensor<64xf32>
   %2 = remat.sin %1 : tensor<64xf32>
   %3 = remat.cos %2 : tensor<64xf32>
   %4 = remat.mul %3, %2 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
@@ -82,7 +82,7 @@ func.func @view(%x: tensor<8x8xf32> {remat.role = #remat.role<input>, remat.name
 func.func @never_without_effect(%s: tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s", remat.donated = 1 : i64})
     -> (tensor<64xf32> {remat.role = #remat.role<output>, remat.name = "y"},
         tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s"}) {
-  %0 = remat.exp %s {remat.keep = "never"} : tensor<64xf32>
-  %new = remat.tanh %s {remat.keep = "never"} : tensor<64xf32>
+  %0 = remat.exp %s {remat.keep = #remat.keep<never>} : tensor<64xf32>
+  %new = remat.tanh %s {remat.keep = #remat.keep<never>} : tensor<64xf32>
   return %0, %new : tensor<64xf32>, tensor<64xf32>
 }

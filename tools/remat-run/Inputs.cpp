@@ -45,7 +45,7 @@ Status InputFeeder::openTokens(Session &S, const std::string &Path) {
   if (!Tokens && !Targets)
     return Error(ErrorCode::InvalidArgument,
                  "no input of the graph asks for tokens; mark one with "
-                 "remat.data = \"tokens\"");
+                 "remat.data = #remat.data<tokens>");
   const Tensor &Shape =
       P.Tensors[P.Arguments[Tokens ? *Tokens : *Targets].Tensor];
   if (Tokens && Targets &&

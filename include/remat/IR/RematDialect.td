@@ -31,7 +31,7 @@ def Remat_Dialect : Dialect {
                     %w: tensor<16x4xf32> {remat.role = #remat.role<parameter>, remat.name = "w",
                                           remat.init = #remat.init<normal, 2.0e-02>},
                     %t: tensor<8xi64> {remat.role = #remat.role<input>, remat.name = "targets",
-                                       remat.data = "targets", remat.bound = 4 : i64})
+                                       remat.data = #remat.data<targets>, remat.bound = 4 : i64})
         -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"}) {
       %0 = remat.matmul %x, %w : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
       %loss, %lse = remat.cross_entropy %0, %t : (tensor<8x4xf32>, tensor<8xi64>) -> (tensor<f32>, tensor<8xf32>)
@@ -50,7 +50,7 @@ def Remat_Dialect : Dialect {
     | `remat.role` | arguments, results | what the value is for, see `#remat.role` |
     | `remat.name` | arguments, results | the name that a user knows it by, unique among arguments and among results |
     | `remat.init` | parameters, states | how to initialise it when no weights are given |
-    | `remat.data` | inputs | `"tokens"` or `"targets"`: filled from a token file |
+    | `remat.data` | integer inputs | what fills it from a token file, see `#remat.data` |
     | `remat.bound` | integer inputs | random data is drawn from [0, bound) |
     | `remat.donated` | arguments | index of the result that takes over this argument's memory |
     | `remat.offset` | arguments | byte offset in the arena, written by assign-memory |
@@ -63,13 +63,13 @@ def Remat_Dialect : Dialect {
 
     | attribute | written by | meaning |
     |---|---|---|
-    | `remat.phase` | differentiate, add-optimizer | `"backward"` or `"optimizer"`; absent in the forward |
+    | `remat.phase` | differentiate, add-optimizer | part of the step, see `#remat.phase`; absent in the forward |
     | `remat.origin` | plan | id of the operation that this one recomputes |
     | `remat.id` | plan | id of an operation that some other one recomputes |
     | `remat.offsets` | assign-memory | byte offset of each result in the arena |
     | `remat.workspace` | assign-memory | byte offset and bytes of the workspace |
     | `remat.choice` | plan, assign-memory | the `#remat.kernel` that runs the operation; absent: the project's own |
-    | `remat.keep` | user | `"must"`, `"never"` or `"prefer"`: whether results are kept for the backward; `"never"` says nothing of a result of the graph, nor of what cannot be computed again |
+    | `remat.keep` | user | whether results are kept for the backward, see `#remat.keep` |
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
   let useDefaultAttributePrinterParser = 1;
@@ -101,6 +101,40 @@ def Remat_RoleAttr : Remat_EnumAttr<Remat_Role, "role"> {
     steps (optimizer moments); `seed`, `step`: tensor<i64> that random ops read
     (`step` counts the finished steps); `learning_rate`: tensor<f32>; `loss`,
     `output`, `gradient`: results.
+  }];
+}
+
+def Remat_Data : I32Enum<"DataSource", "what of a token file an input takes", [
+    I32EnumCase<"tokens", 0>, I32EnumCase<"targets", 1>]> {
+  let cppNamespace = "::remat";
+}
+def Remat_DataAttr : Remat_EnumAttr<Remat_Data, "data"> {
+  let description = [{
+    `tokens`: the tokens of the batch; `targets`: the token after each of them.
+  }];
+}
+
+def Remat_Phase : I32Enum<"Phase", "part of the step after the forward", [
+    I32EnumCase<"backward", 0>, I32EnumCase<"optimizer", 1>]> {
+  let cppNamespace = "::remat";
+}
+def Remat_PhaseAttr : Remat_EnumAttr<Remat_Phase, "phase"> {
+  let description = [{
+    `backward`: made by differentiation or accumulation; `optimizer`: updates
+    parameters and states.
+  }];
+}
+
+def Remat_Keep : I32Enum<"Keep", "whether results are kept for the backward", [
+    I32EnumCase<"must", 0>, I32EnumCase<"never", 1>,
+    I32EnumCase<"prefer", 2>]> {
+  let cppNamespace = "::remat";
+}
+def Remat_KeepAttr : Remat_EnumAttr<Remat_Keep, "keep"> {
+  let description = [{
+    `must`: never computed again; `never`: dropped after the forward, which says
+    nothing of a result of the graph, nor of what cannot be computed again;
+    `prefer`: kept where the budget allows.
   }];
 }
 

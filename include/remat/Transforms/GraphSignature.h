@@ -70,12 +70,12 @@ private:
 /// location, which keeps the one it had as its origin.
 class PhaseMarker : public mlir::OpBuilder::Listener {
 public:
-  PhaseMarker(mlir::MLIRContext *Context, llvm::StringRef Phase);
+  PhaseMarker(mlir::MLIRContext *Context, remat::Phase Phase);
   void notifyOperationInserted(mlir::Operation *Op,
                                mlir::OpBuilder::InsertPoint Previous) override;
 
 private:
-  mlir::StringAttr Phase;
+  PhaseAttr Phase;
 };
 
 } // namespace remat

@@ -91,7 +91,7 @@ def Differentiate : Remat_Pass<"remat-differentiate", "differentiated"> {
   let description = [{
     Reverse-mode differentiation of the result with role `loss`. The backward
     follows the forward in reverse order; its operations carry
-    `remat.phase = "backward"` and the location of the operation that they are
+    `remat.phase = #remat.phase<backward>` and the location of the operation that they are
     the adjoint of. Each parameter gets one result with role `gradient` and the
     name `grad.<parameter>`, in the order of the parameters. Gradients of one
     value are added in the order in which they are made. Each adjoint reads as few
@@ -180,7 +180,7 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
     behind the gradient and the last reader of its parameter, so that a gradient
     lives as short as it can; with `clip-norm` all updates stand at the end. A
     gradient that was cast to f32 is handed over as it was before the cast.
-    Operations carry `remat.phase = "optimizer"`.
+    Operations carry `remat.phase = #remat.phase<optimizer>`.
 
     Before:
 

@@ -185,10 +185,10 @@ static LogicalResult verifyIntegerInput(const InterfaceAttribute &A) {
 }
 
 static LogicalResult verifyData(const InterfaceAttribute &A) {
-  auto Data = dyn_cast<StringAttr>(A.Named.getValue());
-  if (!Data || (Data != "tokens" && Data != "targets"))
+  if (!isa<DataSourceAttr>(A.Named.getValue()))
     return A.emitError() << "'" << A.getName()
-                         << "' must be \"tokens\" or \"targets\"";
+                         << "' must be #remat.data<tokens> or "
+                            "#remat.data<targets>";
   return verifyIntegerInput(A);
 }
 
@@ -311,12 +311,12 @@ explainOperationAttribute(Operation *Op, NamedAttribute Named) {
   if (!isa_and_nonnull<RematDialect>(Op->getDialect()))
     return "is for operations of this dialect";
   if (Name == PhaseAttrName)
-    return Check(Text && (Text == "backward" || Text == "optimizer"),
-                 "must be \"backward\" or \"optimizer\"");
+    return Check(isa<PhaseAttr>(Value), "must be #remat.phase<backward> or "
+                                        "#remat.phase<optimizer>");
   if (Name == KeepAttrName)
-    return Check(Text &&
-                     (Text == "must" || Text == "never" || Text == "prefer"),
-                 "must be \"must\", \"never\" or \"prefer\"");
+    return Check(isa<KeepAttr>(Value), "must be #remat.keep<must>, "
+                                       "#remat.keep<never> or "
+                                       "#remat.keep<prefer>");
   if (Name == OriginAttrName || Name == IdAttrName)
     return Check(isByteCount(Value), "must be an i64 that is not negative");
   if (Name == ChoiceAttrName)

@@ -58,7 +58,8 @@ void ProgramBuilder::addArguments() {
       Out->init_kind = stringifyEnum(Init.getKind()).str();
       Out->init_value = Init.getValue();
     }
-    Out->data = textOf(Get(DataAttrName));
+    if (auto Data = dyn_cast_or_null<DataSourceAttr>(Get(DataAttrName)))
+      Out->data = stringifyEnum(Data.getValue()).str();
     Out->bound = numberOf(Get(BoundAttrName), 0);
     Program.arguments.push_back(std::move(Out));
   }
@@ -166,7 +167,8 @@ LogicalResult ProgramBuilder::addStep(Operation &Op) {
   Step->kernel = convertKernelKind(Kernel->getKind());
   Step->slices = static_cast<int32_t>(Kernel->getSlices());
   Step->location = describeLocation(Op.getLoc());
-  Step->phase = textOf(Op.getAttr(PhaseAttrName));
+  if (auto Phase = Op.getAttrOfType<PhaseAttr>(PhaseAttrName))
+    Step->phase = stringifyEnum(Phase.getValue()).str();
   if (auto Cost = dyn_cast<CostOpInterface>(Op))
     Step->flops = Cost.getFlops();
   Program.steps.push_back(std::move(Step));

@@ -1,7 +1,7 @@
 // A small graph with most kinds of syntax, to be mutated.
 #init = #remat.init<normal, 2.000000e-02>
-func.func @main(%tokens: tensor<2x8xi64> {remat.role = #remat.role<input>, remat.name = "tokens", remat.data = "tokens", remat.bound = 32 : i64},
-                %targets: tensor<2x8xi64> {remat.role = #remat.role<input>, remat.name = "targets", remat.data = "targets", remat.bound = 32 : i64},
+func.func @main(%tokens: tensor<2x8xi64> {remat.role = #remat.role<input>, remat.name = "tokens", remat.data = #remat.data<tokens>, remat.bound = 32 : i64},
+                %targets: tensor<2x8xi64> {remat.role = #remat.role<input>, remat.name = "targets", remat.data = #remat.data<targets>, remat.bound = 32 : i64},
                 %table: tensor<32x16xf32> {remat.role = #remat.role<parameter>, remat.name = "table", remat.init = #init},
                 %w: tensor<16x48xf32> {remat.role = #remat.role<parameter>, remat.name = "h.0.attn.weight", remat.init = #init},
                 %seed: tensor<i64> {remat.role = #remat.role<seed>, remat.name = "seed"},

@@ -21,7 +21,7 @@
 // CHECK-NOT: step 4
 func.func @main(%x: tensor<4x8xf32> {remat.role = #remat.role<input>, remat.name = "x"},
                 %w: tensor<8x8xf32> {remat.role = #remat.role<parameter>, remat.name = "w", remat.init = #remat.init<normal, 2.0e-02>, remat.donated = 1 : i64},
-                %t: tensor<4xi64> {remat.role = #remat.role<input>, remat.name = "targets", remat.data = "targets", remat.bound = 8 : i64},
+                %t: tensor<4xi64> {remat.role = #remat.role<input>, remat.name = "targets", remat.data = #remat.data<targets>, remat.bound = 8 : i64},
                 %rate: tensor<f32> {remat.role = #remat.role<learning_rate>, remat.name = "learning_rate"})
     -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"},
         tensor<8x8xf32> {remat.role = #remat.role<parameter>, remat.name = "w"}) {
@@ -30,7 +30,7 @@ func.func @main(%x: tensor<4x8xf32> {remat.role = #remat.role<input>, remat.name
   %1 = remat.reshape %0 : tensor<4x8xf32> to tensor<1x4x8xf32>
   %2 = remat.reshape %1 : tensor<1x4x8xf32> to tensor<4x8xf32>
   %loss, %lse = remat.cross_entropy %2, %t : (tensor<4x8xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>)
-  %g = remat.matmul %2, %x {transpose_lhs, remat.phase = "backward", remat.origin = 3 : i64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
-  %new = remat.sgd %w, %g rate %rate {weight_decay = 0.5 : f64, remat.phase = "optimizer"} : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<f32>) -> tensor<8x8xf32>
+  %g = remat.matmul %2, %x {transpose_lhs, remat.phase = #remat.phase<backward>, remat.origin = 3 : i64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %new = remat.sgd %w, %g rate %rate {weight_decay = 0.5 : f64, remat.phase = #remat.phase<optimizer>} : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<f32>) -> tensor<8x8xf32>
   return %loss, %new : tensor<f32>, tensor<8x8xf32>
 }
