@@ -13,7 +13,7 @@ static std::optional<unsigned> getArchNumber(std::string_view Arch) {
   constexpr std::string_view Prefix = "sm_";
   if (!Arch.starts_with(Prefix))
     return std::nullopt;
-  return parseNumber<unsigned>(Arch.substr(Prefix.size()));
+  return remat::parseNumber<unsigned>(Arch.substr(Prefix.size()));
 }
 
 DeviceState::~DeviceState() {
@@ -31,8 +31,8 @@ CUDAExecutable::~CUDAExecutable() {
   State->D.SetCurrent(State->TheContext);
   State->D.StreamSynchronize(State->TheStream);
   dropGraph();
-  if (TheModule)
-    State->D.ModuleUnload(TheModule);
+  for (Module M : Modules)
+    State->D.ModuleUnload(M);
 }
 
 void CUDAExecutable::dropGraph() {
@@ -82,20 +82,24 @@ Status CUDAExecutable::checkArch() const {
 Status CUDAExecutable::loadKernels() {
   if (TheProgram->Kernels.empty())
     return {};
-  if (TheProgram->Cubin.empty())
+  if (TheProgram->Cubins.empty())
     return Error(ErrorCode::Unavailable,
                  "the program holds its kernels as text only; compile it with "
                  "NVRTC at hand");
   const Driver &D = State->D;
-  if (Status S = D.check(D.ModuleLoadData(&TheModule, TheProgram->Cubin.data()),
-                         "cannot load the program's kernels");
-      !S)
-    return S;
-  for (const std::string &Name : TheProgram->Kernels) {
+  for (const std::vector<uint8_t> &Cubin : TheProgram->Cubins) {
+    Module M = nullptr;
+    if (Status S = D.check(D.ModuleLoadData(&M, Cubin.data()),
+                           "cannot load the program's kernels");
+        !S)
+      return S;
+    Modules.push_back(M);
+  }
+  for (const Kernel &K : TheProgram->Kernels) {
     Function F = nullptr;
-    if (Status S =
-            D.check(D.ModuleGetFunction(&F, TheModule, Name.c_str()),
-                    "the program's machine code has no kernel '" + Name + "'");
+    if (Status S = D.check(
+            D.ModuleGetFunction(&F, Modules[K.Module], K.Name.c_str()),
+            "the program's machine code has no kernel '" + K.Name + "'");
         !S)
       return Error(ErrorCode::InvalidProgram, S.getError().getMessage());
     Functions.push_back(F);
@@ -108,7 +112,7 @@ Status CUDAExecutable::loadKernels() {
 Status CUDAExecutable::checkLaunch(const Launch &L) const {
   const Driver &D = State->D;
   Function F = Functions[L.Kernel];
-  const std::string &Name = TheProgram->Kernels[L.Kernel];
+  const std::string &Name = TheProgram->Kernels[L.Kernel].Name;
   for (size_t I = 0; I < L.Arguments.size(); ++I) {
     size_t Offset = 0, Bytes = 0;
     if (D.FuncGetParamInfo(F, I, &Offset, &Bytes) != Success)
@@ -245,7 +249,7 @@ Status CUDAExecutable::runLaunch(const Step &S, const Launch &L) {
                             L.Grid[2], L.Block[0], L.Block[1], L.Block[2],
                             L.SharedBytes, State->TheStream, Pointers.data(),
                             nullptr),
-      "cannot launch kernel '" + TheProgram->Kernels[L.Kernel] + "'");
+      "cannot launch kernel '" + TheProgram->Kernels[L.Kernel].Name + "'");
 }
 
 Status CUDAExecutable::runMatmul(const Step &S, Matmul &Product) {

@@ -72,7 +72,7 @@ private:
 
   std::shared_ptr<const Program> TheProgram;
   std::shared_ptr<DeviceState> State;
-  Module TheModule = nullptr;
+  std::vector<Module> Modules;
   std::vector<Function> Functions;
   std::vector<PreparedStep> Steps;
   /// Equal problems share one product or attention.

@@ -241,10 +241,15 @@ Program Decoder::decode(const format::Program &From) {
     return To;
   });
   tables(From.steps(), P.Steps, [&](const format::Step &S) { return step(S); });
-  tables(From.kernels(), P.Kernels,
-         [&](const format::Kernel &K) { return text(K.name()); });
+  tables(From.kernels(), P.Kernels, [&](const format::Kernel &K) {
+    return Kernel{text(K.name()), K.module_()};
+  });
+  tables(From.modules(), P.Cubins, [&](const format::Module &M) {
+    std::vector<uint8_t> Cubin;
+    numbers(M.cubin(), Cubin);
+    return Cubin;
+  });
   P.CudaSource = text(From.cuda_source());
-  numbers(From.cubin(), P.Cubin);
   if (From.plan())
     plan(*From.plan(), P.Plan);
   return P;

@@ -249,6 +249,17 @@ static Status verifyStep(const Program &P, const Step &S) {
   return {};
 }
 
+static Status verifyKernels(const Program &P) {
+  for (const std::vector<uint8_t> &Cubin : P.Cubins)
+    REMAT_REQUIRE(!Cubin.empty(), "the program has an empty cubin");
+  for (const Kernel &K : P.Kernels)
+    REMAT_REQUIRE(P.Cubins.empty() || K.Module < P.Cubins.size(),
+                  "kernel " + quote(K.Name) + " lies in cubin " +
+                      std::to_string(K.Module) + " of " +
+                      std::to_string(P.Cubins.size()));
+  return {};
+}
+
 Status remat::runtime::verifyStructure(Program &P) {
   REMAT_REQUIRE(P.Device == "host" || P.Device == "cuda",
                 "the program is for the unknown device " + quote(P.Device));
@@ -260,6 +271,7 @@ Status remat::runtime::verifyStructure(Program &P) {
     return S.getError().within("the plan");
   REMAT_TRY(verifyTensors(P));
   REMAT_TRY(verifyInterface(P));
+  REMAT_TRY(verifyKernels(P));
   for (size_t I = 0; I < P.Steps.size(); ++I)
     if (Status S = verifyStep(P, P.Steps[I]); !S)
       return S.getError().within(describeStep(P, I));

@@ -57,7 +57,7 @@ func.func @main(%x: tensor<3xf32> {remat.role = #remat.role<input>, remat.name =
 // GRAD: remat.dropout {{.*}} {id = 9 : i64, p = 5.000000e-01 : f64} : tensor<3xbf16>
 // GRAD: remat.dropout {{.*}} {id = 9 : i64, p = 5.000000e-01 : f64, remat.phase = #remat.phase<backward>}
 // Gradients are added up in f32.
-// GRAD: remat.add {{.*}}"backward"} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+// GRAD: remat.add {{.*}}#remat.phase<backward>} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 func.func @random(%w: tensor<3xf32> {remat.role = #remat.role<parameter>, remat.name = "w"},
                   %seed: tensor<i64> {remat.role = #remat.role<seed>, remat.name = "seed"},
                   %step: tensor<i64> {remat.role = #remat.role<step>, remat.name = "step"})

@@ -2,6 +2,7 @@
 
 #include "remat/Target/CUDA/Emission.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace remat::cuda;
 
@@ -36,11 +37,27 @@ unsigned KernelTable::add(const Launch &Launch, llvm::StringRef User) {
 }
 
 std::string KernelTable::getSource(bool WithPrelude) const {
+  return getText(WithPrelude, 0, 1);
+}
+
+std::vector<std::string> KernelTable::getParts() const {
+  // The code before the kernels takes as long to compile as one of them.
+  constexpr size_t KernelsPerPart = 4, MostParts = 16;
+  size_t Count =
+      std::min(llvm::divideCeil(Names.size(), KernelsPerPart), MostParts);
+  std::vector<std::string> Parts;
+  for (size_t I = 0; I < Count; ++I)
+    Parts.push_back(getText(/*WithPrelude=*/true, I, Count));
+  return Parts;
+}
+
+std::string KernelTable::getText(bool WithPrelude, size_t First,
+                                 size_t Stride) const {
   std::string Text;
   if (WithPrelude)
     for (const KernelSource *Source : Sources)
       Text += (Text.empty() ? "" : "\n") + std::string(Source->Text);
-  for (size_t I = 0; I < Names.size(); ++I) {
+  for (size_t I = First; I < Names.size(); I += Stride) {
     Text += "\n// " + FirstUsers[I];
     if (UserCounts[I] > 1)
       Text += ", and " + std::to_string(UserCounts[I] - 1) + " more";

@@ -11,7 +11,10 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <atomic>
 #include <dlfcn.h>
+#include <system_error>
+#include <thread>
 
 using namespace remat;
 using namespace remat::cuda;
@@ -97,28 +100,14 @@ std::string getLog(const NVRTC &N, Program P) {
   return Log;
 }
 
-} // namespace
-
-bool remat::cuda::compileSource(llvm::StringRef Source, llvm::StringRef Arch,
-                                std::vector<uint8_t> &Cubin,
-                                std::string &Error) {
-  if (!llvm::is_contained(Architectures, Arch)) {
-    Error = "no such architecture: '" + Arch.str() + "'; known are " +
-            llvm::join(getArchitectures(), ", ");
-    return false;
-  }
-  const NVRTC &N = getNVRTC();
-  if (!N.Error.empty()) {
-    Error = N.Error;
-    return false;
-  }
+/// Why `Source` does not compile, or "".
+std::string compileSource(const NVRTC &N, const std::string &Source,
+                          llvm::StringRef Arch, std::vector<uint8_t> &Cubin) {
   Program P = nullptr;
-  int Code = N.CreateProgram(&P, Source.str().c_str(), "program.cu", 0, nullptr,
-                             nullptr);
-  if (Code != 0) {
-    Error = std::string("NVRTC made no program: ") + N.GetErrorString(Code);
-    return false;
-  }
+  int Code =
+      N.CreateProgram(&P, Source.c_str(), "program.cu", 0, nullptr, nullptr);
+  if (Code != 0)
+    return std::string("NVRTC made no program: ") + N.GetErrorString(Code);
   std::string ArchOption = "--gpu-architecture=" + Arch.str();
   const char *Options[] = {ArchOption.c_str(), "--std=c++17"};
   Code = N.CompileProgram(P, std::size(Options), Options);
@@ -129,9 +118,59 @@ bool remat::cuda::compileSource(llvm::StringRef Source, llvm::StringRef Arch,
     Cubin.resize(Size);
     Code = N.GetCUBIN(P, reinterpret_cast<char *>(Cubin.data()));
   }
+  std::string Error;
   if (Code != 0)
     Error = std::string("NVRTC failed: ") + N.GetErrorString(Code) + "\n" +
             getLog(N, P);
   N.DestroyProgram(&P);
-  return Code == 0;
+  return Error;
+}
+
+/// Calls `Run` for each number below `Count`, on several threads where the
+/// system gives them.
+void runInParallel(size_t Count, llvm::function_ref<void(size_t)> Run) {
+  std::atomic<size_t> Next = 0;
+  auto Work = [&] {
+    for (size_t I = Next++; I < Count; I = Next++)
+      Run(I);
+  };
+  size_t Wanted = std::min<size_t>(Count, std::thread::hardware_concurrency());
+  std::vector<std::thread> Others;
+  Others.reserve(Wanted);
+  try {
+    while (Others.size() + 1 < Wanted)
+      Others.emplace_back(Work);
+  } catch (const std::system_error &) { // NOLINT(bugprone-empty-catch)
+    // Fewer threads take longer.
+  }
+  Work();
+  for (std::thread &Other : Others)
+    Other.join();
+}
+
+} // namespace
+
+bool remat::cuda::compileSources(llvm::ArrayRef<std::string> Sources,
+                                 llvm::StringRef Arch,
+                                 std::vector<std::vector<uint8_t>> &Cubins,
+                                 std::string &Error) {
+  if (!llvm::is_contained(Architectures, Arch)) {
+    Error = "no such architecture: '" + Arch.str() + "'; known are " +
+            llvm::join(getArchitectures(), ", ");
+    return false;
+  }
+  const NVRTC &N = getNVRTC();
+  if (!N.Error.empty()) {
+    Error = N.Error;
+    return false;
+  }
+  Cubins.assign(Sources.size(), {});
+  std::vector<std::string> Errors(Sources.size());
+  runInParallel(Sources.size(), [&](size_t I) {
+    Errors[I] = compileSource(N, Sources[I], Arch, Cubins[I]);
+  });
+  auto Failed = llvm::find_if(Errors, [](auto &E) { return !E.empty(); });
+  if (Failed != Errors.end())
+    Error = *Failed;
+  return Failed == Errors.end();
 }

@@ -107,12 +107,21 @@ LogicalResult ProgramBuilder::addKernels() {
     Program.kernels.back()->name = Name;
   }
   Program.cuda_source = Table.getSource();
+  return Options.CompileKernels ? compileKernels(Table) : success();
+}
+
+LogicalResult ProgramBuilder::compileKernels(const cuda::KernelTable &Table) {
+  std::vector<std::vector<uint8_t>> Cubins;
   std::string Error;
-  if (Options.CompileKernels && !Program.cuda_source.empty() &&
-      !cuda::compileSource(Program.cuda_source, Program.arch, Program.cubin,
-                           Error))
+  if (!cuda::compileSources(Table.getParts(), Program.arch, Cubins, Error))
     return emitError(Func.getLoc(), "kernels do not compile for '")
            << Program.arch << "': " << Error;
+  for (std::vector<uint8_t> &Cubin : Cubins) {
+    Program.modules.push_back(std::make_unique<program::ModuleT>());
+    Program.modules.back()->cubin = std::move(Cubin);
+  }
+  for (auto [Number, Kernel] : llvm::enumerate(Program.kernels))
+    Kernel->module_ = static_cast<uint32_t>(Number % Cubins.size());
   return success();
 }
 
@@ -145,8 +154,8 @@ LogicalResult remat::printCUDA(func::FuncOp Func,
   OS << Table.getSource(Options.Prelude) << "\n// Launches\n" << Steps;
   for (const std::string &Arch : Options.CompileFor) {
     std::string Error;
-    std::vector<uint8_t> Cubin;
-    if (!cuda::compileSource(Table.getSource(), Arch, Cubin, Error))
+    std::vector<std::vector<uint8_t>> Cubins;
+    if (!cuda::compileSources(Table.getSource(), Arch, Cubins, Error))
       return emitError(Func.getLoc(), "kernels do not compile for '")
              << Arch << "': " << Error;
   }

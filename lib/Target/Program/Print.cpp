@@ -255,12 +255,15 @@ void Printer::print(const program::Program &Program) {
     for (const program::Kernel *Kernel : *Program.kernels()) {
       OS << "kernel " << Number++ << ' ';
       quote(Kernel->name());
-      OS << '\n';
+      OS << " module " << Kernel->module_() << '\n';
     }
+  size_t CubinBytes = 0;
+  if (Program.modules())
+    for (const program::Module *Module : *Program.modules())
+      CubinBytes += Module->cubin() ? Module->cubin()->size() : 0;
   OS << "cuda source of "
      << (Program.cuda_source() ? Program.cuda_source()->size() : 0)
-     << " bytes, cubin of " << (Program.cubin() ? Program.cubin()->size() : 0)
-     << " bytes\n";
+     << " bytes, cubins of " << CubinBytes << " bytes\n";
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 
 #include "remat/Analysis/MemoryProfile.h"
 #include "remat/IR/RematOps.h"
+#include "remat/Target/CUDA/Emission.h"
 #include "remat/Target/Program.h"
 #include "remat/Target/Targets.h"
 #include "remat/program/Program_generated.h"
@@ -65,6 +66,7 @@ private:
 
   // Kernels.cpp
   mlir::LogicalResult addKernels();
+  mlir::LogicalResult compileKernels(const cuda::KernelTable &Table);
 
   uint32_t getTensor(mlir::Value Value) const { return Tensors.at(Value); }
 

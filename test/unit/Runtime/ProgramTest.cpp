@@ -148,6 +148,18 @@ TEST(Program, Structure) {
          P.Program.steps[0]->launches.push_back(
              std::make_unique<program::LaunchT>());
        }},
+      {"kernel 'k' lies in cubin 1 of 1",
+       [](ProgramMaker &P) {
+         P.Program.kernels.push_back(std::make_unique<program::KernelT>());
+         P.Program.kernels[0]->name = "k";
+         P.Program.kernels[0]->module_ = 1;
+         P.Program.modules.push_back(std::make_unique<program::ModuleT>());
+         P.Program.modules[0]->cubin = {1};
+       }},
+      {"empty cubin",
+       [](ProgramMaker &P) {
+         P.Program.modules.push_back(std::make_unique<program::ModuleT>());
+       }},
       {"unknown kind of kernel 9",
        [](ProgramMaker &P) {
          P.Program.steps[0]->kernel = static_cast<program::KernelKind>(9);

@@ -37,8 +37,13 @@ public:
   /// The whole text: the code that the kernels use unless not wanted, then the
   /// kernels with their first users.
   std::string getSource(bool WithPrelude = true) const;
+  /// The text in parts that compile alone: kernel K is in part K modulo their
+  /// number, which depends on the number of kernels only.
+  std::vector<std::string> getParts() const;
 
 private:
+  std::string getText(bool WithPrelude, size_t First, size_t Stride) const;
+
   llvm::StringMap<unsigned> NumberOfText;
   llvm::StringSet<> UsedNames;
   std::vector<std::string> Names, Texts, FirstUsers;
@@ -49,11 +54,13 @@ private:
 /// The architectures that kernels are compiled for.
 llvm::ArrayRef<llvm::StringRef> getArchitectures();
 
-/// Compiles `Source` for `Arch` ("sm_90") into a cubin with NVRTC, which is
-/// looked up at run time. Returns false, with the reason in `Error`, if there
-/// is no NVRTC or the text does not compile.
-bool compileSource(llvm::StringRef Source, llvm::StringRef Arch,
-                   std::vector<uint8_t> &Cubin, std::string &Error);
+/// Compiles each of `Sources` for `Arch` ("sm_90") into a cubin with NVRTC,
+/// which is looked up at run time, on as many threads as there are processors.
+/// Returns false, with the reason in `Error`, if there is no NVRTC or a text
+/// does not compile.
+bool compileSources(llvm::ArrayRef<std::string> Sources, llvm::StringRef Arch,
+                    std::vector<std::vector<uint8_t>> &Cubins,
+                    std::string &Error);
 
 } // namespace remat::cuda
 

@@ -184,6 +184,12 @@ struct PlanSummary {
   int32_t RecomputedOps = 0;
 };
 
+/// An entry of one of the program's cubins.
+struct Kernel {
+  std::string Name;
+  uint32_t Module = 0; ///< index into Cubins
+};
+
 struct Program {
   std::string Device, Arch;
   uint64_t ArenaBytes = 0;
@@ -192,9 +198,9 @@ struct Program {
   std::vector<ProgramResult> Results;
   std::vector<Constant> Constants;
   std::vector<Step> Steps;
-  std::vector<std::string> Kernels; ///< entry names
+  std::vector<Kernel> Kernels;
   std::string CudaSource;
-  std::vector<uint8_t> Cubin;
+  std::vector<std::vector<uint8_t>> Cubins; ///< empty: the text only
   PlanSummary Plan;
   /// Bytes that hold nothing before the first step.
   std::vector<ByteRange> UnusedAtStart;
