@@ -5,7 +5,7 @@
 
 --data names a folder with `moccasin/*.json` and `minimalloc/*.csv`; without it only generated graphs are used. --problems adds
 files, or all of a folder, such as `remat-opt --remat-dump-problem` wrote; --traces adds steps of PyTorch models (needs torch).
-One thread a call; times are wall time of the solver, and are for publication only with -j 1 on an idle machine.
+A call works on --threads threads; times are wall time of the solver, and are for publication only with -j 1 on an idle machine.
 
 A budget is a fraction of the unplanned peak. A row meets the target if the gap is at most 1 % within 10 s, or if it is proven that
 no plan fits. Published figures stand beside ours: Moccasin (Bartan et al., 2023), Checkmate (Jain et al., 2020), MiniMalloc
@@ -47,7 +47,7 @@ def solve(args, *command):
 
 def measure(args, name, path, budget, label, published):
     """One row: the answer of `search`, and with --baselines the time of each baseline (None where it finds nothing)."""
-    r = solve(args, "recompute", path, "--budget", budget, "--effort", args.effort)
+    r = solve(args, "recompute", path, "--budget", budget, "--effort", args.effort, "--threads", args.threads)
     row = {"name": name, "fraction": label, "budget": budget, "published": published, **r}
     if args.baselines:
         for b in BASELINES:
@@ -138,9 +138,10 @@ def pack_table(args, files):
 
 def sweep_row(args, name, path):
     """Single calls at many budgets, one frontier of the same budgets, and the baselines at every tenth of them."""
-    r = solve(args, "frontier", path, "--points", args.sweep, "--effort", args.effort)
+    r = solve(args, "frontier", path, "--points", args.sweep, "--effort", args.effort, "--threads", args.threads)
     points, base = r["points"], r["base_time"]
-    calls = [solve(args, "recompute", path, "--budget", p["budget"], "--effort", args.effort) for p in points]
+    calls = [solve(args, "recompute", path, "--budget", p["budget"], "--effort", args.effort, "--threads", args.threads)
+             for p in points]
     singles = [c["time"] if c["feasible"] else float("inf") for c in calls]
     rises = [(b - a) / base for a, b in zip(singles, singles[1:])]
     places = [[points[i]["budget"], points[i + 1]["budget"]] for i, x in enumerate(rises) if x > 0.001]
@@ -197,6 +198,7 @@ def main():
     parser.add_argument("--families", nargs="*", choices=sorted(solver_graphs.EVERY), default=None)
     parser.add_argument("--traces", nargs="*", metavar="MODEL", help="models of solver_models.py; none named: all")
     parser.add_argument("--effort", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--sweep", type=int, default=0, metavar="POINTS", help="only a sweep of single calls, so many a graph")
     parser.add_argument("--baselines", action="store_true", help="also run greedy, sqrt and mincut")
     parser.add_argument("--quick", action="store_true", help="graphs of at most 600 ops")

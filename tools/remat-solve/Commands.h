@@ -20,6 +20,7 @@ struct RecomputeArgs {
   int32_t Effort = 3;
   double TimeLimit = 0;
   uint64_t Seed = 0;
+  uint32_t Threads = 0;
   int Points = 20;
   bool MinBudget = false;
 };

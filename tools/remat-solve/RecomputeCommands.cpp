@@ -66,6 +66,7 @@ SolveOptions optionsOf(const RecomputeArgs &A) {
   O.Effort = A.Effort;
   O.TimeLimit = A.TimeLimit;
   O.Seed = A.Seed;
+  O.Threads = A.Threads;
   O.FindMinBudget = A.MinBudget;
   O.Interrupt = &Interrupted;
   O.OnProgress = [](const Progress &P) {

@@ -27,6 +27,8 @@ static void addEffort(CLI::App &C, RecomputeArgs &A) {
   addNonNegative(C, "--time-limit", A.TimeLimit, "seconds, 0 is none");
   addInteger<uint64_t>(C, "--seed", A.Seed, 0, UINT64_MAX,
                        "of the local search");
+  addInteger<uint32_t>(C, "--threads", A.Threads, 0, 1024,
+                       "0: one a processor; the plan is the same");
 }
 
 static CLI::App *addRecompute(CLI::App &App, RecomputeArgs &A) {

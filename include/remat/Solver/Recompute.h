@@ -39,10 +39,15 @@ struct SolveOptions {
   /// Seconds; 0 is no limit. With a limit the plan may depend on the machine.
   double TimeLimit = 0;
   uint64_t Seed = 0;
+  /// Threads that `search` works on, the caller among them; 0: one a processor.
+  /// The result is the same whatever their number, but for what a time limit or
+  /// an interrupt cuts short.
+  uint32_t Threads = 0;
   /// Also look for the smallest feasible budget (costs about one more solve).
   bool FindMinBudget = false;
   /// When it becomes true the incumbent is returned.
   const std::atomic<bool> *Interrupt = nullptr;
+  /// Called by one thread at a time, not always by the caller's.
   std::function<void(const Progress &)> OnProgress;
 };
 
@@ -119,7 +124,7 @@ struct PlanBound {
 /// kernels of their neighbours, where their operands need no bytes, as long as
 /// what stands at the runs of all others is what the problem says or more.
 PlanBound boundOf(const Problem &P, int64_t Budget, bool Exact,
-                  const std::vector<OpId> &Unseen = {});
+                  const std::vector<OpId> &Unseen = {}, uint32_t Threads = 0);
 
 /// The least bytes that any plan needs: at each op its inputs, outputs and
 /// leanest workspace stand together. Proven for every order.

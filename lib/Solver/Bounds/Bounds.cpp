@@ -3,6 +3,7 @@
 #include "Bounds/Cut.h"
 #include "Bounds/LastInput.h"
 #include "Bounds/Several.h"
+#include "Model/Ahead.h"
 
 #include <algorithm>
 #include <cmath>
@@ -241,10 +242,11 @@ double firstOfBound(const Model &M, const std::vector<OpId> &Ops,
 }
 
 /// Groups of slices around the best moments, and around the ops at which most
-/// bytes stand in the base order: alone these may bind nothing.
-void groupsBound(const Model &M, const std::vector<int64_t> &Bytes,
-                 const std::vector<std::pair<double, OpId>> &Roots,
-                 int64_t Budget, const Watch &D, Bounds &R) {
+/// bytes stand in the base order: alone these may bind nothing. At least
+/// `Known`.
+double groupsBound(const Model &M, const std::vector<int64_t> &Bytes,
+                   const std::vector<std::pair<double, OpId>> &Roots,
+                   int64_t Budget, const Watch &D, double Known) {
   const int MostOfEach = M.sizeFactor() > 1 ? 1 : 4;
   std::vector<std::pair<int64_t, OpId>> Peaks;
   for (OpId O = 0; O < M.numOps(); ++O)
@@ -262,9 +264,9 @@ void groupsBound(const Model &M, const std::vector<int64_t> &Bytes,
     Ops.push_back(At);
     for (OpId O : Ops)
       Seen[O] = true;
-    double First = Ops.size() > 1 ? firstOfBound(M, Ops, Budget, R.Extra) : 0;
+    double First = Ops.size() > 1 ? firstOfBound(M, Ops, Budget, Known) : 0;
     if (std::isfinite(First))
-      R.Extra = std::max(R.Extra, First);
+      Known = std::max(Known, First);
   };
   Left = MostOfEach;
   for (auto [Negative, At] : Roots)
@@ -272,6 +274,45 @@ void groupsBound(const Model &M, const std::vector<int64_t> &Bytes,
   Left = MostOfEach;
   for (auto [Negative, At] : Peaks)
     Look(At);
+  return Known;
+}
+
+/// The bounds from the first runs of the ops that should bind most: of the
+/// time, negative, with the op, where there is one.
+std::vector<std::pair<double, OpId>>
+rootBounds(const Model &M, const std::vector<int64_t> &Bytes, int64_t Budget,
+           const Watch &D, Bounds &R) {
+  std::vector<OpId> Ops = Moments(M, Bytes, Budget).choose();
+  std::vector<std::pair<double, OpId>> Roots;
+  auto Make = [&](size_t I, const Watch &Here) {
+    Bounds X;
+    if (Here.passed())
+      return X;
+    MomentCut Cut(M, Ops[I], MomentCut::sides(M, Ops[I]));
+    Cut.findLeast();
+    X.LeastBudget = Cut.leastBudget();
+    X.Extra = Cut.rootBound(Budget);
+    return X;
+  };
+  auto Take = [&](size_t I, const Bounds &X) {
+    R.LeastBudget = std::max(R.LeastBudget, X.LeastBudget);
+    if (std::isfinite(X.Extra)) {
+      R.Extra = std::max(R.Extra, X.Extra);
+      Roots.push_back({-X.Extra, Ops[I]});
+    }
+    return !D.passed();
+  };
+  inOrder(D, Ops.size(), Lead::Certain, Make, Take);
+  return Roots;
+}
+
+/// Without the gap between prices and whole values, from one op's first run.
+double wholeBound(const Model &M, OpId At, int64_t Budget) {
+  MomentCut Cut(M, At, MomentCut::sides(M, At));
+  Cut.findLeast();
+  // Cuts take longer on large problems, where whole values matter less.
+  double Extra = Cut.exactBound(Budget, 600'000 / (M.numOps() + 200));
+  return std::isfinite(Extra) ? Extra : 0;
 }
 
 } // namespace
@@ -291,34 +332,31 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
   if (M.Turn == None)
     return R;
   std::vector<int64_t> Bytes = bytesOf(M, emitKept(M, baseOrder(M)));
-  std::vector<std::pair<double, OpId>> Roots;
-  for (OpId At : Moments(M, Bytes, Budget).choose()) {
-    if (D.passed())
-      break;
-    MomentCut Cut(M, At, MomentCut::sides(M, At));
-    Cut.findLeast();
-    R.LeastBudget = std::max(R.LeastBudget, Cut.leastBudget());
-    if (double Extra = Cut.rootBound(Budget); std::isfinite(Extra)) {
-      R.Extra = std::max(R.Extra, Extra);
-      Roots.push_back({-Extra, At});
-    }
-  }
-  if (Exact)
-    meetingBounds(M, Of, Bytes, Budget, D, R);
-  if (!Exact || D.passed() || R.LeastBudget > Budget || Roots.empty())
+  std::vector<std::pair<double, OpId>> Roots =
+      rootBounds(M, Bytes, Budget, D, R);
+  if (!Exact)
     return R;
+  // Each raises the bound by itself, whatever the others find.
   std::sort(Roots.begin(), Roots.end());
-  OpId Best = Roots[0].second;
-  // Cuts take longer on large problems, where whole values matter less.
-  MomentCut Cut(M, Best, MomentCut::sides(M, Best));
-  Cut.findLeast();
-  double Extra = Cut.exactBound(Budget, 600'000 / (M.numOps() + 200));
-  if (std::isfinite(Extra))
-    R.Extra = std::max(R.Extra, Extra);
-  std::vector<OpId> Likely;
-  for (auto [Negative, At] : Roots)
-    Likely.push_back(At);
-  R.Extra = std::max(R.Extra, severalBound(M, Likely, Budget, D));
-  groupsBound(M, Bytes, Roots, Budget, D, R);
+  std::optional<Ahead<double>> Whole, Several, Groups;
+  if (!Roots.empty() && R.LeastBudget <= Budget) {
+    Whole.emplace(D, [&](const Watch &) {
+      return wholeBound(M, Roots[0].second, Budget);
+    });
+    Several.emplace(D, [&](const Watch &Here) {
+      std::vector<OpId> Likely;
+      for (auto [Negative, At] : Roots)
+        Likely.push_back(At);
+      return severalBound(M, Likely, Budget, Here);
+    });
+    Groups.emplace(D, [&, Known = R.Extra](const Watch &Here) {
+      return groupsBound(M, Bytes, Roots, Budget, Here, Known);
+    });
+  }
+  meetingBounds(M, Of, Bytes, Budget, D, R);
+  if (D.passed() || R.LeastBudget > Budget || Roots.empty())
+    return R;
+  for (std::optional<Ahead<double>> *X : {&Whole, &Several, &Groups})
+    R.Extra = std::max(R.Extra, (*X)->get());
   return R;
 }

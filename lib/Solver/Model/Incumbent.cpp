@@ -4,8 +4,16 @@
 using namespace remat::solver;
 
 bool Incumbent::offer(Plan S) {
-  chooseKernels(M, S, Budget);
-  Measure X = measure(M, S);
+  chooseKernels(*M, S, Budget);
+  Measure X = measure(*M, S);
+  return take(std::move(S), X);
+}
+
+bool Incumbent::offer(Incumbent Other) {
+  return Other.Has && take(std::move(Other.Best), Other.Of);
+}
+
+bool Incumbent::take(Plan S, const Measure &X) {
   bool Fits = X.Peak <= Budget;
   bool Better = !Has || (Fits != feasible()      ? Fits
                          : !Fits                 ? X.Peak < Of.Peak

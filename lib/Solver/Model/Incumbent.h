@@ -10,9 +10,11 @@ namespace remat::solver {
 /// then a lower peak; of infeasible ones the lower peak.
 class Incumbent {
 public:
-  Incumbent(const Model &M, int64_t Budget) : M(M), Budget(Budget) {}
+  Incumbent(const Model &M, int64_t Budget) : M(&M), Budget(Budget) {}
   /// Chooses the kernels for the budget, then compares.
   bool offer(Plan S);
+  /// The same with a plan whose kernels were chosen for the same budget.
+  bool offer(Incumbent Other);
   bool feasible() const { return Has && Of.Peak <= Budget; }
   /// Above all costs where nothing fits.
   double cost() const { return feasible() ? Of.cost() : AboveAllCosts; }
@@ -20,7 +22,9 @@ public:
   const Measure &measured() const { return Of; }
 
 private:
-  const Model &M;
+  bool take(Plan S, const Measure &X);
+
+  const Model *M;
   int64_t Budget;
   bool Has = false;
   Plan Best;

@@ -17,6 +17,9 @@ namespace remat::solver {
 struct SearchParameters {
   /// Where the work changes with the size of the problem; ops.
   struct {
+    /// Below so many, a call takes less time than it takes to start threads,
+    /// and makes no use of them unless it is told how many.
+    size_t Tiny = 64;
     /// Up to so many, exchanges are cheap beside the annealing, and calls
     /// search at the grid of budgets.
     int32_t Few = 300;

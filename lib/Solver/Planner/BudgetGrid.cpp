@@ -1,6 +1,7 @@
 //===- BudgetGrid.cpp - Searches at budgets that all calls share ----------===//
 #include "Planner/BudgetGrid.h"
 
+#include "Model/Ahead.h"
 #include "Search/Attempt.h"
 
 #include <algorithm>
@@ -13,15 +14,17 @@ public:
   Call(BudgetGrid &G, const SolveOptions &O, const Watch &D)
       : G(G), M(G.M), O(O), D(D), Found(G.Known[{O.Effort, O.Seed}]),
         Start(M, O, D, G.Memory), Best(M, O.Budget),
-        Fitted(M, O.Seed, D, O.Budget, D.Bound),
+        // Ends nothing: the call looks at the bound itself.
+        Fitted(M, O.Seed, D, O.Budget, M.BaseTime),
         Work(Tuned.Work.OfEffort << std::min(O.Effort, 30)) {}
 
-  SearchResult run() {
+  SearchResult run(const std::function<void()> &Prove) {
     offerSeeds();
     if (O.FindMinBudget || !Best.feasible()) {
       Start.lower();
       offerSeeds();
     }
+    Prove();
     if (O.Effort > 0 && !closes() && Start.leastPeak() <= O.Budget) {
       if (M.numOps() <= Tuned.Size.Few)
         searchGrid();
@@ -75,9 +78,11 @@ private:
 
   /// Returns whether the call may end.
   bool look(const Point &X) {
+    std::vector<Attempt::Start> New;
     for (const Seed &Y : X.Ends)
       if (!isAmong(Seen, Y))
-        Fitted.fromPlan(Y.S, 0, Y.From);
+        New.push_back({&Y.S, 0, Y.From});
+    Fitted.fromPlans(New);
     Seen = X.Ends;
     if (Fitted.best().feasible())
       Best.offer(Fitted.best().plan());
@@ -85,16 +90,42 @@ private:
   }
 
   void searchGrid() {
+    // Where the walk ends without a point to climb from, this is needed.
+    Start.lowerLater();
     auto Look = [this](const Point &X) { return look(X); };
-    int64_t Step = Of.Coarse * unit();
-    for (int64_t At = highest() / Step * Step; At >= Start.leastSeedPeak();
-         At -= Step) {
-      PointPtr X = coarse(At);
-      if (look(*X))
-        return;
-      if (X->IsClosed)
-        return climb(At, X, Look);
-    }
+    int64_t Step = Of.Coarse * unit(), First = highest() / Step * Step;
+    int64_t Count =
+        std::max<int64_t>(0, (First - Start.leastSeedPeak() + Step) / Step);
+    PointPtr Closed;
+    int64_t ClosedAt = 0;
+    bool MayEnd = false;
+    auto Begin = [&](size_t I) {
+      int64_t At = First - int64_t(I) * Step;
+      auto It = Found.Coarse.find(At);
+      PointPtr Known = It == Found.Coarse.end() ? nullptr : It->second;
+      return [this, At, Known](const Watch &Here) {
+        return Known ? Known : coarse(At, Here);
+      };
+    };
+    auto Take = [&](size_t I, PointPtr X) {
+      int64_t At = First - int64_t(I) * Step;
+      if (!Found.Coarse.contains(At)) {
+        tell(X->Ends);
+        if (!D.passed())
+          Found.Coarse[At] = X;
+      }
+      MayEnd = look(*X);
+      if (X->IsClosed && !MayEnd) {
+        Closed = std::move(X);
+        ClosedAt = At;
+      }
+      return !MayEnd && !Closed;
+    };
+    inOrderFrom(D, size_t(Count), Lead::Aside, Begin, Take);
+    if (MayEnd)
+      return;
+    if (Closed)
+      return climb(ClosedAt, Closed, Look);
     Start.lower();
     climb(Start.leastPeak(), nullptr, Look);
   }
@@ -110,7 +141,7 @@ private:
       A.fromPairs(Work * Tuned.Attempt.PairEighths / 8);
       A.fromBest(Work * Tuned.Attempt.BestEighths / 8);
     }
-    tell(A);
+    tell(A.ends());
     if (A.best().feasible())
       Best.offer(A.best().plan());
   }
@@ -118,11 +149,9 @@ private:
   /// From the seeds. Squeezed plans are left out: whether there are any depends
   /// on the budget of the call. Where even the repaired seeds leave much open,
   /// nothing would come as close to the bound as is asked for.
-  PointPtr coarse(int64_t At) {
-    if (auto It = Found.Coarse.find(At); It != Found.Coarse.end())
-      return It->second;
-    double Bound = M.BaseTime + G.Memory.bounds(At, D, /*Exact=*/true).Extra;
-    Attempt A(M, O.Seed, D, At, Bound);
+  PointPtr coarse(int64_t At, const Watch &Here) const {
+    double Bound = M.BaseTime + G.Memory.bounds(At, Here, /*Exact=*/true).Extra;
+    Attempt A(M, O.Seed, Here, At, Bound);
     int64_t Part = Work / Of.CoarsePart;
     A.fromSeeds(Start.unsqueezed(), /*Few=*/true, Part);
     if (A.best().cost() <= Bound + Tuned.Near.Promising * M.BaseTime) {
@@ -130,10 +159,7 @@ private:
       A.fromBest(Part);
     }
     bool IsClosed = A.best().cost() <= Bound + Tuned.Near.Open * M.BaseTime;
-    PointPtr X = pointOf(A, IsClosed);
-    if (!D.passed())
-      Found.Coarse[At] = X;
-    return X;
+    return pointOf(A, IsClosed);
   }
 
   /// Goes up from a budget, a unit at first, then by a part of the height, and
@@ -141,51 +167,66 @@ private:
   template <typename LookFn>
   void climb(int64_t Low, PointPtr Below, LookFn Look) {
     std::vector<PointPtr> &Fine = Found.Fine[Low];
+    std::vector<int64_t> Budgets;
     auto Next = [&](int64_t At) {
       return At + std::max(unit(), (At - Low) / Of.OfHeight);
     };
-    int64_t At = Below ? Next(Low) : Low;
-    for (size_t I = 0; At <= highest(); ++I, At = Next(At)) {
-      PointPtr X = I < Fine.size() ? Fine[I] : fine(I, At, Below.get());
+    for (int64_t At = Below ? Next(Low) : Low; At <= highest(); At = Next(At))
+      Budgets.push_back(At);
+    size_t Known = Fine.size();
+    auto Make = [&](size_t I, const Watch &Here) {
+      return I < Known ? nullptr : fine(I, Budgets[I], Here);
+    };
+    auto Take = [&](size_t I, std::unique_ptr<Attempt> A) {
+      PointPtr X = I < Known ? Fine[I] : fineFrom(std::move(A), Below.get());
+      if (I == Fine.size())
+        tell(X->Ends);
       bool IsEnough = Look(*X);
       if (D.passed())
-        return;
+        return false;
       if (I == Fine.size())
         Fine.push_back(X);
-      if (IsEnough)
-        return;
       Below = std::move(X);
-    }
+      return !IsEnough;
+    };
+    inOrder(D, Budgets.size(), Lead::Aside, Make, Take);
   }
 
-  /// From the plans of the fine budget below, and now and then from the seeds.
-  PointPtr fine(size_t I, int64_t At, const Point *Below) {
-    Attempt A(M, O.Seed + 1000 * uint64_t(I), D, At, M.BaseTime);
-    int64_t Part = Work / Of.FinePart;
+  /// The part of a fine budget that does not depend on the one below: now and
+  /// then a search from the seeds.
+  std::unique_ptr<Attempt> fine(size_t I, int64_t At, const Watch &Here) const {
+    auto A = std::make_unique<Attempt>(M, O.Seed + 1000 * uint64_t(I), Here, At,
+                                       M.BaseTime);
     if (I % (I < size_t(Of.OfHeight) ? Of.SeedsEvery : Of.SeedsEveryAbove) == 0)
-      A.fromSeeds(Start.seeds(), /*Few=*/true, Part);
-    if (Below)
-      for (const Seed &X : Below->Ends)
-        A.fromPlan(X.S, 0, X.From);
-    A.fromPairs(Part);
-    A.fromBest(Part);
-    return pointOf(A, /*IsClosed=*/false);
+      A->fromSeeds(Start.seeds(), /*Few=*/true, Work / Of.FinePart);
+    return A;
   }
 
-  PointPtr pointOf(const Attempt &A, bool IsClosed) const {
-    tell(A);
+  /// From the plans of the fine budget below.
+  PointPtr fineFrom(std::unique_ptr<Attempt> A, const Point *Below) const {
+    A->watch(D);
+    int64_t Part = Work / Of.FinePart;
+    if (Below)
+      A->fromPlans(Below->Ends);
+    A->fromPairs(Part);
+    A->fromBest(Part);
+    return pointOf(*A, /*IsClosed=*/false);
+  }
+
+  static PointPtr pointOf(const Attempt &A, bool IsClosed) {
     return std::make_shared<const Point>(Point{A.ends(), IsClosed});
   }
 
-  void tell(const Attempt &A) const {
+  void tell(const std::vector<Seed> &Ends) const {
     if (G.OnPlan)
-      for (const Seed &X : A.ends())
+      for (const Seed &X : Ends)
         G.OnPlan(X.S);
   }
 };
 
-SearchResult BudgetGrid::search(const SolveOptions &O, const Watch &D) {
-  return Call(*this, O, D).run();
+SearchResult BudgetGrid::search(const SolveOptions &O, const Watch &D,
+                                const std::function<void()> &Prove) {
+  return Call(*this, O, D).run(Prove);
 }
 
 void BudgetGrid::fill(const SolveOptions &O, const Watch &D) {

@@ -30,7 +30,10 @@ public:
   BudgetGrid(const Model &M, SearchMemory &Memory) : M(M), Memory(Memory) {}
 
   /// The result is the same whatever was searched before; that only saves work.
-  SearchResult search(const SolveOptions &O, const Watch &D);
+  /// `Prove` is called once, before the bound of `D` is read for the first
+  /// time: what does not depend on it is done before.
+  SearchResult search(const SolveOptions &O, const Watch &D,
+                      const std::function<void()> &Prove);
 
   /// Searches the whole fine grid up to the budget of the options.
   void fill(const SolveOptions &O, const Watch &D);

@@ -2,6 +2,7 @@
 #include "remat/Solver/Planner.h"
 
 #include "Exact/Optimal.h"
+#include "Model/Ahead.h"
 #include "Planner/BudgetGrid.h"
 #include "Planner/Certify.h"
 #include "Planner/Pool.h"
@@ -18,7 +19,8 @@ class Planner::Impl {
 public:
   /// `Once`: for a single call, which keeps nothing.
   Impl(const Problem &P, const SolveOptions &Options, bool Once)
-      : Options(Options), Malformed(check(P)) {
+      : Options(Options), Malformed(check(P)),
+        Threads(threadsFor(P, Options.Threads)) {
     if (!Malformed)
       Facts = std::make_unique<Shared>(P, Once);
   }
@@ -46,7 +48,13 @@ private:
   };
   SolveOptions Options;
   std::optional<std::string> Malformed;
+  Workers Threads;
   std::unique_ptr<Shared> Facts;
+
+  /// On a few ops a call takes milliseconds.
+  static unsigned threadsFor(const Problem &P, unsigned Asked) {
+    return Asked || P.Ops.size() >= Tuned.Size.Tiny ? Asked : 1;
+  }
 
   SolveOptions withBudget(int64_t Budget) const {
     SolveOptions O = Options;
@@ -68,9 +76,13 @@ private:
     Facts->Plans.offerTo(Best, Budget);
     return Best;
   }
+  Bounds boundsOf(const SolveOptions &O, const Watch &D) const {
+    return Facts->Memory.bounds(O.Budget, D, O.Method >= Strategy::Optimal);
+  }
   void prove(const SolveOptions &O, Watch &D) const;
   void recall(const SolveOptions &O, Watch &D) const;
-  SearchResult run(const SolveOptions &O, const Watch &D);
+  SearchResult run(const SolveOptions &O, const Watch &D,
+                   const std::function<void()> &Prove);
   void fillPool(const std::vector<int64_t> &Sorted, const Watch &D);
   void fitPool(int64_t Budget, int64_t Work, double Bound, const Watch &D);
   void searchOpen(const std::vector<int64_t> &Sorted, const Watch &D);
@@ -79,9 +91,8 @@ private:
 
 /// By the bounds of this budget.
 void Planner::Impl::prove(const SolveOptions &O, Watch &D) const {
-  Bounds B = Facts->Memory.bounds(O.Budget, D, O.Method >= Strategy::Optimal);
-  D.Bound = Facts->M.BaseTime + B.Extra;
-  D.LeastBudget = B.LeastBudget;
+  Bounds B = boundsOf(O, D);
+  D.prove(Facts->M.BaseTime + B.Extra, B.LeastBudget);
 }
 
 /// By what was proven so far: what holds for a budget holds for every smaller
@@ -94,9 +105,13 @@ void Planner::Impl::recall(const SolveOptions &O, Watch &D) const {
   D.LeastBudget = std::max(D.LeastBudget, Facts->LeastBudget);
 }
 
-SearchResult Planner::Impl::run(const SolveOptions &O, const Watch &D) {
+/// Calls `Prove` before it reads the bound of `D`.
+SearchResult Planner::Impl::run(const SolveOptions &O, const Watch &D,
+                                const std::function<void()> &Prove) {
   const Model &M = Facts->M;
   SearchResult R;
+  if (O.Method < Strategy::Optimal)
+    Prove();
   switch (O.Method) {
   case Strategy::None:
     R.Best = solveNone(M, O.Budget);
@@ -111,11 +126,11 @@ SearchResult Planner::Impl::run(const SolveOptions &O, const Watch &D) {
     R.Best = solveMinCut(M, O.Budget);
     break;
   case Strategy::Optimal:
-    R = Facts->Grid.search(O, D);
+    R = Facts->Grid.search(O, D, Prove);
     closeOptimal(M, O, D, R);
     return R;
   case Strategy::Search:
-    R = Facts->Grid.search(O, D);
+    R = Facts->Grid.search(O, D, Prove);
     // Few states, for a problem of a dozen ops or two: milliseconds.
     closeSmall(M, O, D, Tuned.Exact.SearchStates, R);
     return R;
@@ -127,9 +142,14 @@ SearchResult Planner::Impl::run(const SolveOptions &O, const Watch &D) {
 SolveResult Planner::Impl::solve(const SolveOptions &O) {
   if (Malformed)
     return malformed();
-  Watch D(O);
-  prove(O, D);
-  SolveResult R = certify(Facts->M, O, D, run(O, D));
+  Watch D(O, &Threads);
+  Ahead<Bounds> Proof(D, [&](const Watch &Here) { return boundsOf(O, Here); });
+  auto Prove = [&] {
+    Bounds B = Proof.get();
+    D.prove(Facts->M.BaseTime + B.Extra, B.LeastBudget);
+  };
+  SearchResult Found = run(O, D, Prove);
+  SolveResult R = certify(Facts->M, O, D, std::move(Found));
   if (R.Feasible)
     Facts->Plans.add(R.Best);
   return R;
@@ -139,12 +159,12 @@ SolveResult Planner::Impl::at(int64_t Budget) {
   if (Malformed)
     return malformed();
   SolveOptions O = withBudget(Budget);
-  Watch D(O);
+  Watch D(O, &Threads);
   prove(O, D);
   recall(O, D);
   SearchResult Found;
   if (pooled(Budget).cost() >= costWithin(Tuned.Near.OfBound, D)) {
-    Found = run(O, D);
+    Found = run(O, D, [] {});
     Facts->Plans.add(Found.Best);
   }
   Incumbent Best = pooled(Budget);
@@ -180,9 +200,12 @@ void Planner::Impl::fillPool(const std::vector<int64_t> &Sorted,
 void Planner::Impl::fitPool(int64_t Budget, int64_t Work, double Bound,
                             const Watch &D) {
   Attempt A(Facts->M, Options.Seed, D, Budget, Bound);
-  for (Plan &S : Facts->Plans.near(Budget, Tuned.Frontier.Fitted))
+  std::vector<Plan> Near = Facts->Plans.near(Budget, Tuned.Frontier.Fitted);
+  std::vector<Attempt::Start> Starts;
+  for (const Plan &S : Near)
     if (!D.passed())
-      A.fromPlan(std::move(S), 0, Family::Crossed);
+      Starts.push_back({&S, 0, Family::Crossed});
+  A.fromPlans(Starts);
   if (Work > 0 && A.best().feasible()) {
     A.fromPairs(Work);
     A.fromBest(Work);
@@ -198,7 +221,7 @@ void Planner::Impl::searchOpen(const std::vector<int64_t> &Sorted,
                  Tuned.Grid.FinePart;
   for (int64_t Budget : Sorted) {
     SolveOptions O = withBudget(Budget);
-    Watch Here(O);
+    Watch Here(O, &Threads);
     recall(O, Here);
     if (Options.Effort > 0 && !D.passed() &&
         pooled(Budget).cost() > costWithin(Tuned.Near.Open, Here))
@@ -212,7 +235,7 @@ void Planner::Impl::proveDown(const std::vector<int64_t> &Sorted,
                               const Watch &D) {
   for (auto Budget = Sorted.rbegin(); Budget != Sorted.rend(); ++Budget) {
     SolveOptions O = withBudget(*Budget);
-    Watch Here(O);
+    Watch Here(O, &Threads);
     recall(O, Here);
     if (D.passed() ||
         pooled(*Budget).cost() <= costWithin(Tuned.Near.OfBound, Here))
@@ -230,7 +253,7 @@ Planner::Impl::frontier(const std::vector<int64_t> &Budgets) {
     std::fill(Out.begin(), Out.end(), Malformed ? malformed() : SolveResult());
     return Out;
   }
-  Watch D(Options);
+  Watch D(Options, &Threads);
   std::vector<int64_t> Sorted = Budgets;
   std::sort(Sorted.begin(), Sorted.end());
   if (Options.Method == Strategy::Search) {
@@ -245,7 +268,7 @@ Planner::Impl::frontier(const std::vector<int64_t> &Budgets) {
   }
   for (size_t I = 0; I < Budgets.size(); ++I) {
     SolveOptions O = withBudget(Budgets[I]);
-    Watch Here(O);
+    Watch Here(O, &Threads);
     recall(O, Here);
     SearchResult Found;
     Incumbent Best = pooled(O.Budget);

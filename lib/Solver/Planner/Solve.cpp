@@ -51,11 +51,13 @@ Floor remat::solver::floorOf(const Problem &P) {
 }
 
 PlanBound remat::solver::boundOf(const Problem &P, int64_t Budget, bool Exact,
-                                 const std::vector<OpId> &Unseen) {
+                                 const std::vector<OpId> &Unseen,
+                                 uint32_t Threads) {
   Model M(P);
   for (OpId O : Unseen)
     M.Seen[O] = false;
   SolveOptions Unlimited;
-  Bounds B = momentBounds(M, Budget, Watch(Unlimited), Exact);
+  Workers All(Threads);
+  Bounds B = momentBounds(M, Budget, Watch(Unlimited, &All), Exact);
   return {B.Extra, B.LeastBudget};
 }

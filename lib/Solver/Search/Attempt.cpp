@@ -1,11 +1,13 @@
 //===- Attempt.cpp - The local search within one budget -------------------===//
 #include "Search/Attempt.h"
 
+#include "Model/Ahead.h"
 #include "Search/Annealing.h"
 #include "Search/Exchange.h"
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 using namespace remat::solver;
 
@@ -45,78 +47,147 @@ std::vector<const Seed *> Attempt::promising(const std::vector<Seed> &Seeds,
 
 /// Repairs a plan within a limit a little below the budget, in so many steps,
 /// then takes back what the budget does not ask for.
-bool Attempt::fit(Plan &P, double Margin, int MaxSteps) {
+Attempt::Fitted Attempt::fit(Plan P, double Margin, int MaxSteps,
+                             const Watch &Here) const {
+  Fitted R;
   Schedule S(M, P, int64_t(double(Budget) * (1 - Margin)));
-  Repair L(S, RandomSeed, D);
+  Repair L(S, RandomSeed, Here);
   if (M.sizeFactor() > 1)
     L.WorkLimit = Tuned.Work.OfFit;
-  bool Fits = L.repair(MaxSteps);
-  if (Fits) {
+  R.Fits = L.repair(MaxSteps);
+  if (R.Fits) {
     S.setLimit(Budget);
     L.restore();
-    P = S.plan();
+    R.P = S.plan();
+    R.Of = measure(M, R.P);
   }
-  Done += L.Work;
-  return Fits;
+  R.Work = L.Work;
+  return R;
 }
 
-void Attempt::fromPlan(Plan P, double Margin, Family From) {
-  if (!fit(P, Margin,
-           Tuned.Repair.StepsPerOp * M.numOps() + Tuned.Repair.StepsBeside))
+void Attempt::offer(Incumbent X) {
+  Best.offer(std::move(X));
+  if (Best.feasible())
+    BestCost.store(Best.cost(), std::memory_order_relaxed);
+}
+
+void Attempt::offerAll(const std::vector<Seed> &Seeds) {
+  auto Make = [&](size_t I, const Watch &) {
+    Incumbent Chosen(M, Budget);
+    Chosen.offer(Seeds[I].S);
+    return Chosen;
+  };
+  auto Take = [&](size_t, Incumbent X) {
+    offer(std::move(X));
+    return true;
+  };
+  inOrder(*D, Seeds.size(), Lead::Certain, Make, Take);
+}
+
+void Attempt::keep(Fitted X, Family From) {
+  Done += X.Work;
+  if (!X.Fits)
     return;
-  Measure Of = measure(M, P);
-  Best.offer(P);
-  for (const Seed &X : Ends)
-    if (X.Of.Time == Of.Time && X.Of.Peak == Of.Peak)
+  offer(std::move(*X.Chosen));
+  for (const Seed &Y : Ends)
+    if (Y.Of.Time == X.Of.Time && Y.Of.Peak == X.Of.Peak)
       return;
-  Ends.push_back({std::move(P), Of, From});
+  Ends.push_back({std::move(X.P), X.Of, From});
 }
 
-bool Attempt::enough() const {
-  return Best.cost() <= Bound + Tuned.Near.OfBound * M.BaseTime;
+void Attempt::fromPlans(const std::vector<Start> &Starts) {
+  int MaxSteps =
+      Tuned.Repair.StepsPerOp * M.numOps() + Tuned.Repair.StepsBeside;
+  auto Make = [&](size_t I, const Watch &Here) {
+    Fitted R = fit(*Starts[I].From, Starts[I].Margin, MaxSteps, Here);
+    if (R.Fits)
+      R.Chosen.emplace(M, Budget).offer(R.P);
+    return R;
+  };
+  auto Take = [&](size_t I, Fitted R) {
+    keep(std::move(R), Starts[I].Of);
+    return true;
+  };
+  inOrder(*D, Starts.size(), Lead::Certain, Make, Take);
+}
+
+void Attempt::fromPlans(const std::vector<Seed> &Plans) {
+  std::vector<Start> Starts;
+  for (const Seed &X : Plans)
+    Starts.push_back({&X.S, 0, X.From});
+  fromPlans(Starts);
+}
+
+bool Attempt::isEnough(double Cost) const {
+  return Cost <= Bound + Tuned.Near.OfBound * M.BaseTime;
+}
+
+Attempt::Ended Attempt::ended(Plan P, Family From, int64_t Work) const {
+  Measure Of = measure(M, P);
+  Ended R{{std::move(P), Of, From}, Incumbent(M, Budget), Work};
+  R.Chosen.offer(R.X.S);
+  return R;
+}
+
+/// Are exchanges worth the time on a plan of this cost? On what may become the
+/// best: `Least` is what that costs so far.
+bool Attempt::isWorthExchange(double Cost, double Least) const {
+  double Near =
+      M.numOps() <= Tuned.Size.Few ? Tuned.Near.WorthExchange * M.BaseTime : 0;
+  return M.numOps() < Tuned.Size.Many && Cost < Least + Near;
 }
 
 /// Makes the plan cheaper by exchanges, one after the other, until none helps
 /// or about so much work is done.
-void Attempt::exchange(Plan &P, int64_t Work, uint64_t Round) {
+Attempt::Ended Attempt::exchange(const Seed &From, Heat How,
+                                 const Watch &Here) const {
+  int64_t Work =
+      std::max(How.Work / Tuned.Attempt.ExchangePart, Tuned.Work.OfExchange);
+  Plan P = From.S;
   Schedule S(M, P, Budget);
-  Exchange L(S, RandomSeed + Round, D);
+  Exchange L(S, RandomSeed + How.Round, Here);
   L.WorkLimit = Work;
-  while (L.Work < Work && !D.passed() && L.exchange()) {
+  while (L.Work < Work && !Here.passed() && L.exchange()) {
     L.restore();
     P = S.plan();
   }
-  Done += L.Work;
+  return ended(std::move(P), From.From, L.Work);
 }
 
-/// Returns the best plan that the local search finds from this one.
-Seed Attempt::anneal(const Seed &From, int64_t Work, double Warmth,
-                     uint64_t Round) {
+/// The best plan that the local search finds from this one.
+Attempt::Annealed Attempt::anneal(const Seed &From, Heat How,
+                                  const Watch &Here) const {
   Schedule S(M, From.S, Budget);
-  Annealing L(S, RandomSeed + Round, D);
+  Annealing L(S, RandomSeed + How.Round, Here);
   L.SampleLimit = Tuned.Repair.Sample;
-  L.WorkLimit = Work;
+  L.WorkLimit = How.Work;
   L.Enough = Bound + Tuned.Near.OfBound * M.BaseTime;
-  L.Warmth = Warmth;
+  L.Warmth = How.Warmth;
   // Where everything is tight, moves help some searches and hinder others.
   if (M.numOps() < Tuned.Size.Many)
-    L.Reordering = Round % Tuned.Attempt.ReorderEvery == 1
+    L.Reordering = How.Round % Tuned.Attempt.ReorderEvery == 1
                        ? Tuned.Attempt.Reorder
                        : Tuned.Attempt.ReorderElse;
   Plan P = From.S;
   double Cost = S.cost();
   L.improve(P, Cost);
-  Done += L.Work;
-  // Worth the time on what may become the best.
-  double Near =
-      M.numOps() <= Tuned.Size.Few ? Tuned.Near.WorthExchange * M.BaseTime : 0;
-  if (M.numOps() < Tuned.Size.Many && Cost < Best.measured().cost() + Near)
-    exchange(P,
-             std::max(Work / Tuned.Attempt.ExchangePart, Tuned.Work.OfExchange),
-             Round);
-  Best.offer(P);
-  Measure Of = measure(M, P);
-  return {std::move(P), Of, From.From};
+  Annealed R{Cost, ended(std::move(P), From.From, L.Work), std::nullopt};
+  if (isWorthExchange(Cost, BestCost.load(std::memory_order_relaxed)))
+    R.Exchanged = exchange(R.End.X, How, Here);
+  return R;
+}
+
+/// What one thread would have found: with exchanges where they are worth it
+/// beside the best plan by now.
+Seed Attempt::take(Annealed X) {
+  Done += X.End.Work;
+  double Least = Best.measured().cost();
+  bool Exchanges = X.Exchanged && isWorthExchange(X.Cost, Least);
+  Ended &End = Exchanges ? *X.Exchanged : X.End;
+  if (Exchanges)
+    Done += End.Work;
+  offer(std::move(End.Chosen));
+  return std::move(End.X);
 }
 
 Seed Attempt::annealLong(Seed X, int64_t Work) {
@@ -125,7 +196,7 @@ Seed Attempt::annealLong(Seed X, int64_t Work) {
       M.numOps() <= Tuned.Size.Few || M.numOps() >= Tuned.Size.Many ? 1 : 2;
   for (double Warmth : Tuned.Attempt.LongWarmth)
     if (!enough())
-      X = anneal(X, Work / Tuned.Attempt.LongPart, Warmth, First++);
+      X = take(anneal(X, {Work / Tuned.Attempt.LongPart, Warmth, First++}, *D));
   return X;
 }
 
@@ -153,29 +224,48 @@ void Attempt::sortEnds() {
   });
 }
 
+/// A short search from each end.
+void Attempt::annealEnds(int64_t Work) {
+  auto Make = [&](size_t I, const Watch &Here) {
+    std::optional<Annealed> R;
+    if (!isEnough(BestCost.load(std::memory_order_relaxed)))
+      R = anneal(Ends[I],
+                 {Work, Tuned.Attempt.ShortWarmth,
+                  M.numOps() >= Tuned.Size.Many ? 0 : I},
+                 Here);
+    return R;
+  };
+  auto Take = [&](size_t I, std::optional<Annealed> R) {
+    if (enough())
+      return false;
+    Ends[I] = take(std::move(*R));
+    return true;
+  };
+  inOrder(*D, Ends.size(), Lead::Certain, Make, Take);
+}
+
 /// Many starts, a short search from a few, a long one from the best.
 void Attempt::fromSeeds(const std::vector<Seed> &Seeds, bool Few,
                         int64_t Work) {
-  for (const Seed &X : Seeds)
-    Best.offer(X.S);
+  offerAll(Seeds);
   if (!Best.feasible())
     return;
-  fromPlan(Best.plan(), 0, Family::Squeezed);
+  Plan First = Best.plan();
+  std::vector<Start> Starts = {{&First, 0, Family::Squeezed}};
   for (const Seed &X : Seeds)
     if (X.From == Family::Squeezed && !isTooHigh(X))
-      fromPlan(X.S, 0, X.From);
+      Starts.push_back({&X.S, 0, X.From});
+  fromPlans(Starts);
+  Starts.clear();
   for (const Seed *X :
        promising(Seeds, Few ? Tuned.Attempt.FewSeeds : Tuned.Attempt.Seeds))
     for (double Margin : Tuned.Repair.Margins)
-      if (!D.passed() && (Margin == 0 || !Few))
-        fromPlan(X->S, Margin, X->From);
+      if (!D->passed() && (Margin == 0 || !Few))
+        Starts.push_back({&X->S, Margin, X->From});
+  fromPlans(Starts);
   sortEnds();
   mixFamilies(Ends, Tuned.Attempt.Short);
-  uint64_t Round = 0;
-  for (Seed &X : Ends)
-    if (!enough())
-      X = anneal(X, Work / Tuned.Attempt.ShortPart, Tuned.Attempt.ShortWarmth,
-                 M.numOps() >= Tuned.Size.Many ? 0 : Round++);
+  annealEnds(Work / Tuned.Attempt.ShortPart);
   sortEnds();
   if (!Ends.empty())
     Ends[0] = annealLong(std::move(Ends[0]), Work / Tuned.Attempt.LongPart);
@@ -217,11 +307,11 @@ Plan remat::solver::crossed(const Model &M, const Plan &First, size_t At,
   return withWaiting(M, std::move(P));
 }
 
-bool Attempt::isNew(const Measure &Of) const {
-  for (const Seed &X : Ends)
-    if (std::abs(X.Of.cost() - Of.cost()) <= Tuned.Near.Same * M.BaseTime)
-      return false;
-  return true;
+/// Is a plan of this cost none of those that cost so much?
+bool Attempt::isNew(double Cost, const std::vector<double> &Known) const {
+  return std::none_of(Known.begin(), Known.end(), [&](double X) {
+    return std::abs(X - Cost) <= Tuned.Near.Same * M.BaseTime;
+  });
 }
 
 /// The cheapest of those that differ.
@@ -229,45 +319,94 @@ void Attempt::keepDistinct() {
   sortEnds();
   std::vector<Seed> All;
   All.swap(Ends);
+  std::vector<double> Costs;
   for (Seed &X : All)
-    if (Ends.size() < Tuned.Attempt.Crossed && isNew(X.Of))
+    if (Ends.size() < Tuned.Attempt.Crossed && isNew(X.Of.cost(), Costs)) {
+      Costs.push_back(X.Of.cost());
       Ends.push_back(std::move(X));
+    }
 }
 
-void Attempt::fromPairs(int64_t Work) {
-  const int64_t WorkOfOne =
+/// Two of the ends, crossed somewhere.
+Attempt::Crossing Attempt::cross(Random Rng, uint64_t Round) const {
+  size_t I = Rng.below(uint32_t(Ends.size()));
+  size_t J = Rng.below(uint32_t(Ends.size() - 1));
+  J += J >= I;
+  auto Somewhere = [&](const Plan &P) {
+    return Rng.below(uint32_t(P.Sequence.size()));
+  };
+  const Plan &A = Ends[I].S, &B = Ends[J].S;
+  Plan P = crossed(M, A, Somewhere(A), B);
+  // Now and then the second plan gives a part in the middle.
+  if (Rng.chance(Tuned.Attempt.Middle))
+    P = crossed(M, P, Somewhere(P), A);
+  dropUnread(M, P);
+  return {std::move(P), Round, Rng};
+}
+
+/// Repairs a crossed plan; searches on from it if it costs none of `Known`.
+Attempt::Offspring Attempt::descend(const Crossing &From,
+                                    const std::vector<double> &Known,
+                                    const Watch &Here) const {
+  int MaxSteps =
+      Tuned.Repair.CrossedStepsPerOp * M.numOps() + Tuned.Repair.StepsBeside;
+  int64_t Work =
       std::max(Tuned.Work.OfCrossed, Tuned.Work.OfCrossedPerOp * M.numOps());
-  Random Rng(RandomSeed);
+  Fitted X = fit(From.P, 0, MaxSteps, Here);
+  Offspring R{int64_t(From.P.Sequence.size()) + X.Work, std::nullopt};
+  if (X.Fits && isNew(X.Of.cost(), Known))
+    R.End = anneal({std::move(X.P), X.Of, Family::Crossed},
+                   {Work, Tuned.Attempt.CrossWarmth, From.Round}, Here);
+  return R;
+}
+
+/// Returns whether the ends are others now.
+bool Attempt::takeOffspring(Offspring X) {
+  Done += X.Work;
+  if (!X.End)
+    return false;
+  Ends.push_back(take(std::move(*X.End)));
+  const Step *New = Ends.back().S.Sequence.data();
+  keepDistinct();
+  // If it was left out, then none of the others was.
+  return std::any_of(Ends.begin(), Ends.end(),
+                     [&](const Seed &Y) { return Y.S.Sequence.data() == New; });
+}
+
+/// While the ends stay what they are, the next pairs are known beforehand.
+void Attempt::fromPairs(int64_t Work) {
   keepDistinct();
   // A crossed plan might keep what must never be kept.
   if (M.AnyNever)
     return;
-  int64_t Until = Done + Work;
-  for (uint64_t Round = 1; Done < Until && Ends.size() > 1; ++Round) {
-    if (enough() || D.passed())
-      return;
-    size_t I = Rng.below(uint32_t(Ends.size()));
-    size_t J = Rng.below(uint32_t(Ends.size() - 1));
-    J += J >= I;
-    auto Somewhere = [&](const Plan &P) {
-      return Rng.below(uint32_t(P.Sequence.size()));
+  Random Rng(RandomSeed);
+  uint64_t Round = 1;
+  const int64_t Until = Done + Work;
+  auto IsOver = [&] {
+    return Done >= Until || Ends.size() < 2 || enough() || D->passed();
+  };
+  while (!IsOver()) {
+    std::vector<double> Known;
+    for (const Seed &X : Ends)
+      Known.push_back(X.Of.cost());
+    std::deque<Crossing> Drawn;
+    auto Begin = [&, First = Round](size_t I) {
+      const Random &Before = Drawn.empty() ? Rng : Drawn.back().After;
+      bool Needed = !IsOver();
+      Drawn.push_back(cross(Before, First + I));
+      return [this, Needed, &From = Drawn.back(), &Known](const Watch &Here) {
+        return Needed ? descend(From, Known, Here) : Offspring();
+      };
     };
-    const Plan &A = Ends[I].S, &B = Ends[J].S;
-    Plan P = crossed(M, A, Somewhere(A), B);
-    // Now and then the second plan gives a part in the middle.
-    if (Rng.chance(Tuned.Attempt.Middle))
-      P = crossed(M, P, Somewhere(P), A);
-    dropUnread(M, P);
-    Done += int64_t(P.Sequence.size());
-    if (!fit(P, 0,
-             Tuned.Repair.CrossedStepsPerOp * M.numOps() +
-                 Tuned.Repair.StepsBeside))
-      continue;
-    Measure Of = measure(M, P);
-    if (!isNew(Of))
-      continue;
-    Ends.push_back(anneal({std::move(P), Of, Family::Crossed}, WorkOfOne,
-                          Tuned.Attempt.CrossWarmth, Round));
-    keepDistinct();
+    auto Take = [&](size_t, Offspring X) {
+      if (IsOver())
+        return false;
+      Rng = Drawn.front().After;
+      Round = Drawn.front().Round + 1;
+      bool Changed = takeOffspring(std::move(X));
+      Drawn.pop_front();
+      return !Changed;
+    };
+    inOrderFrom(*D, SIZE_MAX, Lead::Unsure, Begin, Take);
   }
 }

@@ -4,20 +4,40 @@
 
 #include "Model/Incumbent.h"
 #include "Model/Watch.h"
+#include "Search/Random.h"
 #include "Search/Seed.h"
+
+#include <atomic>
+#include <optional>
 
 namespace remat::solver {
 
 /// Repairs many plans within a budget and searches on from the best of them.
 /// `Work` counts changes to a schedule.
+///
+/// Repairs and annealings are made on several threads, and their results taken
+/// in the order in which one thread would make them. What a result depends on
+/// is known when it is begun, but for two things: whether the best plan so far
+/// ends the search, and whether an exchange is worth while. Both ask how much
+/// the best plan costs, which only falls. So what is needed in the end was
+/// needed before, and what was made in vain is left aside.
 class Attempt {
 public:
   /// No plan within the budget costs less than `Bound`: the search ends when
   /// it is as good as that.
   Attempt(const Model &M, uint64_t RandomSeed, const Watch &D, int64_t Budget,
           double Bound)
-      : M(M), RandomSeed(RandomSeed), D(D), Budget(Budget), Bound(Bound),
+      : M(M), RandomSeed(RandomSeed), D(&D), Budget(Budget), Bound(Bound),
         Best(M, Budget) {}
+  /// Goes on under another watch, of the same call.
+  void watch(const Watch &Other) { D = &Other; }
+
+  /// A plan to be repaired within a limit that is a little below the budget.
+  struct Start {
+    const Plan *From;
+    double Margin;
+    Family Of;
+  };
 
   /// From seeds of which one fits; does nothing where none does. `Few` looks
   /// at the most promising ones alone.
@@ -28,13 +48,10 @@ public:
   void fromPairs(int64_t Work);
   /// From the best plan found so far.
   void fromBest(int64_t Work);
-  /// Repairs a plan within a limit that is a little below the budget, takes
-  /// back what the budget does not ask for, and keeps what comes out.
-  void fromPlan(Plan P, double Margin, Family From);
-  void fromPlans(const std::vector<Seed> &Plans) {
-    for (const Seed &X : Plans)
-      fromPlan(X.S, 0, X.From);
-  }
+  /// Repairs each plan, takes back what the budget does not ask for, and keeps
+  /// what comes out.
+  void fromPlans(const std::vector<Start> &Starts);
+  void fromPlans(const std::vector<Seed> &Plans);
 
   const Incumbent &best() const { return Best; }
   /// Where the search ended, from each plan that it started with.
@@ -43,25 +60,79 @@ public:
 private:
   const Model &M;
   uint64_t RandomSeed;
-  const Watch &D;
+  const Watch *D;
   int64_t Budget;
   double Bound;
   Incumbent Best;
+  /// What the best plan costs, for those who make results ahead.
+  std::atomic<double> BestCost{AboveAllCosts};
   std::vector<Seed> Ends;
   /// Work so far.
   int64_t Done = 0;
 
+  /// What came of a repair.
+  struct Fitted {
+    bool Fits = false;
+    int64_t Work = 0;
+    Plan P;
+    Measure Of;
+    std::optional<Incumbent> Chosen;
+  };
+  /// A plan with its kernels chosen.
+  struct Ended {
+    Seed X;
+    Incumbent Chosen;
+    int64_t Work;
+  };
+  /// What came of an annealing, and of the exchanges after it if they were
+  /// made.
+  struct Annealed {
+    double Cost;
+    Ended End;
+    std::optional<Ended> Exchanged;
+  };
+  /// How to anneal.
+  struct Heat {
+    int64_t Work;
+    double Warmth;
+    uint64_t Round;
+  };
+  /// A pair of plans, crossed.
+  struct Crossing {
+    Plan P;
+    uint64_t Round;
+    /// The random numbers after it.
+    Random After;
+  };
+  /// What came of one: nothing where it was no new plan.
+  struct Offspring {
+    int64_t Work = 0;
+    std::optional<Annealed> End;
+  };
+
   std::vector<const Seed *> promising(const std::vector<Seed> &Seeds,
                                       size_t Count) const;
   bool isTooHigh(const Seed &X) const;
-  bool fit(Plan &P, double Margin, int MaxSteps);
-  Seed anneal(const Seed &From, int64_t Work, double Warmth, uint64_t Round);
-  void exchange(Plan &P, int64_t Work, uint64_t Round);
+  void offer(Incumbent X);
+  void offerAll(const std::vector<Seed> &Seeds);
+  Fitted fit(Plan P, double Margin, int MaxSteps, const Watch &Here) const;
+  void keep(Fitted X, Family From);
+  Ended ended(Plan P, Family From, int64_t Work) const;
+  bool isWorthExchange(double Cost, double Least) const;
+  Ended exchange(const Seed &From, Heat How, const Watch &Here) const;
+  Annealed anneal(const Seed &From, Heat How, const Watch &Here) const;
+  Seed take(Annealed X);
   Seed annealLong(Seed X, int64_t Work);
+  void annealEnds(int64_t Work);
   void sortEnds();
   void keepDistinct();
-  bool isNew(const Measure &Of) const;
-  bool enough() const;
+  bool isNew(double Cost, const std::vector<double> &Known) const;
+  Crossing cross(Random Rng, uint64_t Round) const;
+  Offspring descend(const Crossing &From, const std::vector<double> &Known,
+                    const Watch &Here) const;
+  bool takeOffspring(Offspring X);
+  bool isEnough(double Cost) const;
+  bool enough() const { return isEnough(Best.cost()); }
 };
 
 /// The steps of `First` before `At`, then those of `Second` from where it has

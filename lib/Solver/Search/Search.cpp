@@ -11,18 +11,34 @@ Starts::Starts(const Model &M, const SolveOptions &O, const Watch &D,
                SearchMemory &Memory)
     : M(M), O(O), D(D), Memory(Memory), Seeds(Memory.seeds(O.Seed, D)),
       Made(Seeds.size()) {
-  const Seed *Least = &Seeds[0];
-  for (const Seed &X : Seeds)
-    if (X.Of.Peak < Least->Of.Peak)
-      Least = &X;
-  LeastSeedPeak = LeastPeak = Least->Of.Peak;
-  Low = {Least->S, peakOf(M.P, Least->S)};
+  const Seed &X = *std::min_element(
+      Seeds.begin(), Seeds.end(),
+      [](const Seed &A, const Seed &B) { return A.Of.Peak < B.Of.Peak; });
+  LeastSeedPeak = LeastPeak = X.Of.Peak;
+  Least = {X.S, peakOf(M.P, X.S)};
+}
+
+void Starts::lowerLater() {
+  if (!IsLowered && !Lowering)
+    Lowering.emplace(
+        D, [this](const Watch &Here) { return makeLow(Here); }, Asked::Last);
 }
 
 void Starts::lower() {
   if (IsLowered)
     return;
+  lowerLater();
+  Low Found = Lowering->get();
+  Lowering.reset();
   IsLowered = true;
+  Least = std::move(Found.Least);
+  for (Plan &P : Found.Passed)
+    addSeed(M, Seeds, std::move(P), Family::Squeezed);
+  for (const Seed &X : Seeds)
+    LeastPeak = std::min(LeastPeak, X.Of.Peak);
+}
+
+Starts::Low Starts::makeLow(const Watch &Here) const {
   std::vector<const Seed *> Order;
   for (const Seed &X : Seeds)
     Order.push_back(&X);
@@ -30,49 +46,67 @@ void Starts::lower() {
     return A->Of.Peak != B->Of.Peak ? A->Of.Peak < B->Of.Peak
                                     : A->Of.Time < B->Of.Time;
   });
-  std::vector<std::pair<int64_t, Plan>> Lower;
   size_t Left[] = {Tuned.Squeeze.FromOthers, Tuned.Squeeze.FromSegments};
+  std::vector<const Plan *> From;
   for (const Seed *X : Order)
     if (size_t &N = Left[X->From >= Family::Segments]; N > 0) {
       --N;
-      Lower.push_back(squeezed(X->S, Tuned.Squeeze.ShortPart));
+      From.push_back(&X->S);
     }
-  auto Less = [](auto &A, auto &B) { return A.first < B.first; };
-  for (size_t I = 0; I < Tuned.Squeeze.AtLength && !Lower.empty(); ++I) {
-    auto X = std::min_element(Lower.begin(), Lower.end(), Less);
-    squeezed(X->second, 1);
-    Lower.erase(X);
-  }
-  for (Plan &P : Squeezed)
-    addSeed(M, Seeds, std::move(P), Family::Squeezed);
-  Squeezed.clear();
-  for (const Seed &X : Seeds)
-    LeastPeak = std::min(LeastPeak, X.Of.Peak);
+  Low Out{Least, {}};
+  std::vector<Lowest> Ends;
+  inOrder(
+      Here, From.size(), Lead::Certain,
+      [&](size_t I, const Watch &W) {
+        return squeezed(*From[I], Tuned.Squeeze.ShortPart, W);
+      },
+      [&](size_t, Way X) {
+        Ends.push_back(X.End);
+        pass(Out, std::move(X));
+        return true;
+      });
+  std::vector<std::pair<int64_t, size_t>> ByPeak;
+  for (size_t I = 0; I < Ends.size(); ++I)
+    ByPeak.push_back({Ends[I].Peak, I});
+  std::sort(ByPeak.begin(), ByPeak.end());
+  inOrder(
+      Here, std::min(Tuned.Squeeze.AtLength, Ends.size()), Lead::Certain,
+      [&](size_t I, const Watch &W) {
+        return squeezed(Ends[ByPeak[I].second].S, 1, W);
+      },
+      [&](size_t, Way X) {
+        pass(Out, std::move(X));
+        return true;
+      });
+  return Out;
 }
 
-/// A part of the work on one plan. Returns what it is lowered to, with its
-/// peak.
-std::pair<int64_t, Plan> Starts::squeezed(const Plan &From, int Part) {
+/// A part of the work on one plan.
+Starts::Way Starts::squeezed(const Plan &From, int Part,
+                             const Watch &Here) const {
   int Tries =
       std::clamp(Tuned.Squeeze.Tries / (M.numOps() + 1),
                  Tuned.Squeeze.LeastTries, Tuned.Squeeze.MostTries)
       << std::min(std::max(O.Effort - 1, 0), Tuned.Squeeze.MostDoublings);
-  std::vector<Lowered> Passed =
-      Memory.lower(From, Tries / Part, Part, O.Seed, D);
-  Plan P = Passed.back().S;
+  Way R;
+  R.Passed = Memory.lower(From, Tries / Part, Part, O.Seed, Here);
+  R.End.S = R.Passed.back().S;
   // What nobody reads goes from the plan in the end.
-  dropUnread(M, P);
-  int64_t Peak = peakOf(M.P, P);
-  if (Peak < Low.Peak)
-    Low = {P, Peak};
+  dropUnread(M, R.End.S);
+  R.End.Peak = peakOf(M.P, R.End.S);
+  return R;
+}
+
+void Starts::pass(Low &To, Way X) const {
+  if (X.End.Peak < To.Least.Peak)
+    To.Least = X.End;
   // The last counts as `verify` does, which may find less than `measure`.
-  Passed.back().Peak = std::min(Passed.back().Peak, Peak);
-  for (Lowered &X : Passed)
+  X.Passed.back().Peak = std::min(X.Passed.back().Peak, X.End.Peak);
+  for (Lowered &Y : X.Passed)
     if (M.numOps() <= Tuned.Size.Few)
-      Squeezed.push_back(std::move(X.S));
-    else if (X.Peak <= O.Budget) {
-      Squeezed.push_back(std::move(X.S));
+      To.Passed.push_back(std::move(Y.S));
+    else if (Y.Peak <= O.Budget) {
+      To.Passed.push_back(std::move(Y.S));
       break;
     }
-  return {Peak, std::move(P)};
 }

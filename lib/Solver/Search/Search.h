@@ -2,6 +2,7 @@
 #ifndef REMAT_LIB_SOLVER_SEARCH_H
 #define REMAT_LIB_SOLVER_SEARCH_H
 
+#include "Model/Ahead.h"
 #include "Model/Model.h"
 #include "Model/Watch.h"
 #include "Search/SearchMemory.h"
@@ -44,7 +45,7 @@ public:
   /// The least peak as `measure` counts: of those, and of all.
   int64_t leastSeedPeak() const { return LeastSeedPeak; }
   int64_t leastPeak() const { return LeastPeak; }
-  const Lowest &lowest() const { return Low; }
+  const Lowest &lowest() const { return Least; }
 
   /// Lowers the peak of the lowest seeds, shortly, then of what came out
   /// lowest, at length, and adds the plans on the way to the seeds; on larger
@@ -52,8 +53,21 @@ public:
   /// budget alone. The lowest peak found does not depend on the budget: it is
   /// one number, and every budget from there on is met.
   void lower();
+  /// Begins with it, if another thread has nothing else to do.
+  void lowerLater();
 
 private:
+  /// What lowering found.
+  struct Low {
+    Lowest Least;
+    std::vector<Plan> Passed;
+  };
+  /// A plan lowered, and the plans on the way.
+  struct Way {
+    std::vector<Lowered> Passed;
+    Lowest End;
+  };
+
   const Model &M;
   const SolveOptions &O;
   const Watch &D;
@@ -61,12 +75,14 @@ private:
   std::vector<Seed> Seeds;
   size_t Made;
   int64_t LeastSeedPeak = INT64_MAX, LeastPeak = INT64_MAX;
-  Lowest Low;
+  Lowest Least;
   bool IsLowered = false;
+  /// Reads the seeds: nothing is added to them meanwhile.
+  std::optional<Ahead<Low>> Lowering;
 
-  std::vector<Plan> Squeezed;
-
-  std::pair<int64_t, Plan> squeezed(const Plan &From, int Part);
+  Low makeLow(const Watch &Here) const;
+  void pass(Low &To, Way X) const;
+  Way squeezed(const Plan &From, int Part, const Watch &Here) const;
 };
 
 } // namespace remat::solver

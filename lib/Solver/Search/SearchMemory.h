@@ -7,12 +7,14 @@
 #include "Search/Seed.h"
 
 #include <map>
+#include <mutex>
 
 namespace remat::solver {
 
 /// What does not depend on the budget, made when it is first asked for: a
 /// search that finds it here does the same as one that makes it anew. Nothing
-/// that an interrupt or a time limit cut short is kept.
+/// that an interrupt or a time limit cut short is kept. Several threads may
+/// ask.
 class SearchMemory {
 public:
   /// With `Keeps` for more than one search; else nothing is held longer than
@@ -34,6 +36,8 @@ private:
   };
   const Model &M;
   bool Keeps;
+  /// Guards what is kept.
+  std::mutex Mutex;
   std::map<uint64_t, std::vector<Seed>> Seeds;
   std::map<std::pair<int64_t, bool>, Bounds> Known;
   std::vector<Way> Ways;

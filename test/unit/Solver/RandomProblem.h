@@ -82,6 +82,27 @@ inline Problem randomProblem(Rng &R, int NumOps, const Features &F = {}) {
   return P;
 }
 
+/// A forward chain and a backward one that reads it, with skips.
+inline Problem training(Rng &R, int Layers) {
+  Problem P;
+  std::vector<ValueId> Acts = {P.addResident("x", 3)};
+  for (int I = 0; I < Layers; ++I) {
+    std::vector<ValueId> In = {Acts.back()};
+    if (R.chance(30))
+      In.push_back(Acts[R.below(int(Acts.size()))]);
+    OpId O = P.addOp("f" + std::to_string(I), 1 + R.below(9), In, R.below(4));
+    Acts.push_back(P.addOutput(O, "a" + std::to_string(I), 5 + R.below(20)));
+  }
+  ValueId Gradient = Acts.back();
+  for (int I = Layers; I-- > 0;) {
+    OpId O = P.addOp("b" + std::to_string(I), 2 + R.below(9),
+                     {Gradient, Acts[I]}, R.below(4));
+    Gradient = P.addOutput(O, "g" + std::to_string(I), 5 + R.below(20));
+  }
+  P.Results = {Gradient};
+  return P;
+}
+
 } // namespace remat::solver::test
 
 #endif // REMAT_TEST_UNIT_SOLVER_RANDOMPROBLEM_H
