@@ -4,7 +4,6 @@
 #include "remat/Analysis/Uses.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Transforms/GraphPass.h"
-#include "remat/Transforms/Memory.h"
 #include "remat/Transforms/Plan.h"
 
 using namespace mlir;
@@ -19,7 +18,7 @@ public:
       : Func(Func), Problem(Problem), EmitRemarks(EmitRemarks),
         Return(Func.getBody().front().getTerminator()) {}
 
-  LogicalResult run(const solver::Plan &Plan);
+  void run(const solver::Plan &Plan);
   PlanSummary Summary;
 
 private:
@@ -100,7 +99,7 @@ void PlanApplier::place(const solver::Step &Step) {
   setChoice(Op, Step);
 }
 
-LogicalResult PlanApplier::run(const solver::Plan &Plan) {
+void PlanApplier::run(const solver::Plan &Plan) {
   for (Operation &Op : Func.getBody().front().without_terminator())
     Originals.push_back(&Op);
   Placed.resize(Originals.size());
@@ -108,8 +107,6 @@ LogicalResult PlanApplier::run(const solver::Plan &Plan) {
   // instances afterwards, in one walk over the new order.
   SmallVector<Operation *> Sources;
   for (const solver::Step &Step : Plan.Sequence) {
-    if (Problem.Positions[Step.Op] == NoPosition)
-      continue;
     place(Step);
     Sources.push_back(Originals[Problem.Positions[Step.Op]]);
   }
@@ -130,7 +127,6 @@ LogicalResult PlanApplier::run(const solver::Plan &Plan) {
   }
   for (OpOperand &Operand : Return->getOpOperands())
     Operand.set(GetNewest(Operand.get()));
-  return success();
 }
 
 FailureOr<PlanSummary> remat::applyPlan(func::FuncOp Func,
@@ -150,8 +146,7 @@ FailureOr<PlanSummary> remat::applyPlan(func::FuncOp Func,
   solver::Plan Steps = Plan;
   solver::dropUnread(Problem.Problem, Steps);
   PlanApplier Applier(Func, Problem, EmitRemarks);
-  if (failed(Applier.run(Steps)) || failed(sortOverwrites(Func)))
-    return failure();
+  Applier.run(Steps);
   if (Numbering.run(Func) != Before)
     return emitError(Func.getLoc(),
                      "the planned block does not compute what the graph "

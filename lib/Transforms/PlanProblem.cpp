@@ -27,6 +27,7 @@ public:
 private:
   LogicalResult addResident(Value V, StringRef Name);
   LogicalResult addArguments();
+  void addOrder();
   LogicalResult addOperation(Operation *Op, unsigned Position);
   LogicalResult addOutput(OpResult Result, solver::OpId Id);
   std::vector<solver::ValueId> getInputs(Operation *Op);
@@ -45,10 +46,7 @@ private:
   Storages Places;
   const LastReaders Readers;
   llvm::StringSet<> Names;
-  /// For each argument that others than its overwriter read, its old bytes as a
-  /// value of the op "begin"; see `addArguments`.
-  DenseMap<Value, solver::ValueId> OldBytes;
-  solver::ValueId Begin = solver::None;
+  DenseMap<Operation *, solver::OpId> OpIds;
 };
 
 } // namespace
@@ -73,41 +71,24 @@ LogicalResult ProblemBuilder::addResident(Value V, StringRef Name) {
   return success();
 }
 
-/// Arguments are resident, but for one kind: an argument that some operations
-/// read and another one overwrites. The planner knows of no rule that readers
-/// come first, so it is told what breaking the rule costs: an op "begin" makes
-/// the old bytes, the overwriter takes them over if it is their last reader and
-/// needs bytes of its own while others still read. These are the bytes of the
-/// update's operand, which in truth waits for the last reader.
 LogicalResult ProblemBuilder::addArguments() {
-  SmallVector<BlockArgument> Overwritten;
   for (BlockArgument Argument : Func.getArguments()) {
     auto Name = Func.getArgAttrOfType<StringAttr>(Argument.getArgNumber(),
                                                   NameAttrName);
     std::string Text =
         Name ? Name.str() : "arg" + std::to_string(Argument.getArgNumber());
-    if (!Relaxed && Written.isReadByOthers(Argument))
-      Overwritten.push_back(Argument);
-    else if (failed(addResident(Argument, Text)))
+    if (failed(addResident(Argument, Text)))
       return failure();
   }
-  if (Overwritten.empty())
-    return success();
-  solver::Problem &P = Made.Problem;
-  solver::OpId Id = P.addOp(getUniqueName("begin"), 0, {});
-  P.Ops[Id].Once = true;
-  Made.Positions.push_back(NoPosition);
-  // Every op follows this one, so that the bytes count from the first op on.
-  Begin = P.addOutput(Id, getUniqueName("begin#0"), 0);
-  for (BlockArgument Argument : Overwritten) {
-    std::optional<int64_t> Bytes = getAlignedBytes(Argument);
-    if (!Bytes)
-      return emitError(Argument.getLoc())
-             << "size of " << Argument.getType() << " does not fit 64 bits";
-    Ids[Argument] = OldBytes[Argument] =
-        P.addOutput(Id, getUniqueName(getValueName(Argument)), *Bytes);
-  }
   return success();
+}
+
+/// Who overwrites an argument runs after all others that read it.
+void ProblemBuilder::addOrder() {
+  Written.forEachOtherRead([&](Operation *Writer, OpOperand &Read) {
+    if (auto Reader = OpIds.find(Read.getOwner()); Reader != OpIds.end())
+      Made.Problem.addAfter(OpIds.at(Writer), Reader->second);
+  });
 }
 
 static solver::Keep getPolicy(Operation *Op) {
@@ -176,14 +157,9 @@ LogicalResult ProblemBuilder::addOutput(OpResult Result, solver::OpId Id) {
                                    std::to_string(Result.getResultNumber()));
   // What overwrites an argument lies in the argument's bytes.
   BlockArgument Overwritten = Written.getArgument(Result);
-  auto Old = OldBytes.find(Overwritten);
   bool View = isView(Op);
-  bool OwnsNone = View || (Overwritten && Old == OldBytes.end());
-  solver::ValueId Reuse = solver::None;
-  if (Old != OldBytes.end())
-    Reuse = Old->second;
-  else if (!OwnsNone)
-    Reuse = chooseReuse(Result, Id);
+  bool OwnsNone = View || Overwritten;
+  solver::ValueId Reuse = OwnsNone ? solver::None : chooseReuse(Result, Id);
   solver::ValueId Value =
       P.addOutput(Id, std::move(Name), OwnsNone ? 0 : *Bytes);
   P.Values[Value].Reuses = Reuse;
@@ -226,18 +202,7 @@ std::vector<solver::ValueId> ProblemBuilder::getInputs(Operation *Op) {
       Distinct;
   for (Value Operand : Op->getOperands())
     Distinct.insert(Ids.at(Operand));
-  for (OpResult Result : Op->getResults()) {
-    auto Old = OldBytes.find(Written.getArgument(Result));
-    if (Old != OldBytes.end())
-      Distinct.insert(Old->second);
-  }
-  std::vector<solver::ValueId> Inputs = Distinct.takeVector();
-  bool IsSource = llvm::none_of(Inputs, [&](solver::ValueId Id) {
-    return Made.Problem.Values[Id].Producer != solver::None;
-  });
-  if (IsSource && Begin != solver::None)
-    Inputs.push_back(Begin);
-  return Inputs;
+  return Distinct.takeVector();
 }
 
 LogicalResult ProblemBuilder::addOperation(Operation *Op, unsigned Position) {
@@ -247,6 +212,7 @@ LogicalResult ProblemBuilder::addOperation(Operation *Op, unsigned Position) {
     return addResident(Op->getResult(0), Name);
   solver::OpId Id = Made.Problem.addOp(std::move(Name), 0, getInputs(Op));
   Made.Positions.push_back(Position);
+  OpIds[Op] = Id;
   if (failed(setTimes(Op, Id)))
     return failure();
   Made.Problem.Ops[Id].Once = Op->hasTrait<RunsOnce>();
@@ -257,7 +223,8 @@ LogicalResult ProblemBuilder::addOperation(Operation *Op, unsigned Position) {
 }
 
 /// "never" speaks of what is kept for the backward. A result of the graph is
-/// there at the end in any case, and what cannot be computed again is kept.
+/// there at the end in any case, and what cannot be computed again is kept,
+/// also what reads an argument that is overwritten before the backward begins.
 void ProblemBuilder::dropImpossiblePolicies() {
   solver::Problem &P = Made.Problem;
   for (auto [Id, Value] : llvm::enumerate(P.Values))
@@ -265,6 +232,17 @@ void ProblemBuilder::dropImpossiblePolicies() {
         (P.runsOnce(Value.Producer) ||
          llvm::is_contained(P.Results, static_cast<solver::ValueId>(Id))))
       Value.Policy = solver::Keep::Free;
+  solver::OpId Turn = solver::None;
+  for (auto [Id, Op] : llvm::enumerate(P.Ops))
+    for (solver::OpId Earlier : Op.After)
+      for (solver::ValueId V : P.Ops[Earlier].Outputs) {
+        if (P.Values[V].Policy != solver::Keep::Never)
+          continue;
+        if (Turn == solver::None)
+          Turn = solver::turnOf(P);
+        if (static_cast<solver::OpId>(Id) <= Turn)
+          P.Values[V].Policy = solver::Keep::Free;
+      }
 }
 
 FailureOr<PlanningProblem> ProblemBuilder::run() {
@@ -281,6 +259,8 @@ FailureOr<PlanningProblem> ProblemBuilder::run() {
     if (!Resident && Listed.insert(Id).second)
       Made.Problem.Results.push_back(Id);
   }
+  if (!Relaxed)
+    addOrder();
   dropImpossiblePolicies();
   if (std::optional<std::string> Bad = solver::check(Made.Problem))
     return emitError(Func.getLoc(), "cannot be planned: ") << *Bad;

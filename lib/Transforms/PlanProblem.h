@@ -7,10 +7,10 @@
 namespace remat {
 
 /// The problem without what the planner's one asks beyond the truth, so that
-/// every program with assigned memory is a plan of it: arguments are resident,
-/// whoever overwrites them; no value is forgotten by order. `Ambiguous` lists
-/// the ops at whose runs memory assignment may need less than the problem says,
-/// since it may write an output over another input.
+/// every program with assigned memory is a plan of it: no operation waits for
+/// another that it does not read; no value is forgotten by order. `Ambiguous`
+/// lists the ops at whose runs memory assignment may need less than the problem
+/// says, since it may write an output over another input.
 mlir::FailureOr<PlanningProblem>
 buildRelaxedProblem(mlir::func::FuncOp Func, const Target &Where,
                     std::vector<solver::OpId> &Ambiguous);

@@ -24,17 +24,19 @@ func.func @keep(%x: tensor<64xf32> {remat.role = #remat.role<input>, remat.name 
 
 // -----
 
-// s is read by exp and overwritten by the mul of s, which in the text stands
-// first. All readers of the old bytes, the clone of exp too, stand before it. The
-// planner learns of it through "begin", which makes the old bytes.
+// s is read by exp and overwritten by the neg of s, which in the text stands
+// first. All readers of the old bytes, the clone of exp too, stand before it:
+// in the problem it runs after them.
 // CHECK-LABEL: @overwritten
 // CHECK: remat.exp %arg0 {remat.id = 0 : i64}
 // CHECK: remat.exp %arg0 {remat.origin = 0 : i64}
 // CHECK: %[[NEW:.*]] = remat.neg %arg0
 // CHECK-NOT: %arg0
 // CHECK: return {{.*}}, %[[NEW]]
-// PROBLEM: "name":"begin","time":0.0,"inputs":[],"outputs":[{"name":"begin#0","bytes":0},{"name":"s","bytes":256}],"once":true
-// PROBLEM: {"name":"neg.{{[0-9]+}}","time":{{.*}},"inputs":["s"],"outputs":[{"name":"neg.{{[0-9]+}}#0","bytes":256,"reuses":"s"}],"once":true}
+// PROBLEM: "resident": [
+// PROBLEM-NEXT: {"name":"s","bytes":256}
+// PROBLEM: {"name":"exp.0"
+// PROBLEM: {"name":"neg.{{[0-9]+}}","time":{{.*}},"inputs":["s"],"outputs":[{"name":"neg.{{[0-9]+}}#0","bytes":0}],"once":true,"after":["exp.0"]}
 func.func @overwritten(%s: tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s", remat.donated = 1 : i64})
     -> (tensor<64xf32> {remat.role = #remat.role<output>, remat.name = "y"},
         tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s"}) {

@@ -15,9 +15,6 @@
 
 namespace remat {
 
-/// The position of an op of the problem that is no operation.
-inline constexpr unsigned NoPosition = ~0u;
-
 /// A planner's problem and where its parts come from. It speaks of operations
 /// by position in the block, so that it serves for any copy of the function.
 struct PlanningProblem {
@@ -31,10 +28,10 @@ struct PlanningProblem {
 
 /// Builds the problem of `Func`, whose results are legal (`legalizeResults`):
 /// arguments, constants that are no splat and results that overwrite arguments
-/// are resident (but see the op "begin" in PlanProblem.cpp); views are aliases;
-/// in-place operands are reuses; sizes are multiples of 256 bytes; times,
-/// workspaces and choices are the target's. Emits a diagnostic and fails if the
-/// solver refuses the problem.
+/// are resident; who overwrites an argument runs after its other readers; views
+/// are aliases; in-place operands are reuses; sizes are multiples of 256 bytes;
+/// times, workspaces and choices are the target's. Emits a diagnostic and fails
+/// if the solver refuses the problem.
 mlir::FailureOr<PlanningProblem> buildProblem(mlir::func::FuncOp Func,
                                               const Target &Where);
 

@@ -67,19 +67,22 @@ bool Moves::advance(int32_t N, int32_t Next, int &Left) {
   return true;
 }
 
-/// Moves what may only run after the op to after `Next`, where the op is to run
-/// before `Next`. False where `Next` must not run before it.
-bool Moves::makeWay(OpId O, int32_t Next) {
-  int32_t Behind = T.next(Next);
-  for (OpId Later : M.Enders[O]) {
-    std::vector<int32_t> Before = S.runsOf(Later);
-    std::erase_if(Before, [&](int32_t N) { return !T.before(N, Next); });
-    for (int32_t N : Before)
-      if (int Left = Tuned.Moves.Along;
-          Behind < 0 || !postpone(N, Behind, Left) || T.before(N, Next))
-        return false;
-  }
-  return S.mayRun(O, Next);
+/// Where the op may run, with the inputs that there are before `Next`: there,
+/// or else before the ops that run after it, which are moved there. -1 where
+/// one of them cannot be moved.
+int32_t Moves::makeWay(OpId O, int32_t Next) {
+  std::vector<int32_t> Later;
+  for (OpId X : M.Enders[O])
+    for (int32_t N : S.runsOf(X))
+      if (T.before(N, Next))
+        Later.push_back(N);
+  for (int32_t N : Later)
+    if (int Left = Tuned.Moves.Along; !postpone(N, Next, Left))
+      return -1;
+  for (int32_t N : Later)
+    if (T.before(N, Next))
+      Next = N;
+  return S.mayRun(O, Next) ? Next : -1;
 }
 
 /// The node with the fewest bytes among those before or after, within reach.
@@ -204,10 +207,20 @@ bool Moves::moveNear() {
       break;
     Next = To;
   }
-  if (N == TurnNode || !S.canMove(N, Next))
+  if (N == TurnNode)
     return false;
-  move(N, Next);
-  return true;
+  if (S.canMove(N, Next)) {
+    move(N, Next);
+    return true;
+  }
+  if (S.mayRun(S.node(N).Op, Next))
+    return false;
+  int Left = Tuned.Moves.Along;
+  size_t Mark = Log.size();
+  if (Later ? postpone(N, Next, Left) : advance(N, Next, Left))
+    return true;
+  rollback(Mark);
+  return false;
 }
 
 void Moves::calm() {

@@ -17,7 +17,7 @@ public:
 protected:
   bool postpone(int32_t N, int32_t Next, int &Left);
   bool advance(int32_t N, int32_t Next, int &Left);
-  bool makeWay(OpId O, int32_t Next);
+  int32_t makeWay(OpId O, int32_t Next);
   int32_t quietPlace(int32_t At, bool Later) const;
   std::vector<int32_t> readersAfter(int32_t Storage, int32_t At) const;
   bool moveAway(int32_t Storage, int32_t At, bool Later);

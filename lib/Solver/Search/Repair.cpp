@@ -36,7 +36,7 @@ double Repair::chainTime(ValueId V, int32_t Next, int &Left, int Views) const {
 bool Repair::extendIsBetter(int32_t I, int32_t Next, int32_t At) {
   const Schedule::Instance &X = S.instance(S.instance(I).Storage);
   ValueId V = S.instance(I).Value;
-  if (OpId O = M.P.Values[V].Producer; !M.Again[O] || !S.mayRun(O, Next))
+  if (!M.Again[M.P.Values[V].Producer])
     return true;
   if (X.Own == 0)
     return true;
@@ -99,9 +99,10 @@ bool Repair::recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At) {
         return false;
       continue;
     }
-    if (!makeWay(O, Next))
+    int32_t Place = makeWay(O, Next);
+    if (Place < 0)
       return false;
-    insert(O, M.Fastest[O], Next);
+    insert(O, M.Fastest[O], Place);
     Stack.pop_back();
   }
   return true;
