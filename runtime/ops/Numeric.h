@@ -71,8 +71,8 @@ template <> inline Float16 narrow<Float16>(float X) {
   return {uint16_t(Sign | ((Rounded - (uint32_t(112) << 23)) >> 13))};
 }
 
-/// There is no infinity: what is larger than 448 becomes 448, as in PyTorch 2.13
-/// and in NVIDIA's conversion instructions.
+/// There is no infinity: what is larger than 448 becomes 448, as in
+/// PyTorch 2.13 and in NVIDIA's conversion instructions.
 template <> inline Float8E4M3FN narrow<Float8E4M3FN>(float X) {
   uint32_t Bits = std::bit_cast<uint32_t>(X);
   uint8_t Sign = uint8_t((Bits >> 24) & 0x80);

@@ -46,14 +46,13 @@ enum class ElementType : uint8_t {
 #define REMAT_ROW(Name, Text, Kind, Stored, Computed, Sum) Name,
   REMAT_ELEMENT_TYPES(REMAT_ROW)
 #undef REMAT_ROW
-// NOLINTEND(bugprone-macro-parentheses)
 };
 
 /// Storage is floats that nothing computes with: they are cast and copied.
 enum class ElementKind : uint8_t { Float, Integer, Bool, Storage };
 
 /// A row as types and constants.
-// NOLINTBEGIN(bugprone-macro-parentheses): arguments are types.
+// NOLINTBEGIN(bugprone-macro-parentheses): types, and terms of a sum.
 template <ElementType> struct ElementRow;
 #define REMAT_ROW(TheName, TheText, TheKind, TheStored, TheComputed, TheSum)   \
   template <> struct ElementRow<ElementType::TheName> {                        \
@@ -74,6 +73,7 @@ REMAT_ELEMENT_TYPES(REMAT_ROW)
 #define REMAT_ROW(Name, Text, Kind, Stored, Computed, Sum) +1
 inline constexpr unsigned NumElementTypes = 0 REMAT_ELEMENT_TYPES(REMAT_ROW);
 #undef REMAT_ROW
+// NOLINTEND(bugprone-macro-parentheses)
 
 /// Whether a number read from somewhere is one of the types.
 constexpr bool isKnown(ElementType Type) {
