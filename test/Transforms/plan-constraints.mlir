@@ -53,6 +53,26 @@ func.func @overwritten(%s: tensor<64xf32> {remat.role = #remat.role<state>, rema
 
 // -----
 
+// s is overwritten before the block holds most: what reads it cannot be computed
+// again after that, so that it is kept though it was to be kept never.
+// CHECK-LABEL: @early_overwrite
+// CHECK-COUNT-1: remat.exp %arg0
+// CHECK: remat.neg %arg0
+// CHECK-NOT: remat.exp
+// PROBLEM: {"name":"exp.0","time":{{[^{}]*}},"outputs":[{"name":"exp.0#0","bytes":256}]}
+// PROBLEM: {"name":"neg.1",{{.*}}"after":["exp.0"]}
+func.func @early_overwrite(%s: tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s", remat.donated = 1 : i64})
+    -> (tensor<64xf32> {remat.role = #remat.role<output>, remat.name = "y"},
+        tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s"}) {
+  %0 = remat.exp %s {remat.keep = #remat.keep<never>} : tensor<64xf32>
+  %new = remat.neg %s : tensor<64xf32>
+  %1 = remat.mul %new, %0 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %2 = remat.mul %1, %0 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %2, %new : tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
 // A view is an alias: it costs nothing, and its clone comes with the clone of
 // what it shows.
 // CHECK-LABEL: @view
