@@ -72,8 +72,7 @@ bool Repair::mustRun(ValueId U, int32_t Next, int32_t Avoid, int32_t At,
 /// Computes a value again just before `Next`, and first what that needs. The
 /// stack is explicit: a chain may be long.
 bool Repair::recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At) {
-  /// With the first input that was not looked at.
-  std::vector<std::pair<OpId, size_t>> Stack;
+  Stack.clear();
   auto Enter = [&](ValueId U) {
     OpId O = M.P.Values[U].Producer;
     if (O == None || !M.Again[O] ||
@@ -112,7 +111,7 @@ bool Repair::recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At) {
 bool Repair::drop(int32_t Storage, int32_t At) {
   ++Now;
   Inserted = 0;
-  std::vector<std::pair<uint64_t, std::pair<int32_t, int32_t>>> Uses;
+  Uses.clear();
   auto Collect = [&](int32_t I) {
     for (int32_t R : S.instance(I).Reads)
       if (T.before(At, R)) {
@@ -217,8 +216,14 @@ void Repair::candidatesAt(int32_t N, double Noise) {
     std::sort(Found.begin(), Found.end(), Better);
   };
   KeepBest(Tuned.Repair.Scored);
-  // What an op needs may be gone as well.
-  for (Candidate &C : Found)
+  // What an op needs may be gone as well. That makes no score less: from where
+  // enough are less than the next one was, all others are left out.
+  Scores.clear();
+  size_t Looked = 0;
+  for (; Looked < Found.size(); ++Looked) {
+    Candidate &C = Found[Looked];
+    if (Scores.size() == Tuned.Repair.ScoredInFull && C.Score > Scores.back())
+      break;
     if (C.Storage >= 0) {
       ValueId V = S.instance(C.Storage).Value;
       OpId O = M.P.Values[V].Producer;
@@ -227,6 +232,12 @@ void Repair::candidatesAt(int32_t N, double Noise) {
       double Chain = chainTime(V, firstUse(C.Storage, N), Left);
       C.Score *= (Chain + Small) / (Own + Small);
     }
+    Scores.insert(std::upper_bound(Scores.begin(), Scores.end(), C.Score),
+                  C.Score);
+    if (Scores.size() > Tuned.Repair.ScoredInFull)
+      Scores.pop_back();
+  }
+  Found.resize(Looked);
   KeepBest(Tuned.Repair.ScoredInFull);
 }
 
@@ -248,7 +259,7 @@ bool Repair::repairStep(double Noise) {
   if (MovesFirst && reorderStep(At, Tuned.Moves.Storages))
     return true;
   candidatesAt(At, Noise);
-  std::vector<Candidate> List = Found;
+  const std::vector<Candidate> &List = Found;
   int Best = -1;
   double BestScore = 0;
   Random BestRng = Rng;

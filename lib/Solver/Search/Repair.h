@@ -39,6 +39,12 @@ private:
   };
   int Inserted = 0;
   std::vector<Candidate> Found;
+  /// Of those looked at in full: the least, sorted.
+  std::vector<double> Scores;
+  /// Of what is dropped: keys of readers, with the instance and the reader.
+  std::vector<std::pair<uint64_t, std::pair<int32_t, int32_t>>> Uses;
+  /// Ops to run again, each with the first input that was not looked at.
+  std::vector<std::pair<OpId, size_t>> Stack;
 
   bool recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At);
   bool mustRun(ValueId U, int32_t Next, int32_t Avoid, int32_t At,

@@ -84,15 +84,6 @@ int32_t Schedule::newInstance(ValueId V, int32_t N) {
   return I;
 }
 
-int32_t Schedule::newestBefore(ValueId V, int32_t Next) const {
-  const auto &List = ByValue[V];
-  uint64_t Key = Time.key(Next);
-  for (size_t K = List.size(); K > 0; --K)
-    if (Time.key(Instances[List[K - 1]].Node) < Key)
-      return List[K - 1];
-  return -1;
-}
-
 bool Schedule::nodeReads(int32_t N, int32_t Storage) const {
   for (int32_t I : Nodes[N].Reads)
     if (Instances[I].Storage == Storage)
@@ -235,8 +226,8 @@ void Schedule::remove(int32_t N) {
     int32_t Old = K > 0 ? List[K - 1] : -1;
     leaveStorage(I);
     uncount(I);
-    std::vector<int32_t> Moved;
-    Moved.swap(Instances[I].Reads);
+    Moved = Instances[I].Reads;
+    Instances[I].Reads.clear();
     if (Old < 0)
       continue;
     auto &To = Instances[Old].Reads;

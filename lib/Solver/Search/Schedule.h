@@ -63,7 +63,14 @@ public:
   int32_t startNode() const { return First; }
   /// The instance of the value that a node standing before `Next` would read;
   /// -1 when there is none.
-  int32_t newestBefore(ValueId V, int32_t Next) const;
+  int32_t newestBefore(ValueId V, int32_t Next) const {
+    const auto &List = ByValue[V];
+    uint64_t Key = Time.key(Next);
+    for (size_t K = List.size(); K > 0; --K)
+      if (Time.key(Instances[List[K - 1]].Node) < Key)
+        return List[K - 1];
+    return -1;
+  }
   bool nodeReads(int32_t N, int32_t Storage) const;
   /// Bytes saved at a node that reads the storage if it ended there, because an
   /// output takes it over.
@@ -113,6 +120,8 @@ private:
   /// Storages that `bytesBetween` has looked at, and aliases to be bound.
   std::vector<int32_t> Ended;
   std::vector<std::pair<int32_t, int32_t>> Bound;
+  /// Readers of an instance that is removed.
+  std::vector<int32_t> Moved;
   std::vector<ValueId> Results;
 
   int32_t newNode(OpId O, int32_t Choice);
