@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Tuple, Union
+from typing import Optional, Tuple, Union
 
 from . import text
 from .graph import Value
@@ -59,6 +59,16 @@ def log(x: Value) -> Value:
     return _unary("log", x)
 
 
+def log1p(x: Value) -> Value:
+    """log(1 + x), exact where x is small."""
+    return _unary("log1p", x)
+
+
+def expm1(x: Value) -> Value:
+    """exp(x) - 1, exact where x is small."""
+    return _unary("expm1", x)
+
+
 def sqrt(x: Value) -> Value:
     """Square root."""
     return _unary("sqrt", x)
@@ -82,6 +92,36 @@ def sin(x: Value) -> Value:
 def cos(x: Value) -> Value:
     """Cosine of x in radians."""
     return _unary("cos", x)
+
+
+def tan(x: Value) -> Value:
+    """Tangent of x in radians."""
+    return _unary("tan", x)
+
+
+def atan(x: Value) -> Value:
+    """Arc tangent, in radians."""
+    return _unary("atan", x)
+
+
+def floor(x: Value) -> Value:
+    """Largest integer that is at most x; its gradient is zero."""
+    return _unary("floor", x)
+
+
+def ceil(x: Value) -> Value:
+    """Smallest integer that is at least x; its gradient is zero."""
+    return _unary("ceil", x)
+
+
+def round(x: Value) -> Value:
+    """Nearest integer, half way between two the even one; its gradient is zero."""
+    return _unary("round", x)
+
+
+def sign(x: Value) -> Value:
+    """1, 0 or -1; its gradient is zero."""
+    return _unary("sign", x)
 
 
 def tanh(x: Value) -> Value:
@@ -177,6 +217,39 @@ def max(lhs: Operand, rhs: Operand) -> Value:
 def min(lhs: Operand, rhs: Operand) -> Value:
     """The smaller of x and y; equal ones share the gradient."""
     return _binary("min", lhs, rhs)
+
+
+def remainder(lhs: Operand, rhs: Operand) -> Value:
+    """What x leaves when divided by y, with the sign of y: Python's %."""
+    return _binary("remainder", lhs, rhs)
+
+
+def atan2(lhs: Operand, rhs: Operand) -> Value:
+    """Angle of the point (rhs, lhs) from the positive rhs axis, in radians; floats only."""
+    lhs, rhs = _pair(lhs, rhs, "atan2")
+    _float(lhs, "atan2")
+    return _binary("atan2", lhs, rhs)
+
+
+def clamp(x: Value, low: Optional[Number] = None, high: Optional[Number] = None) -> Value:
+    """min(max(x, low), high); an end that is None is open."""
+    x = x if low is None else max(x, low)
+    return x if high is None else min(x, high)
+
+
+def softplus(x: Value) -> Value:
+    """log(1 + exp(x)), without overflow."""
+    return relu(x) + log1p(exp(neg(abs(x))))
+
+
+def elu(x: Value, alpha: float = 1.0) -> Value:
+    """x where x > 0, alpha (exp(x) - 1) elsewhere (Clevert et al., 2016)."""
+    return select(compare("gt", x, 0.0), x, expm1(min(x, 0.0)) * float(alpha))
+
+
+def is_nan(x: Value) -> Value:
+    """An i1 tensor: whether an element is a NaN."""
+    return compare("ne", x, x)
 
 
 def pow(lhs: Operand, rhs: Operand) -> Value:

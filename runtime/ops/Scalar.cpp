@@ -130,6 +130,8 @@ static float hyperbolicTangent(float X) {
   return static_cast<float>((E - 1) / (E + 1));
 }
 
+static float sign(float X) { return X > 0.0f ? 1.0f : X < 0.0f ? -1.0f : X; }
+
 static float hardswish(float X) {
   float Clamped = X < -3.0f ? 0.0f : X > 3.0f ? 6.0f : X + 3.0f;
   return X * Clamped / 6.0f;
@@ -227,6 +229,17 @@ struct Div {
     return A / B;
   }
 };
+/// With the sign of B.
+struct Remainder {
+  template <typename T> static T of(T A, T B) {
+    T Rest = 0;
+    if constexpr (std::is_floating_point_v<T>)
+      Rest = std::fmod(A, B);
+    else if (B != 0 && B != -1) // the least integer by -1 overflows
+      Rest = A % B;
+    return Rest != 0 && (Rest < 0) != (B < 0) ? Rest + B : Rest;
+  }
+};
 struct Max {
   template <typename T> static T of(T A, T B) {
     return A > B || A != A ? A : B;
@@ -313,11 +326,19 @@ static constexpr Row Table[] = {
     {"abs", 1, floats<unary<float, [](float A) { return fabsf(A); }>>},
     {"exp", 1, floats<unary<float, [](float A) { return expf(A); }>>},
     {"log", 1, floats<unary<float, [](float A) { return logf(A); }>>},
+    {"log1p", 1, floats<unary<float, [](float A) { return log1pf(A); }>>},
+    {"expm1", 1, floats<unary<float, [](float A) { return expm1f(A); }>>},
     {"sqrt", 1, floats<unary<float, [](float A) { return sqrtf(A); }>>},
     {"rsqrt", 1, floats<unary<float, [](float A) { return 1.0f / sqrtf(A); }>>},
     {"reciprocal", 1, floats<unary<float, [](float A) { return 1.0f / A; }>>},
     {"sin", 1, floats<unary<float, [](float A) { return sinf(A); }>>},
     {"cos", 1, floats<unary<float, [](float A) { return cosf(A); }>>},
+    {"tan", 1, floats<unary<float, [](float A) { return tanf(A); }>>},
+    {"atan", 1, floats<unary<float, [](float A) { return atanf(A); }>>},
+    {"floor", 1, floats<unary<float, [](float A) { return floorf(A); }>>},
+    {"ceil", 1, floats<unary<float, [](float A) { return ceilf(A); }>>},
+    {"round", 1, floats<unary<float, [](float A) { return rintf(A); }>>},
+    {"sign", 1, floats<unary<float, sign>>},
     {"tanh", 1, floats<unary<float, hyperbolicTangent>>},
     {"erf", 1, floats<unary<float, [](float A) { return erff(A); }>>},
     {"sigmoid", 1,
@@ -337,6 +358,10 @@ static constexpr Row Table[] = {
             binary<float, float, geluTanhBackward>>},
     {"pow", 2,
      floats<binary<float, float, [](float A, float B) { return powf(A, B); }>>},
+    {"atan2", 2,
+     floats<
+         binary<float, float, [](float A, float B) { return atan2f(A, B); }>>},
+    {"remainder", 2, numbers<Remainder>},
     {"add", 2, numbers<Add>},
     {"sub", 2, numbers<Sub>},
     {"mul", 2, numbers<Mul>},

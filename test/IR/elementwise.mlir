@@ -26,6 +26,26 @@ func.func @unary(%x: tensor<2x3xf32>, %h: tensor<2x3xbf16>) {
   %8 = remat.cos %x : tensor<2x3xf32>
   // CHECK: remat.tanh %{{.*}} : tensor<2x3xf32>
   %9 = remat.tanh %x : tensor<2x3xf32>
+  // CHECK: remat.log1p %{{.*}} : tensor<2x3xf32>
+  %log1p = remat.log1p %x : tensor<2x3xf32>
+  // CHECK: remat.expm1 %{{.*}} : tensor<2x3xf32>
+  %expm1 = remat.expm1 %x : tensor<2x3xf32>
+  // CHECK: remat.tan %{{.*}} : tensor<2x3xf32>
+  %tan = remat.tan %x : tensor<2x3xf32>
+  // CHECK: remat.atan %{{.*}} : tensor<2x3xf32>
+  %atan = remat.atan %x : tensor<2x3xf32>
+  // CHECK: remat.floor %{{.*}} : tensor<2x3xf32>
+  %floor = remat.floor %x : tensor<2x3xf32>
+  // CHECK: remat.ceil %{{.*}} : tensor<2x3xf32>
+  %ceil = remat.ceil %x : tensor<2x3xf32>
+  // CHECK: remat.round %{{.*}} : tensor<2x3xf32>
+  %round = remat.round %x : tensor<2x3xf32>
+  // CHECK: remat.sign %{{.*}} : tensor<2x3xf32>
+  %sign = remat.sign %x : tensor<2x3xf32>
+  // CHECK: remat.atan2 %{{.*}}, %{{.*}} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %atan2 = remat.atan2 %x, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  // CHECK: remat.remainder %{{.*}}, %{{.*}} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %remainder = remat.remainder %x, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   // CHECK: remat.erf %{{.*}} : tensor<2x3xf32>
   %10 = remat.erf %x : tensor<2x3xf32>
   // CHECK: remat.sigmoid %{{.*}} : tensor<2x3xf32>

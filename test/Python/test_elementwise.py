@@ -19,6 +19,14 @@ UNARY = {
     "sqrt": torch.sqrt,
     "rsqrt": torch.rsqrt,
     "reciprocal": torch.reciprocal,
+    "log1p": torch.log1p,
+    "expm1": torch.expm1,
+    "tan": torch.tan,
+    "atan": torch.atan,
+    "floor": torch.floor,
+    "ceil": torch.ceil,
+    "round": torch.round,
+    "sign": torch.sign,
     "sin": torch.sin,
     "cos": torch.cos,
     "tanh": torch.tanh,
@@ -36,11 +44,14 @@ SHAPES = ((3, 5), (7,), (2, 3, 4), (1, 1), (33, 17))
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name):
     numbers = Numbers()
-    positive = name in ("log", "sqrt", "rsqrt", "reciprocal")
+    positive = name in ("log", "log1p", "sqrt", "rsqrt", "reciprocal")
     draw = numbers.positive if positive else numbers.normal
     leaves = [draw(*shape) for shape in SHAPES]
     if name != "softmax":
         leaves.append(draw())
+    if name in ("floor", "ceil", "round", "sign"):
+        leaves.append(numbers.grid(4, 5))
+        leaves.append(3.0 * numbers.normal(9, 9))
     if name in ("abs", "relu", "hardswish"):
         leaves.append(numbers.grid(4, 5))  # zeros
     if name == "hardswish":
@@ -90,6 +101,8 @@ BINARY = {
     "max": torch.maximum,
     "min": torch.minimum,
     "pow": torch.pow,
+    "remainder": torch.remainder,
+    "atan2": torch.atan2,
 }
 PAIRS = (
     ((4, 3), (4, 3)),
@@ -106,7 +119,7 @@ PAIRS = (
 @pytest.mark.parametrize("name", BINARY)
 def test_binary(name):
     numbers = Numbers()
-    positive = name in ("div", "pow")
+    positive = name in ("div", "pow", "remainder", "atan2")
     draw = numbers.positive if positive else numbers.normal
     cases = [Case(getattr(ops, name), BINARY[name], [draw(*lhs), draw(*rhs)]) for lhs, rhs in PAIRS]
     if not positive:  # ties
@@ -115,6 +128,29 @@ def test_binary(name):
         leaves = [numbers.grid(6, 1), numbers.grid(7)]
         cases.append(Case(getattr(ops, name), BINARY[name], leaves))
     check(*cases)
+
+
+def test_signs_of_remainder_and_angle():
+    numbers = Numbers()
+    x, y = 3.0 * numbers.normal(8, 9), numbers.normal(9)
+    check(Case(ops.remainder, torch.remainder, [x, y]), Case(ops.atan2, torch.atan2, [x, y]))
+
+
+def test_composites():
+    numbers = Numbers()
+    x, wide = numbers.normal(5, 6), 40.0 * numbers.normal(5, 6)
+    check(
+        Case(lambda x: ops.clamp(x, -0.5, 0.7), lambda x: x.clamp(-0.5, 0.7), [x]),
+        Case(lambda x: ops.clamp(x, high=0.1), lambda x: x.clamp(max=0.1), [x]),
+        Case(ops.softplus, F.softplus, [x]),
+        Case(ops.softplus, F.softplus, [wide]),
+        Case(lambda x: ops.elu(x, 0.5), lambda x: F.elu(x, 0.5), [x]),
+    )
+    graph = remat.Graph()
+    given = torch.tensor([1.0, float("nan"), float("inf")])
+    graph.output(ops.cast(ops.is_nan(graph.input("x", (3,))), "i32"), "nan")
+    done = run(graph, "--steps", 1, inputs={"x": given}, save=["outputs"])
+    assert done.outputs["nan"].tolist() == [0, 1, 0]
 
 
 def test_binary_with_itself_and_with_numbers():
@@ -140,8 +176,12 @@ def test_integers(dtype):
         quotient = torch.div(a, torch.where(b == 0, 1, b), rounding_mode="trunc")
         return torch.where(b == 0, 0, quotient)
 
-    references = {**BINARY, "div": divide}
-    check(*(Case(getattr(ops, name), references[name], [a, b]) for name in BINARY if name != "pow"))
+    def remainder(a, b):
+        return torch.where(b == 0, 0, torch.remainder(a, torch.where(b == 0, 1, b)))
+
+    references = {**BINARY, "div": divide, "remainder": remainder}
+    names = [name for name in BINARY if name not in ("pow", "atan2")]
+    check(*(Case(getattr(ops, name), references[name], [a, b]) for name in names))
 
 
 def test_compare_and_select():

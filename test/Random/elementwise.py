@@ -39,7 +39,7 @@ def sigmoid(x: float) -> float:
     return 1.0 / (1.0 + math.exp(-min(max(x, -80.0), 80.0)))
 
 
-MONOTONE = {"tanh": math.tanh, "erf": math.erf, "sigmoid": sigmoid, "neg": lambda x: -x}
+MONOTONE = {"tanh": math.tanh, "atan": math.atan, "erf": math.erf, "sigmoid": sigmoid, "neg": lambda x: -x}
 
 
 def make_monotone(c: Context, name: str) -> None:
@@ -101,14 +101,49 @@ def make_gelu(c: Context) -> None:
     c.made(ops.gelu(x.value, c.rng.choice(["erf", "tanh"])), -0.2, max(x.high, 0.0), x)
 
 
-@maker("exp")
-def make_exp(c: Context) -> None:
-    x = c.small(c.float(), 4.0)
-    c.made(ops.exp(x.value), *corners(math.exp, x), x)
+EXPONENTIAL = {"exp": math.exp, "expm1": math.expm1}
+for _name in EXPONENTIAL:
+    @maker(_name)
+    def _(c: Context, name=_name) -> None:
+        x = c.small(c.float(), 4.0)
+        c.made(getattr(ops, name)(x.value), *corners(EXPONENTIAL[name], x), x)
+
+
+STEPS = {"floor": math.floor, "ceil": math.ceil, "round": round, "sign": lambda x: (x > 0) - (x < 0)}
+for _name in STEPS:
+    @maker(_name, 0.5)
+    def _(c: Context, name=_name) -> None:
+        """Of quarters, which are exact: a rounded operand must not fall on the other side."""
+        x = c.number(("i32", "i64"))
+        rest = c.made(ops.remainder(x.value, 13), 0, 12, x)
+        y = ops.cast(rest.value, c.rng.choice(c.floats)) * 0.75 - 4.0
+        c.made(getattr(ops, name)(y), *corners(STEPS[name], Known(y, -4.0, 5.0)), x, adjoint=False)
+
+
+@maker("remainder")
+def make_remainder(c: Context) -> None:
+    x = c.number(("i32", "i64"))
+    divisor = c.rng.choice([-5, -1, 0, 1, 3, 7])
+    c.made(ops.remainder(x.value, divisor), -4, 6, x)
+
+
+@maker("tan")
+def make_tan(c: Context) -> None:
+    x = c.small(c.float(), 1.0)
+    c.made(ops.tan(x.value), *corners(math.tan, x), x)
+
+
+@maker("atan2")
+def make_atan2(c: Context) -> None:
+    """Of positive numbers: the angle jumps at the negative axis."""
+    x = c.positive(c.float())
+    y = c.positive(c.broadcastable(x.shape, x.dtype))
+    c.made(ops.atan2(x.value, y.value), 0.0, 1.6, x, y)
 
 
 POSITIVE = {
     "log": math.log,
+    "log1p": math.log1p,
     "sqrt": math.sqrt,
     "rsqrt": lambda x: 1.0 / math.sqrt(x),
     "reciprocal": lambda x: 1.0 / x,

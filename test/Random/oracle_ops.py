@@ -35,6 +35,15 @@ SIMPLE = {
     "sqrt": torch.sqrt,
     "rsqrt": torch.rsqrt,
     "reciprocal": torch.reciprocal,
+    "log1p": torch.log1p,
+    "expm1": torch.expm1,
+    "atan": torch.atan,
+    "tan": torch.tan,
+    "atan2": torch.atan2,
+    "floor": torch.floor,
+    "ceil": torch.ceil,
+    "round": torch.round,
+    "sign": torch.sign,
     "sin": torch.sin,
     "cos": torch.cos,
     "erf": torch.erf,
@@ -90,6 +99,13 @@ def div(o, x, y):
         return x / y
     quotient = torch.div(x, torch.where(y == 0, 1, y), rounding_mode="trunc")
     return torch.where(y == 0, torch.zeros_like(quotient), quotient)
+
+
+@op("remainder")
+def remainder(o, x, y):
+    if x.is_floating_point():
+        return torch.remainder(x, y)
+    return torch.where(y == 0, torch.zeros_like(x), torch.remainder(x, torch.where(y == 0, 1, y)))
 
 
 @op("compare")

@@ -99,9 +99,9 @@ def print_graph(cases, through=None):
 #
 
 UNARY = (
-    "neg abs exp log sqrt rsqrt reciprocal sin cos tanh erf sigmoid silu hardswish relu leaky_relu gelu softmax".split()
+    "neg abs exp log sqrt rsqrt reciprocal log1p expm1 tan atan floor ceil round sign sin cos tanh erf sigmoid silu hardswish relu leaky_relu gelu softmax".split()
 )
-BINARY = "add sub mul div max min pow".split()
+BINARY = "add sub mul div max min remainder pow atan2".split()
 SHAPE = (4, 6)
 
 

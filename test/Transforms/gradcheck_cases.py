@@ -29,11 +29,11 @@ def unary(name, how=normal):
     CASES[name] = build
 
 
-for name in ("copy", "neg", "exp", "sin", "cos", "tanh", "erf", "sigmoid", "silu", "hardswish", "gelu", "softmax"):
+for name in ("copy", "neg", "exp", "expm1", "atan", "sin", "cos", "tanh", "erf", "sigmoid", "silu", "hardswish", "gelu", "softmax"):
     unary(name)
-for name in ("abs", "relu", "leaky_relu"):
+for name in ("abs", "relu", "leaky_relu", "floor", "ceil", "round", "sign"):
     unary(name, apart)
-for name in ("log", "sqrt", "rsqrt", "reciprocal"):
+for name in ("log", "log1p", "tan", "sqrt", "rsqrt", "reciprocal"):
     unary(name, positive)
 
 
@@ -50,7 +50,7 @@ for name in ("add", "sub", "mul"):
     binary(name, "_row", (3, 4), (4,))
     binary(name, "_both_sides", (3, 1), (2, 1, 4))
     binary(name, "_scalar", (), (3, 4))
-for name in ("div", "pow"):
+for name in ("div", "pow", "atan2"):
     binary(name, "", (3, 4), (3, 4), positive)
     binary(name, "_broadcast", (3, 1), (1, 4), positive)
 for name in ("max", "min"):

@@ -9,6 +9,13 @@ include "remat/IR/RematBase.td"
 // Unary
 //===----------------------------------------------------------------------===//
 
+/// Constant but for jumps: the gradient is zero.
+class Remat_StepFunctionOp<string mnemonic>
+    : Remat_UnaryOp<mnemonic, [Remat_CheapToRepeat]> {
+  let adjointInF32 = 0;
+  let adjoint = "return Value();";
+}
+
 def Remat_NegOp : Remat_UnaryOp<"neg", [Remat_CheapToRepeat]> {
   let summary = "-x";
   let hasFolder = 1;
@@ -32,6 +39,16 @@ def Remat_LogOp : Remat_UnaryOp<"log", [], "full"> {
   let summary = "natural logarithm";
   let reads = "operand";
   let adjoint = "return B.div(G, V);";
+}
+def Remat_Log1pOp : Remat_UnaryOp<"log1p", [], "full"> {
+  let summary = "log(1 + x), exact where x is small";
+  let reads = "operand";
+  let adjoint = "return B.div(G, B.add(V, B.scalarLike(1.0, V)));";
+}
+def Remat_Expm1Op : Remat_UnaryOp<"expm1", [], "full"> {
+  let summary = "exp(x) - 1, exact where x is small";
+  let reads = "result";
+  let adjoint = "return B.mul(G, B.add(V, B.scalarLike(1.0, V)));";
 }
 def Remat_SqrtOp : Remat_UnaryOp<"sqrt"> {
   let summary = "square root";
@@ -57,6 +74,28 @@ def Remat_CosOp : Remat_UnaryOp<"cos"> {
   let summary = "cosine of x in radians";
   let reads = "operand";
   let adjoint = "return B.neg(B.mul(G, SinOp::create(B, V)));";
+}
+def Remat_TanOp : Remat_UnaryOp<"tan", [], "full"> {
+  let summary = "tangent of x in radians";
+  let reads = "result";
+  let adjoint = "return B.mul(G, B.add(B.mul(V, V), B.scalarLike(1.0, V)));";
+}
+def Remat_AtanOp : Remat_UnaryOp<"atan"> {
+  let summary = "arc tangent, in radians";
+  let reads = "operand";
+  let adjoint = "return B.div(G, B.add(B.mul(V, V), B.scalarLike(1.0, V)));";
+}
+def Remat_FloorOp : Remat_StepFunctionOp<"floor"> {
+  let summary = "largest integer that is at most x";
+}
+def Remat_CeilOp : Remat_StepFunctionOp<"ceil"> {
+  let summary = "smallest integer that is at least x";
+}
+def Remat_RoundOp : Remat_StepFunctionOp<"round"> {
+  let summary = "nearest integer; half way between two, the even one";
+}
+def Remat_SignOp : Remat_StepFunctionOp<"sign"> {
+  let summary = "1 where x > 0, -1 where x < 0, 0 where x is 0; a NaN stays a NaN";
 }
 def Remat_TanhOp : Remat_UnaryOp<"tanh"> {
   let summary = "hyperbolic tangent";
@@ -208,6 +247,33 @@ def Remat_PowOp : Remat_BinaryOp<"pow", [], "full"> {
   let results = (outs Remat_FloatTensor:$result);
   let lhsAdjoint = "return B.powBaseGradient(X, Y, G);";
   let rhsAdjoint = "return B.powExponentGradient(X, R, G);";
+}
+
+def Remat_Atan2Op : Remat_BinaryOp<"atan2"> {
+  let summary = "angle of the point (y, x) = (rhs, lhs) from the positive rhs axis";
+  let description = [{
+    In radians, from -pi to pi: arc tangent of lhs / rhs, in the quadrant of the
+    two signs.
+  }];
+  let arguments = (ins Remat_FloatTensor:$lhs, Remat_FloatTensor:$rhs);
+  let results = (outs Remat_FloatTensor:$result);
+  let lhsAdjoint = "return B.angleGradient(X, Y, Y, G);";
+  let rhsAdjoint = [{
+    return B.neg(B.sumTo(B.angleGradient(X, Y, X, G), shapeOf(Y)));
+  }];
+}
+def Remat_RemainderOp : Remat_BinaryOp<"remainder"> {
+  let summary = "x - y floor(x / y): what is left, with the sign of y";
+  let description = [{
+    As Python's `%`. The remainder by the integer 0 is 0, by the float 0 a NaN.
+    The gradient of y, -floor(x / y), is made from x and y.
+  }];
+  let lhsAdjoint = "return G;";
+  let rhsAdjoint = [{
+    Value Quotient = FloorOp::create(B, B.div(B.f32(X), B.f32(Y)));
+    Value Grad = B.cast(B.mul(B.f32(G), Quotient), elementOf(G));
+    return B.neg(B.sumTo(Grad, shapeOf(Y)));
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -44,6 +44,13 @@ static Value powSplatGradient(AdjointBuilder &B, Value Base, double Exponent,
   return B.cast(B.mul(B.f32(Grad), B.mul(Power, Exponent)), elementOf(Grad));
 }
 
+Value AdjointBuilder::angleGradient(Value Y, Value X, Value Along, Value Grad) {
+  Value WideY = f32(Y), WideX = f32(X);
+  Value Square = add(mul(WideY, WideY), mul(WideX, WideX));
+  Value Wide = div(mul(f32(Grad), f32(Along)), Square);
+  return cast(Wide, elementOf(Grad));
+}
+
 Value AdjointBuilder::powBaseGradient(Value Base, Value Exponent, Value Grad) {
   DenseElementsAttr Splat;
   if (matchPattern(Exponent, m_Constant(&Splat)) && Splat.isSplat())

@@ -18,11 +18,21 @@ static std::string express(NegOp) { return "-a"; }
 static std::string express(AbsOp) { return "fabsf(a)"; }
 static std::string express(ExpOp) { return "expf(a)"; }
 static std::string express(LogOp) { return "logf(a)"; }
+static std::string express(Log1pOp) { return "log1pf(a)"; }
+static std::string express(Expm1Op) { return "expm1f(a)"; }
 static std::string express(SqrtOp) { return "sqrtf(a)"; }
 static std::string express(RsqrtOp) { return "1.0f / sqrtf(a)"; }
 static std::string express(ReciprocalOp) { return "1.0f / a"; }
 static std::string express(SinOp) { return "sinf(a)"; }
 static std::string express(CosOp) { return "cosf(a)"; }
+static std::string express(TanOp) { return "tanf(a)"; }
+static std::string express(AtanOp) { return "atanf(a)"; }
+static std::string express(FloorOp) { return "floorf(a)"; }
+static std::string express(CeilOp) { return "ceilf(a)"; }
+static std::string express(RoundOp) { return "rintf(a)"; }
+static std::string express(SignOp) {
+  return "a > 0.0f ? 1.0f : (a < 0.0f ? -1.0f : a)";
+}
 static std::string express(TanhOp) { return "tanhf(a)"; }
 static std::string express(ErfOp) { return "erff(a)"; }
 static std::string express(SigmoidOp) { return "1.0f / (1.0f + expf(-a))"; }
@@ -68,6 +78,8 @@ static std::string express(DivOp Op) {
 static std::string express(MaxOp) { return "a > b || a != a ? a : b"; }
 static std::string express(MinOp) { return "a < b || a != a ? a : b"; }
 static std::string express(PowOp) { return "powf(a, b)"; }
+static std::string express(Atan2Op) { return "atan2f(a, b)"; }
+static std::string express(RemainderOp) { return "remainderOf(a, b)"; }
 static std::string express(SelectOp) { return "a ? b : c"; }
 static std::string express(CastOp) { return "a"; }
 static std::string express(CopyOp) { return "a"; }

@@ -23,6 +23,14 @@ UNARY = {
     "sqrt": np.sqrt,
     "rsqrt": lambda x: 1.0 / np.sqrt(x),
     "reciprocal": lambda x: 1.0 / x,
+    "log1p": np.log1p,
+    "expm1": np.expm1,
+    "tan": np.tan,
+    "atan": np.arctan,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.round,
+    "sign": np.sign,
     "sin": np.sin,
     "cos": np.cos,
     "tanh": np.tanh,
@@ -52,6 +60,13 @@ def divide(x, y):
     return np.where(y == 0, 0, quotient).astype(x.dtype)
 
 
+def remainder(x, y):
+    """The remainder by the integer 0 is 0."""
+    if x.dtype == np.float64:
+        return np.mod(x, y)
+    return np.where(y == 0, 0, np.mod(x, np.where(y == 0, 1, y))).astype(x.dtype)
+
+
 BINARY = {
     "add": np.add,
     "sub": np.subtract,
@@ -60,6 +75,8 @@ BINARY = {
     "max": np.maximum,
     "min": np.minimum,
     "pow": np.power,
+    "atan2": np.arctan2,
+    "remainder": remainder,
 }
 for name, function in BINARY.items():
     op(name)(lambda call, x, y, function=function: function(x, y))

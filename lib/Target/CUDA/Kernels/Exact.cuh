@@ -65,13 +65,35 @@ struct Exact {
 __device__ __forceinline__ Exact fabsf(Exact x) { return fabsf(x.value); }
 __device__ __forceinline__ Exact expf(Exact x) { return expf(x.value); }
 __device__ __forceinline__ Exact logf(Exact x) { return logf(x.value); }
+__device__ __forceinline__ Exact log1pf(Exact x) { return log1pf(x.value); }
+__device__ __forceinline__ Exact expm1f(Exact x) { return expm1f(x.value); }
 __device__ __forceinline__ Exact sqrtf(Exact x) { return __fsqrt_rn(x.value); }
 __device__ __forceinline__ Exact sinf(Exact x) { return sinf(x.value); }
 __device__ __forceinline__ Exact cosf(Exact x) { return cosf(x.value); }
+__device__ __forceinline__ Exact tanf(Exact x) { return tanf(x.value); }
+__device__ __forceinline__ Exact atanf(Exact x) { return atanf(x.value); }
+__device__ __forceinline__ Exact floorf(Exact x) { return floorf(x.value); }
+__device__ __forceinline__ Exact ceilf(Exact x) { return ceilf(x.value); }
+__device__ __forceinline__ Exact rintf(Exact x) { return rintf(x.value); }
 __device__ __forceinline__ Exact tanhf(Exact x) { return tanhf(x.value); }
 __device__ __forceinline__ Exact erff(Exact x) { return erff(x.value); }
 __device__ __forceinline__ Exact powf(Exact x, Exact y) {
   return powf(x.value, y.value);
+}
+__device__ __forceinline__ Exact atan2f(Exact y, Exact x) {
+  return atan2f(y.value, x.value);
+}
+// With the sign of y.
+__device__ __forceinline__ Exact remainderOf(Exact x, Exact y) {
+  float r = fmodf(x.value, y.value);
+  return r != 0.0f && (r < 0.0f) != (y.value < 0.0f) ? __fadd_rn(r, y.value)
+                                                     : r;
+}
+template <typename T> __device__ __forceinline__ T remainderOf(T x, T y) {
+  if (y == 0 || y == -1)
+    return 0;
+  T r = x % y;
+  return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 // N neighbouring elements, moved by accesses of up to 16 bytes.
 template <typename T, int N> struct Run {

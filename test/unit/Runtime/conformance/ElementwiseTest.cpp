@@ -42,6 +42,14 @@ TEST(Elementwise, Unary) {
   testUnary("sqrt", {4, 2, -1}, {2, 1.414213562, Nan});
   testUnary("rsqrt", {4, 0.25}, {0.5, 2});
   testUnary("reciprocal", {4, -0.5}, {0.25, -2});
+  testUnary("log1p", {0, 1e-6, -1}, {0, 9.999995e-7, -Inf});
+  testUnary("expm1", {0, 1e-6, 1}, {0, 1.0000005e-6, 1.718281828});
+  testUnary("tan", {0, 0.5}, {0, 0.5463024898});
+  testUnary("atan", {0, 1, -Inf}, {0, 0.7853981634, -1.570796327});
+  testUnary("floor", {-1.5, 2, 2.7, Nan}, {-2, 2, 2, Nan});
+  testUnary("ceil", {-1.5, 2, 2.2, Nan}, {-1, 2, 3, Nan});
+  testUnary("round", {-1.5, 0.5, 2.5, 2.6, Nan}, {-2, 0, 2, 3, Nan});
+  testUnary("sign", {-3, 0, 2, Nan}, {-1, 0, 1, Nan});
   testUnary("sin", {0, 1.570796327, 0.5}, {0, 1, 0.4794255386});
   testUnary("cos", {0, 3.141592654, 0.5}, {1, -1, 0.8775825619});
   testUnary("tanh", {0, 0.5, -20}, {0, 0.4621171573, -1});
