@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Optional, Sequence, Tuple
 
 from . import text
+from .composites import *  # noqa: F403  (functions made of them)
 from .elementwise import *  # noqa: F403  (part of this module's operations)
 from .elementwise import _float, _same_dtype, _unary
 from .graph import Graph, Value

@@ -104,10 +104,6 @@ def every_op() -> remat.Graph:
         ops.ceil,
         ops.round,
         ops.sign,
-        ops.clamp,
-        ops.softplus,
-        ops.elu,
-        ops.is_nan,
         ops.sin,
         ops.cos,
         ops.tanh,
@@ -122,7 +118,7 @@ def every_op() -> remat.Graph:
     ):
         values.append(unary(x))
     values.append(ops.gelu(x, "tanh"))
-    for binary in (ops.add, ops.sub, ops.mul, ops.div, ops.max, ops.min, ops.pow):
+    for binary in (ops.add, ops.sub, ops.mul, ops.div, ops.max, ops.min, ops.pow, ops.remainder, ops.atan2):
         values += [binary(x, y), binary(x, 2), binary(0.5, x)]
     for predicate in ops.PREDICATES:
         values.append(ops.select(ops.compare(predicate, x, y), x, -1e-30))

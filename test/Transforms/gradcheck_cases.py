@@ -31,10 +31,22 @@ def unary(name, how=normal):
 
 for name in ("copy", "neg", "exp", "expm1", "atan", "sin", "cos", "tanh", "erf", "sigmoid", "silu", "hardswish", "gelu", "softmax"):
     unary(name)
-for name in ("abs", "relu", "leaky_relu", "floor", "ceil", "round", "sign"):
+for name in ("abs", "relu", "leaky_relu"):
     unary(name, apart)
 for name in ("log", "log1p", "tan", "sqrt", "rsqrt", "reciprocal"):
     unary(name, positive)
+
+
+def step_function(name):
+    def build(graph):
+        x = graph.parameter("x", (3, 4), apart)
+        return getattr(ops, name)(x) * x
+
+    CASES[name] = build
+
+
+for name in ("floor", "ceil", "round", "sign"):
+    step_function(name)
 
 
 def binary(name, label, lhs, rhs, how=normal):
@@ -50,7 +62,7 @@ for name in ("add", "sub", "mul"):
     binary(name, "_row", (3, 4), (4,))
     binary(name, "_both_sides", (3, 1), (2, 1, 4))
     binary(name, "_scalar", (), (3, 4))
-for name in ("div", "pow", "atan2"):
+for name in ("div", "pow", "atan2", "remainder"):
     binary(name, "", (3, 4), (3, 4), positive)
     binary(name, "_broadcast", (3, 1), (1, 4), positive)
 for name in ("max", "min"):
