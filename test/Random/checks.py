@@ -89,7 +89,7 @@ class Checker:
         self.runs: List[Run] = []
         text = work.case.text
         self.counts.training = int(work.has_role("loss"))
-        for name in re.findall(r"\bremat\.([a-z_]+) (?!=)", text):
+        for name in re.findall(r"\bremat\.([a-z_0-9]+) (?!=)", text):
             if not name.isdigit():
                 self.counts.operations[name] = self.counts.operations.get(name, 0) + 1
 

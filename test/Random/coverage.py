@@ -34,7 +34,7 @@ def operations() -> List[str]:
 
 def features(made: Made) -> Iterable[str]:
     text = made.text
-    for name in set(re.findall(r"\bremat\.([a-z_]+)(?= )(?! =)", text)):
+    for name in set(re.findall(r"\bremat\.([a-z_0-9]+)(?= )(?! =)", text)):
         yield f"operation {name}"
     for type in set(re.findall(r"tensor<([^<>]*)>", text)):
         *sizes, element = type.split("x")

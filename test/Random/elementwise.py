@@ -120,20 +120,20 @@ for _name in STEPS:
         c.made(getattr(ops, name)(y), *corners(STEPS[name], Known(y, -4.0, 5.0)), x, adjoint=False)
 
 
-@maker("remainder")
+@maker("remainder", 0.5)
 def make_remainder(c: Context) -> None:
     x = c.number(("i32", "i64"))
     divisor = c.rng.choice([-5, -1, 0, 1, 3, 7])
     c.made(ops.remainder(x.value, divisor), -4, 6, x)
 
 
-@maker("tan")
+@maker("tan", 0.5)
 def make_tan(c: Context) -> None:
     x = c.small(c.float(), 1.0)
     c.made(ops.tan(x.value), *corners(math.tan, x), x)
 
 
-@maker("atan2")
+@maker("atan2", 0.5)
 def make_atan2(c: Context) -> None:
     """Of positive numbers: the angle jumps at the negative axis."""
     x = c.positive(c.float())
