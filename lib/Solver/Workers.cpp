@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 #include <new>
+#include <sys/resource.h>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -13,9 +14,25 @@ using namespace remat::solver;
 /// What this thread is at: tasks that it makes are parts of it.
 static thread_local const Workers::Task *Current = nullptr;
 
-Workers::Workers(unsigned Threads)
-    : Count(std::max(Threads ? Threads : std::thread::hardware_concurrency(),
-                     1u)) {}
+/// A thread reserves far more addresses than it uses, for its stack and its
+/// heap: where they are limited, memory would seem exhausted.
+static bool hasLimitedAddresses() {
+  rlimit Limit;
+  return getrlimit(RLIMIT_AS, &Limit) == 0 && Limit.rlim_cur != RLIM_INFINITY;
+}
+
+/// More processors than these find nothing to do.
+static constexpr unsigned MostThreads = 16;
+
+static unsigned countThreads(unsigned Wanted) {
+  if (hasLimitedAddresses())
+    return 1;
+  if (Wanted)
+    return Wanted;
+  return std::clamp(std::thread::hardware_concurrency(), 1u, MostThreads);
+}
+
+Workers::Workers(unsigned Threads) : Count(countThreads(Threads)) {}
 
 Workers::~Workers() {
   {

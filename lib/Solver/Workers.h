@@ -25,8 +25,9 @@ class Workers {
 public:
   class Task;
 
-  /// So many threads, the caller among them; 0: one a processor. They start
-  /// with the first task. Where the system gives fewer, there are fewer.
+  /// So many threads, the caller among them; 0: one a processor, 16 at most.
+  /// They start with the first task. Where the system gives fewer, there are
+  /// fewer, and one where addresses are limited (`ulimit -v`).
   explicit Workers(unsigned Threads);
   ~Workers();
   Workers(const Workers &) = delete;

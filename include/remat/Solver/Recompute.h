@@ -39,7 +39,8 @@ struct SolveOptions {
   /// Seconds; 0 is no limit. With a limit the plan may depend on the machine.
   double TimeLimit = 0;
   uint64_t Seed = 0;
-  /// Threads that `search` works on, the caller among them; 0: one a processor.
+  /// Threads that `search` works on, the caller among them; 0: one a processor,
+  /// 16 at most. Where addresses are limited (`ulimit -v`) there is one.
   /// The result is the same whatever their number, but for what a time limit or
   /// an interrupt cuts short.
   uint32_t Threads = 0;

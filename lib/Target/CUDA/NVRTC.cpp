@@ -13,6 +13,7 @@
 #include "llvm/Support/Path.h"
 #include <atomic>
 #include <dlfcn.h>
+#include <sys/resource.h>
 #include <system_error>
 #include <thread>
 
@@ -135,6 +136,10 @@ void runInParallel(size_t Count, llvm::function_ref<void(size_t)> Run) {
       Run(I);
   };
   size_t Wanted = std::min<size_t>(Count, std::thread::hardware_concurrency());
+  // A thread reserves far more addresses than it uses.
+  rlimit Limit;
+  if (getrlimit(RLIMIT_AS, &Limit) == 0 && Limit.rlim_cur != RLIM_INFINITY)
+    Wanted = 1;
   std::vector<std::thread> Others;
   Others.reserve(Wanted);
   try {
