@@ -7,7 +7,7 @@
 #ifndef REMAT_C_COMPILER_H
 #define REMAT_C_COMPILER_H
 
-#include "remat-c/Status.h"
+#include "remat-c/Tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,6 +35,13 @@ REMAT_CAPI_EXPORTED RematStatus rematOptionsSet(RematOptions options,
                                                 const char *value);
 
 /**
+ * Ends the compilations with these options, now or later: as soon as they look,
+ * at once while they plan, they fail. The only call that another thread may
+ * make while one compiles, and a signal handler too. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED void rematOptionsInterrupt(RematOptions options);
+
+/**
  * Compiles `length` bytes of graph text. On success and on a refused budget
  * (REMAT_REFUSED) stores in `program` an object to destroy; a refused one has a
  * report and no bytes. On any other error stores null; the message holds the
@@ -43,6 +50,14 @@ REMAT_CAPI_EXPORTED RematStatus rematOptionsSet(RematOptions options,
 REMAT_CAPI_EXPORTED RematStatus rematCompile(const char *graph, size_t length,
                                              RematOptions options,
                                              RematProgram *program);
+
+/**
+ * Verifies the bytes of a program that was compiled before and copies them. Its
+ * report has what a program carries. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematProgramLoad(const uint8_t *bytes,
+                                                 size_t length,
+                                                 RematProgram *program);
 
 /** Frees a program; null is allowed. Sessions made of it stay valid. Since 0.1.
  */
@@ -58,6 +73,16 @@ REMAT_CAPI_EXPORTED const char *rematProgramGetReport(RematProgram program);
  */
 REMAT_CAPI_EXPORTED const uint8_t *rematProgramGetBytes(RematProgram program,
                                                         size_t *length);
+
+/** The number of arguments, or results; none of a refused one. Since 0.1. */
+REMAT_CAPI_EXPORTED size_t rematProgramGetNumTensors(RematProgram program,
+                                                     RematSide side);
+
+/** Describes argument, or result, `number`. Available since 0.1. */
+REMAT_CAPI_EXPORTED RematStatus rematProgramGetTensor(RematProgram program,
+                                                      RematSide side,
+                                                      size_t number,
+                                                      RematTensorInfo *info);
 
 #ifdef __cplusplus
 }

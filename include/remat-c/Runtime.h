@@ -8,15 +8,16 @@
 #ifndef REMAT_C_RUNTIME_H
 #define REMAT_C_RUNTIME_H
 
-#include "remat-c/Status.h"
+#include "remat-c/Tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /**
- * A device. Outlives its sessions, which may be used from several threads, each
- * session by one at a time; their work is done in turn. Available since 0.1.
+ * A device. It goes when it and all of its sessions are destroyed. These may be
+ * used from several threads, each session by one at a time; their work is done
+ * in turn. Available since 0.1.
  */
 typedef struct RematDevice_ *RematDevice;
 
@@ -41,7 +42,8 @@ REMAT_CAPI_EXPORTED RematStatus rematSessionCreate(const uint8_t *program,
                                                    uint64_t seed,
                                                    RematSession *session);
 
-/** Frees a session and its memory; null is allowed. Available since 0.1. */
+/** Frees a session, and its memory once no view of it is left; null is
+ * allowed. Available since 0.1. */
 REMAT_CAPI_EXPORTED void rematSessionDestroy(RematSession session);
 
 /** Runs one step and waits for it. Available since 0.1. */
@@ -64,6 +66,78 @@ REMAT_CAPI_EXPORTED RematStatus rematSessionRead(RematSession session,
 REMAT_CAPI_EXPORTED RematStatus rematSessionGetBytes(RematSession session,
                                                      const char *name,
                                                      size_t *bytes);
+
+/**
+ * Milliseconds that the last step took, to the end of the device's work; 0
+ * before the first one. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED double
+rematSessionGetStepMilliseconds(RematSession session);
+
+/**
+ * Stores the SHA-256 of all parameters' bytes, in the order of the arguments,
+ * as 64 lower-case digits and a zero. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus
+rematSessionGetParametersDigest(RematSession session, char digest[65]);
+
+/**
+ * Reads a safetensors file: the parameters and the graph's states, each of
+ * which must be there with its type and shape; and what the optimizer
+ * remembers, if all of it is there. Other tensors of the file are ignored.
+ * Nothing is written unless all of it fits. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematSessionLoad(RematSession session,
+                                                 const char *path);
+
+/**
+ * Writes a safetensors file with the parameters and the graph's states; with
+ * `optimizer` not 0 what the optimizer remembers too, so that training goes on
+ * where it was. A reader never sees half a file. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematSessionSave(RematSession session,
+                                                 const char *path,
+                                                 int optimizer);
+
+/** A value of a session. Available since 0.1. */
+typedef struct RematTensor_ *RematTensor;
+
+/** What a RematTensor holds. Available since 0.1. */
+typedef enum {
+  /** The session's own memory, on its device. It stays allocated as long as the
+   * view or what was exported from it, and shows what lies there: of a result,
+   * and of an argument that does not survive, other bytes from the next step
+   * on. An argument may be written through it, between steps. */
+  REMAT_VIEW = 0,
+  /** A copy in host memory. */
+  REMAT_COPY = 1
+} RematAccess;
+
+/**
+ * Gives the value of argument, or result, `number`. An argument must have been
+ * written, and a step must have made the result. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematSessionGetTensor(RematSession session,
+                                                      RematSide side,
+                                                      size_t number,
+                                                      RematAccess access,
+                                                      RematTensor *tensor);
+
+/** Frees a tensor; null is allowed. What was exported stays. Since 0.1. */
+REMAT_CAPI_EXPORTED void rematTensorDestroy(RematTensor tensor);
+
+/** The address of the first element, on the device where it lies. Since 0.1. */
+REMAT_CAPI_EXPORTED void *rematTensorGetData(RematTensor tensor);
+
+/**
+ * Exports a tensor by DLPack: stores a DLManagedTensorVersioned, or the older
+ * DLManagedTensor where `versioned` is 0. It may outlive tensor and session,
+ * and its deleter may be called by any thread. All work that made the value is
+ * done, whatever the stream of the reader. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematTensorExport(RematTensor tensor,
+                                                  int versioned,
+                                                  void **managed);
 
 /** The measured peak of the session's pool in bytes. Available since 0.1. */
 REMAT_CAPI_EXPORTED uint64_t rematSessionGetPeakBytes(RematSession session);

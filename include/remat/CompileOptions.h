@@ -11,6 +11,7 @@
 #include "remat/Support/Budget.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ struct CompileOptions {
   uint64_t PlannerSeed = 0;
   bool Fuse = true;
   bool CompileKernels = true; ///< run NVRTC; false: source text only
+  /// Once it is true planning ends, with an error; may be null.
+  const std::atomic<bool> *Interrupt = nullptr;
 };
 
 /// One option as users name it.

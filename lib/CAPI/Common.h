@@ -3,7 +3,8 @@
 #ifndef REMAT_LIB_CAPI_COMMON_H
 #define REMAT_LIB_CAPI_COMMON_H
 
-#include "remat-c/Status.h"
+#include "remat-c/Tensor.h"
+#include "remat/runtime/Program.h"
 #include <exception>
 #include <new>
 #include <string>
@@ -38,6 +39,16 @@ template <typename Function> RematStatus guard(Function F) noexcept {
     }
   }
 }
+
+RematStatus makeStatus(const runtime::Error &E);
+RematStatus makeStatus(const runtime::Status &S); ///< null for success
+
+/// The error for the number of an argument or a result that is not there.
+RematStatus makeNumberError(RematSide Side, size_t Number, size_t Count);
+
+/// Describes an argument or a result that is there.
+RematTensorInfo describe(const runtime::Program &P, RematSide Side,
+                         size_t Number);
 
 /// The error for a null argument that must not be null.
 inline RematStatus makeNullError(const char *What) {

@@ -3,7 +3,10 @@
 #include "remat-c/Compiler.h"
 #include "Common.h"
 #include "mlir/IR/MLIRContext.h"
+#include "remat/Analysis/MemoryProfile.h"
+#include "remat/Driver/ProgramReport.h"
 #include "remat/IR/GraphFile.h"
+
 #include "remat/Pipeline.h"
 
 using namespace mlir;
@@ -12,11 +15,15 @@ using namespace remat::capi;
 
 struct RematOptions_ {
   CompileOptions Options;
+  std::atomic<bool> Interrupt = false;
+
+  RematOptions_() { Options.Interrupt = &Interrupt; }
 };
 
 struct RematProgram_ {
   std::vector<uint8_t> Bytes;
   std::string Report;
+  std::shared_ptr<const runtime::Program> Program; ///< null if refused
 };
 
 namespace {
@@ -36,9 +43,9 @@ private:
     llvm::raw_string_ostream OS(Text);
     if (!Text.empty())
       OS << '\n';
-    OS << D.getLocation() << ": " << D;
+    OS << getLocationText(D.getLocation()) << ": " << D;
     for (Diagnostic &Note : D.getNotes())
-      OS << "\nnote: " << Note;
+      OS << "\nnote: " << getLocationText(Note.getLocation()) << ": " << Note;
   }
 
   std::string Text;
@@ -46,6 +53,21 @@ private:
 };
 
 } // namespace
+
+static void writeReport(RematProgram_ &Program, const CompileOptions &Options,
+                        const CompileReport &Report) {
+  llvm::raw_string_ostream(Program.Report)
+      << llvm::json::Value(toJSON(Options, Report));
+}
+
+/// Loads the bytes: the independent check of a program.
+static RematStatus load(RematProgram_ &Program) {
+  auto Loaded = runtime::Program::load(Program.Bytes);
+  if (!Loaded)
+    return makeStatus(Loaded.getError());
+  Program.Program = std::move(*Loaded);
+  return nullptr;
+}
 
 RematOptions rematOptionsCreate() { return new (std::nothrow) RematOptions_; }
 
@@ -60,6 +82,11 @@ RematStatus rematOptionsSet(RematOptions Options, const char *Name,
       return makeStatus(REMAT_ERROR, std::string(Name) + ": " + *Failure);
     return nullptr;
   });
+}
+
+void rematOptionsInterrupt(RematOptions Options) {
+  if (Options)
+    Options->Interrupt = true;
 }
 
 RematStatus rematCompile(const char *Graph, size_t Length, RematOptions Options,
@@ -81,10 +108,28 @@ RematStatus rematCompile(const char *Graph, size_t Length, RematOptions Options,
         failed(compile(*Module, Options->Options, Result->Bytes, Report));
     if (Failed && !Report.Refused)
       return makeStatus(REMAT_ERROR, Diagnostics.take());
-    llvm::raw_string_ostream(Result->Report)
-        << llvm::json::Value(toJSON(Options->Options, Report));
+    writeReport(*Result, Options->Options, Report);
+    RematStatus Status =
+        Failed ? makeStatus(REMAT_REFUSED, Diagnostics.take()) : load(*Result);
+    if (Failed || !Status)
+      *Program = Result.release();
+    return Status;
+  });
+}
+
+RematStatus rematProgramLoad(const uint8_t *Bytes, size_t Length,
+                             RematProgram *Program) {
+  return guard([&]() -> RematStatus {
+    if (!Bytes || !Program)
+      return makeNullError("bytes and program");
+    *Program = nullptr;
+    auto Result = std::make_unique<RematProgram_>();
+    Result->Bytes.assign(Bytes, Bytes + Length);
+    if (RematStatus Failed = load(*Result))
+      return Failed;
+    writeReport(*Result, CompileOptions(), makeReport(*Result->Program));
     *Program = Result.release();
-    return Failed ? makeStatus(REMAT_REFUSED, Diagnostics.take()) : nullptr;
+    return nullptr;
   });
 }
 
@@ -98,4 +143,24 @@ const uint8_t *rematProgramGetBytes(RematProgram Program, size_t *Length) {
   if (Length)
     *Length = Program ? Program->Bytes.size() : 0;
   return Program ? Program->Bytes.data() : nullptr;
+}
+
+size_t rematProgramGetNumTensors(RematProgram Program, RematSide Side) {
+  if (!Program || !Program->Program)
+    return 0;
+  return Side == REMAT_ARGUMENT ? Program->Program->Arguments.size()
+                                : Program->Program->Results.size();
+}
+
+RematStatus rematProgramGetTensor(RematProgram Program, RematSide Side,
+                                  size_t Number, RematTensorInfo *Info) {
+  return guard([&]() -> RematStatus {
+    if (!Program || !Info)
+      return makeNullError("program and info");
+    size_t Count = rematProgramGetNumTensors(Program, Side);
+    if (Number >= Count)
+      return makeNumberError(Side, Number, Count);
+    *Info = describe(*Program->Program, Side, Number);
+    return nullptr;
+  });
 }

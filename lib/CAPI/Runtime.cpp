@@ -1,28 +1,20 @@
 //===- Runtime.cpp - devices and sessions ---------------------------------===//
 
-#include "remat-c/Runtime.h"
 #include "Common.h"
-#include "remat/runtime/Session.h"
+#include "Session.h"
+#include "remat/runtime/SessionFiles.h"
 
 using namespace remat;
 using namespace remat::capi;
 
-struct RematDevice_ {
-  std::unique_ptr<runtime::Device> Device;
-};
-
-struct RematSession_ {
-  std::unique_ptr<runtime::Session> Session;
-};
-
-static RematStatus makeStatus(const runtime::Error &E) {
+RematStatus capi::makeStatus(const runtime::Error &E) {
   RematCode Code = E.getCode() == runtime::ErrorCode::OutOfMemory
                        ? REMAT_OUT_OF_MEMORY
                        : REMAT_ERROR;
-  return capi::makeStatus(Code, E.getMessage());
+  return makeStatus(Code, E.getMessage());
 }
 
-static RematStatus makeStatus(const runtime::Status &S) {
+RematStatus capi::makeStatus(const runtime::Status &S) {
   return S ? nullptr : makeStatus(S.getError());
 }
 
@@ -54,7 +46,9 @@ RematStatus rematSessionCreate(const uint8_t *Program, size_t Length,
       return makeStatus(Made.getError());
     if (runtime::Status S = (*Made)->initialise(Seed); !S)
       return makeStatus(S.getError());
-    *Session = new RematSession_{std::move(*Made)};
+    auto Shared = std::make_shared<SharedSession>(Device->Device);
+    Shared->Session = std::move(*Made);
+    *Session = new RematSession_{std::move(Shared)};
     return nullptr;
   });
 }
@@ -65,7 +59,7 @@ RematStatus rematSessionRunStep(RematSession Session) {
   return guard([&]() -> RematStatus {
     if (!Session)
       return makeNullError("session");
-    return makeStatus(Session->Session->runStep());
+    return makeStatus((*Session)->runStep());
   });
 }
 
@@ -74,7 +68,7 @@ RematStatus rematSessionWrite(RematSession Session, const char *Name,
   return guard([&]() -> RematStatus {
     if (!Session || !Name || !Data)
       return makeNullError("session, name and data");
-    return makeStatus(Session->Session->writeArgument(Name, Data, Bytes));
+    return makeStatus((*Session)->writeArgument(Name, Data, Bytes));
   });
 }
 
@@ -84,9 +78,9 @@ RematStatus rematSessionRead(RematSession Session, const char *Name, void *Data,
     if (!Session || !Name || !Data)
       return makeNullError("session, name and data");
     // An updated parameter is both an argument and a result, at the same bytes.
-    if (Session->Session->getProgram().findArgument(Name))
-      return makeStatus(Session->Session->readArgument(Name, Data, Bytes));
-    return makeStatus(Session->Session->readResult(Name, Data, Bytes));
+    if ((*Session)->getProgram().findArgument(Name))
+      return makeStatus((*Session)->readArgument(Name, Data, Bytes));
+    return makeStatus((*Session)->readResult(Name, Data, Bytes));
   });
 }
 
@@ -95,19 +89,54 @@ RematStatus rematSessionGetBytes(RematSession Session, const char *Name,
   return guard([&]() -> RematStatus {
     if (!Session || !Name || !Bytes)
       return makeNullError("session, name and bytes");
-    const runtime::Program &P = Session->Session->getProgram();
+    const runtime::Program &P = (*Session)->getProgram();
     if (auto Argument = P.findArgument(Name))
       *Bytes = P.Tensors[P.Arguments[*Argument].Tensor].Bytes;
     else if (auto Result = P.findResult(Name))
       *Bytes = P.Tensors[P.Results[*Result].Tensor].Bytes;
     else
-      return capi::makeStatus(REMAT_ERROR, std::string("no tensor '") + Name +
-                                               "' in the program");
+      return makeStatus(REMAT_ERROR,
+                        std::string("no tensor '") + Name + "' in the program");
     return nullptr;
   });
 }
 
 uint64_t rematSessionGetPeakBytes(RematSession Session) {
-  return Session ? Session->Session->getPool().getStatistics().Requested.Peak
-                 : 0;
+  return Session ? (*Session)->getPool().getStatistics().Requested.Peak : 0;
+}
+
+double rematSessionGetStepMilliseconds(RematSession Session) {
+  return Session ? (*Session)->getLastStepMilliseconds() : 0;
+}
+
+RematStatus rematSessionGetParametersDigest(RematSession Session,
+                                            char Digest[65]) {
+  return guard([&]() -> RematStatus {
+    if (!Session || !Digest)
+      return makeNullError("session and digest");
+    runtime::Result<std::string> Text = (*Session)->computeParametersDigest();
+    if (!Text)
+      return makeStatus(Text.getError());
+    Digest[Text->copy(Digest, 64)] = '\0';
+    return nullptr;
+  });
+}
+
+RematStatus rematSessionLoad(RematSession Session, const char *Path) {
+  return guard([&]() -> RematStatus {
+    if (!Session || !Path)
+      return makeNullError("session and path");
+    return makeStatus(runtime::loadWeights(*Session->Shared->Session, Path));
+  });
+}
+
+RematStatus rematSessionSave(RematSession Session, const char *Path,
+                             int Optimizer) {
+  return guard([&]() -> RematStatus {
+    if (!Session || !Path)
+      return makeNullError("session and path");
+    return makeStatus(runtime::saveWeights(*Session->Shared->Session, Path,
+                                           Optimizer ? runtime::Saved::Training
+                                                     : runtime::Saved::Model));
+  });
 }

@@ -26,8 +26,10 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
   static const CompileOption Table[] = {
       {"device", "host|cuda",
        "where the program runs (default: as the graph says, else host)", false},
-      {"budget", "BYTES|4GiB|50%|unlimited",
-       "memory that the program may own (default unlimited)", false},
+      {"budget", "BYTES|4GiB|50%|smallest|unlimited",
+       "memory that the program may own; smallest: the least that is found to "
+       "do (default unlimited)",
+       false},
       {"strategy", "none|sqrt|mincut|search",
        "how recomputation is chosen (default search)", false},
       {"effort", "N", "amount of search, 0 to 20 (default 1)", false},

@@ -60,7 +60,8 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
     FuncPM.addPass(createFuse({"before-plan"}));
   FuncPM.addPass(createSinkConstants());
   FuncPM.addPass(createLegalizeResults());
-  FuncPM.addPass(createFitBudget(getFitting(Options), Report));
+  FuncPM.addPass(
+      createFitBudget(getFitting(Options), Report, Options.Interrupt));
 }
 
 std::string remat::printPipeline(const CompileOptions &Options) {

@@ -18,6 +18,10 @@ std::optional<Budget> Budget::parse(std::string_view Text) {
   Budget Result;
   if (Text == "unlimited")
     return Result;
+  if (Text == "smallest") {
+    Result.Kind = Kind::Smallest;
+    return Result;
+  }
   std::string_view Number = Text;
   if (consumeBack(Number, "%")) {
     Result.Kind = Kind::PercentOfUnplanned;
@@ -71,6 +75,8 @@ std::string Budget::str() const {
     return std::to_string(Bytes);
   case Kind::PercentOfUnplanned:
     return formatReal(Percent) + "%";
+  case Kind::Smallest:
+    return "smallest";
   }
   return "";
 }

@@ -1,13 +1,16 @@
 //===- Accumulate.cpp - a step over several micro-batches -----------------===//
 //
 // The block is unrolled: micro-batch i runs every operation on slice i of the
-// inputs. What depends neither on an input nor on random numbers is computed
-// once. Gradients and losses are added up as they are made, in f32, and divided
-// by the number of micro-batches; outputs are stacked.
+// inputs. What depends neither on an input, a state that is updated, nor on
+// random numbers is computed once. Gradients and losses are added up as they
+// are made, in f32, and divided by the number of micro-batches; outputs are
+// stacked. A state is given from one micro-batch to the next, as from step to
+// step.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/IRMapping.h"
+#include "remat/Analysis/Uses.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -33,11 +36,13 @@ public:
 private:
   LogicalResult check();
   LogicalResult findIdStride();
+  void findStates();
   void markVarying();
   void sortResults();
   void widenInputs();
   void sliceInputs(int64_t Index);
   void cloneBody(int64_t Index);
+  void passStates();
   void addToSum(Value Original, Value Part, bool Last);
   void replaceResults();
   Value stack(unsigned Result);
@@ -53,8 +58,16 @@ private:
   OpBuilder B;
   int64_t IdStride = 0;
   SmallVector<std::pair<BlockArgument, RankedTensorType>> Inputs;
+  /// A state that is updated, the result that is its new value, and its value
+  /// before the current micro-batch.
+  struct State {
+    BlockArgument Argument;
+    unsigned Result;
+    Value Current;
+  };
+  SmallVector<State> States;
   SmallVector<Operation *> Body; ///< the operations that differ by micro-batch
-  DenseSet<Value> Varying;       ///< their results, and the inputs
+  DenseSet<Value> Varying;       ///< their results, inputs, updated states
   IRMapping Mapping;             ///< of the current micro-batch
   DenseSet<Value> Averaged;      ///< losses and gradients
   DenseMap<Value, Value> Sums;   ///< of averaged results
@@ -99,12 +112,13 @@ LogicalResult Accumulation::check() {
         failed(checkStack(Returned.getLoc(), Count, "result #" + Twine(I),
                           Returned.getType())))
       return failure();
-    if (R == Role::loss || R == Role::output || R == Role::gradient)
+    if (R == Role::loss || R == Role::output || R == Role::gradient ||
+        llvm::any_of(States, [&](const State &S) { return S.Result == I; }))
       continue;
-    InFlightDiagnostic Diag = Graph.emitError()
-                              << "result " << I
-                              << " is neither a loss, an output nor a "
-                                 "gradient: it cannot be accumulated";
+    InFlightDiagnostic Diag =
+        Graph.emitError() << "result " << I
+                          << " is neither a loss, an output, a gradient nor "
+                             "a state's new value: it cannot be accumulated";
     Diag.attachNote() << "run remat-accumulate behind remat-differentiate and "
                          "before remat-add-optimizer";
     return Diag;
@@ -139,7 +153,17 @@ LogicalResult Accumulation::findIdStride() {
   return success();
 }
 
+void Accumulation::findStates() {
+  for (unsigned Index : getArgsOfRole(Graph, Role::state)) {
+    BlockArgument Argument = Graph.getArgument(Index);
+    if (std::optional<unsigned> Result = getDonatedResult(Argument))
+      States.push_back({Argument, *Result, Argument});
+  }
+}
+
 void Accumulation::markVarying() {
+  for (const State &S : States)
+    Varying.insert(S.Argument);
   for (unsigned Index : getArgsOfRole(Graph, Role::input))
     Varying.insert(Graph.getArgument(Index));
   for (Operation &Op : Block.without_terminator()) {
@@ -158,7 +182,7 @@ void Accumulation::sortResults() {
     Value Original = getReturn(Graph).getOperand(I);
     if (isAveraged(I))
       Averaged.insert(Original);
-    else
+    else if (getResultRole(Graph, I) == Role::output)
       Parts[Original];
   }
 }
@@ -226,6 +250,12 @@ void Accumulation::cloneBody(int64_t Index) {
     Copies.push_back(Mapping.lookupOrDefault(Original));
 }
 
+/// What a micro-batch leaves in the states is what the next one finds there.
+void Accumulation::passStates() {
+  for (State &S : States)
+    S.Current = Mapping.lookupOrDefault(getReturn(Graph).getOperand(S.Result));
+}
+
 Value Accumulation::stack(unsigned Result) {
   Value Original = getReturn(Graph).getOperand(Result);
   Location Loc = Original.getLoc();
@@ -242,15 +272,18 @@ void Accumulation::replaceResults() {
   SignatureEditor Signature(Graph);
   for (unsigned I = 0; I < Graph.getNumResults(); ++I) {
     Value Original = getReturn(Graph).getOperand(I);
-    if (!isAveraged(I))
+    if (getResultRole(Graph, I) == Role::output)
       Signature.setResult(I, stack(I));
-    else if (Value Sum = Sums.lookup(Original))
+    else if (Value Sum = isAveraged(I) ? Sums.lookup(Original) : Value())
       Signature.setResult(I, Sum);
   }
+  for (const State &S : States)
+    Signature.setResult(S.Result, S.Current);
   Signature.write();
 }
 
 LogicalResult Accumulation::run() {
+  findStates();
   if (failed(check()) || failed(findIdStride()))
     return failure();
   markVarying();
@@ -258,8 +291,14 @@ LogicalResult Accumulation::run() {
   widenInputs();
   for (int64_t Index = 0; Index < Count; ++Index) {
     Mapping.clear();
+    for (const State &S : States) {
+      Mapping.map(S.Argument, S.Current);
+      if (Averaged.contains(S.Argument))
+        addToSum(S.Argument, S.Current, Index == Count - 1);
+    }
     sliceInputs(Index);
     cloneBody(Index);
+    passStates();
   }
   replaceResults();
   for (Operation *Op : llvm::reverse(Body))

@@ -60,6 +60,9 @@ LogicalResult BudgetLoop::fuse(func::FuncOp Copy) {
 /// out.
 LogicalResult BudgetLoop::carryOut(func::FuncOp Copy, Attempt &A,
                                    bool EmitRemarks) {
+  // What a planner found that was interrupted is not what it would have found.
+  if (Options.Interrupt && *Options.Interrupt)
+    return emitError(Func.getLoc()) << "interrupted while planning";
   Stopwatch PlanTime;
   FailureOr<PlanSummary> Summary =
       applyPlan(Copy, Problem, A.Plan, EmitRemarks);
@@ -111,6 +114,7 @@ solver::SolveResult BudgetLoop::solve(solver::Strategy Method, int32_t Effort,
   Request.Effort = Effort;
   Request.Seed = Options.Seed;
   Request.FindMinBudget = FindMinBudget;
+  Request.Interrupt = Options.Interrupt;
   solver::SolveResult Solved = Planner->solve(Request);
   addSeconds("plan", Time.getSeconds());
   return Solved;
@@ -206,6 +210,8 @@ std::optional<int64_t> BudgetLoop::getBudgetBytes() const {
     return std::nullopt;
   case Budget::Kind::Bytes:
     return Options.Budget.Bytes;
+  case Budget::Kind::Smallest:
+    return getSmallest().ArenaBytes;
   case Budget::Kind::PercentOfUnplanned: {
     // The product first: whole percentages are then rounded down exactly.
     double Bytes = static_cast<double>(Attempts.front().ArenaBytes) *
@@ -358,6 +364,7 @@ LogicalResult BudgetLoop::run() {
   Request.Method = Options.Method;
   Request.Effort = Options.Effort;
   Request.Seed = Options.Seed;
+  Request.Interrupt = Options.Interrupt;
   Planner.emplace(Problem.Problem, Request);
   if (failed(findUnplanned()) || failed(findSmallest()))
     return failure();

@@ -8,6 +8,7 @@
 #include "remat/Support/Budget.h"
 #include "remat/Transforms/FitReport.h"
 #include "remat/Transforms/Plan.h"
+#include <atomic>
 
 namespace remat {
 
@@ -18,6 +19,8 @@ struct FitOptions {
   int32_t Effort = 1;
   uint64_t Seed = 0;
   bool Fuse = true;
+  /// Ends the loop with an error once it is true; may be null.
+  const std::atomic<bool> *Interrupt = nullptr;
 };
 
 /// Only assigned memory tells a plan's true peak. The loop plans for a target,

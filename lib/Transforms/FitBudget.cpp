@@ -25,8 +25,10 @@ namespace {
 class FitBudgetPass : public remat::impl::FitBudgetBase<FitBudgetPass> {
 public:
   using FitBudgetBase::FitBudgetBase;
-  FitBudgetPass(FitBudgetOptions Options, FitReport *Report)
-      : FitBudgetBase(std::move(Options)), Report(Report) {}
+  FitBudgetPass(FitBudgetOptions Options, FitReport *Report,
+                const std::atomic<bool> *Interrupt)
+      : FitBudgetBase(std::move(Options)), Report(Report),
+        Interrupt(Interrupt) {}
 
 private:
   /// The options as values; a diagnostic for what is none.
@@ -49,6 +51,7 @@ private:
     Read.Effort = static_cast<int32_t>(Effort);
     Read.Seed = Seed;
     Read.Fuse = Fuse;
+    Read.Interrupt = Interrupt;
     return Read;
   }
 
@@ -65,11 +68,13 @@ private:
   }
 
   FitReport *Report = nullptr;
+  const std::atomic<bool> *Interrupt = nullptr;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> remat::createFitBudget(FitBudgetOptions Options,
-                                             FitReport *Report) {
-  return std::make_unique<FitBudgetPass>(std::move(Options), Report);
+std::unique_ptr<Pass>
+remat::createFitBudget(FitBudgetOptions Options, FitReport *Report,
+                       const std::atomic<bool> *Interrupt) {
+  return std::make_unique<FitBudgetPass>(std::move(Options), Report, Interrupt);
 }

@@ -1,12 +1,42 @@
-"""Builds graph files for remat, the training compiler; needs the standard library only.
+"""Builds graphs for remat, the training compiler, compiles them and runs the programs.
 
-`Graph` holds a graph, `ops` are the operations, `layers` are made of them with PyTorch's names
-and semantics, `init` says how parameters begin. `Graph.emit()` gives the text that `remat-run`
-and `remat-opt` read.
+Building graphs needs the standard library only: `Graph` holds a graph, `ops` are the operations,
+`layers` are made of them with PyTorch's names and semantics, `init` says how parameters begin.
+`Graph.emit()` gives the text that `remat-run` and `remat-opt` read.
+
+`compile` makes a `Program` of a graph within a budget, and a `Session` runs it; both call the
+library `libremat.so`, which is loaded when it is first needed (`remat.runtime`).
 """
 
 from . import init, layers, ops
 from .graph import Graph, Value
+from .runtime import (
+    BudgetRefused,
+    CompileError,
+    Error,
+    OutOfMemory,
+    Program,
+    Session,
+    Tensor,
+    TensorInfo,
+    compile,
+)
 from .types import TensorType
 
-__all__ = ["Graph", "TensorType", "Value", "init", "layers", "ops"]
+__all__ = [
+    "BudgetRefused",
+    "CompileError",
+    "Error",
+    "Graph",
+    "OutOfMemory",
+    "Program",
+    "Session",
+    "Tensor",
+    "TensorInfo",
+    "TensorType",
+    "Value",
+    "compile",
+    "init",
+    "layers",
+    "ops",
+]

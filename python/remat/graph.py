@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 from . import text
-from .init import Init
+from .init import Init, constant
 from .types import TensorType
 
 KEEP = ("must", "never", "prefer")
@@ -191,6 +191,21 @@ class Graph:
             raise ValueError(f"parameter {name!r}: {dtype} is not a float element type")
         return self._argument("parameter", self.path(name), type, {"remat.init": init})
 
+    def state(
+        self,
+        name: str,
+        shape: Sequence[int],
+        init: Init = constant(0.0),
+        dtype: str = "f32",
+    ) -> Value:
+        """A tensor that is not trained but kept from step to step, such as running statistics.
+
+        `update` says what it becomes; without one it stays as it is. Its name is prefixed with the
+        scopes around it.
+        """
+        type = TensorType(tuple(shape), dtype)
+        return self._argument("state", self.path(name), type, {"remat.init": init})
+
     @property
     def seed(self) -> Value:
         """The run's seed, `tensor<i64>`; becomes an argument when it is first asked for."""
@@ -230,6 +245,24 @@ class Graph:
     def output(self, value: Value, name: str) -> None:
         """Returns a value of any type under `name`."""
         self._result("output", value, name)
+
+    def update(self, state: Value, value: Value) -> None:
+        """Gives a state its value for the next step; everything in this one reads the old one.
+
+        It is written once a step, over the old value. With `accumulate` each micro-batch reads
+        what the one before it left.
+        """
+        for argument in self.arguments:
+            if argument.value is state and argument.attributes["remat.role"].case == "state":
+                break
+        else:
+            raise ValueError(f"{state!r} is no state of this graph")
+        if "remat.donated" in argument.attributes:
+            raise ValueError(f"{state!r} is updated already")
+        if value.type != state.type:
+            raise ValueError(f"the state {state!r} cannot become a {value.type}")
+        self._result("state", value, argument.attributes["remat.name"])
+        argument.attributes["remat.donated"] = len(self.results) - 1
 
     def _result(self, role: str, value: Value, name: str) -> None:
         text.check_name(name)

@@ -252,6 +252,14 @@ Result<uint32_t> Session::findValue(std::string_view Name,
                     : TheProgram->Results[*Index].Tensor;
 }
 
+Result<void *> Session::getAddress(std::string_view Name,
+                                   bool IsArgument) const {
+  Result<uint32_t> Tensor = findValue(Name, IsArgument);
+  if (!Tensor)
+    return Tensor.getError();
+  return static_cast<void *>(getAddress(*Tensor));
+}
+
 Status Session::writeArgument(std::string_view Name, const void *Data,
                               uint64_t Bytes) {
   auto Lock = TheDevice.lock();

@@ -138,6 +138,169 @@ static void testErrors(void) {
   rematDeviceDestroy(device);
 }
 
+/* Finds an argument or result by name. */
+static size_t find(RematProgram program, RematSide side, const char *name,
+                   RematTensorInfo *info) {
+  for (size_t i = 0; i < rematProgramGetNumTensors(program, side); ++i) {
+    OK(rematProgramGetTensor(program, side, i, info));
+    if (strcmp(info->name, name) == 0)
+      return i;
+  }
+  CHECK(!"there is such a tensor");
+  return 0;
+}
+
+static RematProgram compileGraph(const char *optimizer) {
+  RematOptions options = rematOptionsCreate();
+  OK(rematOptionsSet(options, "optimizer", optimizer));
+  RematProgram program = NULL;
+  OK(rematCompile(Graph, strlen(Graph), options, &program));
+  rematOptionsDestroy(options);
+  return program;
+}
+
+/* The tensors of a program, and of its bytes loaded again. */
+static void testTensors(void) {
+  RematProgram compiled = compileGraph("adamw"), program = NULL;
+  size_t length = 0;
+  const uint8_t *bytes = rematProgramGetBytes(compiled, &length);
+  OK(rematProgramLoad(bytes, length, &program));
+  rematProgramDestroy(compiled);
+  CHECK(strstr(rematProgramGetReport(program), "\"device\":\"host\""));
+
+  RematTensorInfo info;
+  find(program, REMAT_ARGUMENT, "x", &info);
+  CHECK(info.role == REMAT_ROLE_INPUT && info.type == REMAT_TYPE_F32);
+  CHECK(info.rank == 2 && info.shape[0] == 4 && info.shape[1] == 2);
+  CHECK(info.bytes == 32 && info.result == -1);
+  find(program, REMAT_ARGUMENT, "w", &info);
+  CHECK(info.role == REMAT_ROLE_PARAMETER && info.survives);
+  RematTensorInfo result;
+  OK(rematProgramGetTensor(program, REMAT_RESULT, (size_t)info.result,
+                           &result));
+  CHECK(strcmp(result.name, "w") == 0 && result.result == -1);
+  find(program, REMAT_ARGUMENT, "w.exp_avg", &info);
+  CHECK(info.role == REMAT_ROLE_STATE);
+  find(program, REMAT_ARGUMENT, "step", &info);
+  CHECK(info.role == REMAT_ROLE_STEP && info.type == REMAT_TYPE_I64);
+  find(program, REMAT_RESULT, "loss", &info);
+  CHECK(info.role == REMAT_ROLE_LOSS && info.rank == 0 && info.bytes == 4);
+  FAILS(rematProgramGetTensor(program, REMAT_RESULT, 99, &info), REMAT_ERROR,
+        "no result #99");
+  CHECK(rematProgramGetNumTensors(NULL, REMAT_RESULT) == 0);
+  rematProgramDestroy(program);
+
+  const uint8_t nonsense[] = "nonsense";
+  FAILS(rematProgramLoad(nonsense, sizeof nonsense, &program), REMAT_ERROR,
+        "program");
+  CHECK(!program);
+}
+
+/* The head of DLPack's DLManagedTensor, laid out as the standard says. */
+struct Exported {
+  void *data;
+  int32_t deviceType, deviceId, rank;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t *shape, *strides;
+  uint64_t byteOffset;
+  void *context;
+  void (*deleter)(struct Exported *);
+};
+
+/* Views and copies; what was exported outlives session and device. */
+static void testExport(void) {
+  RematProgram program = compileGraph("sgd");
+  RematDevice device = NULL;
+  OK(rematDeviceCreate("host", &device));
+  size_t length = 0;
+  const uint8_t *bytes = rematProgramGetBytes(program, &length);
+  RematSession session = NULL;
+  OK(rematSessionCreate(bytes, length, device, 1, &session));
+  RematTensorInfo info;
+  size_t x = find(program, REMAT_ARGUMENT, "x", &info);
+  size_t w = find(program, REMAT_ARGUMENT, "w", &info);
+  size_t loss = find(program, REMAT_RESULT, "loss", &info);
+  RematTensor view = NULL, copy = NULL;
+  FAILS(rematSessionGetTensor(session, REMAT_ARGUMENT, x, REMAT_VIEW, &view),
+        REMAT_ERROR, "'x' holds no value");
+  FAILS(rematSessionGetTensor(session, REMAT_RESULT, loss, REMAT_COPY, &view),
+        REMAT_ERROR, "'loss' holds no value before a step");
+  FAILS(rematSessionGetTensor(session, REMAT_ARGUMENT, 99, REMAT_VIEW, &view),
+        REMAT_ERROR, "no argument #99");
+  CHECK(!view);
+
+  OK(rematSessionGetTensor(session, REMAT_ARGUMENT, w, REMAT_VIEW, &view));
+  OK(rematSessionGetTensor(session, REMAT_ARGUMENT, w, REMAT_COPY, &copy));
+  float *shown = rematTensorGetData(view);
+  const float *copied = rematTensorGetData(copy);
+  CHECK(shown[0] == 0.5f && copied[1] == 0.5f);
+  shown[0] = 3; /* written in place */
+  float read[2];
+  OK(rematSessionRead(session, "w", read, sizeof read));
+  CHECK(read[0] == 3 && read[1] == 0.5f && copied[0] == 0.5f);
+
+  struct Exported *exported = NULL;
+  OK(rematTensorExport(view, 0, (void **)&exported));
+  rematTensorDestroy(view);
+  rematTensorDestroy(copy);
+  rematSessionDestroy(session);
+  rematDeviceDestroy(device);
+  rematProgramDestroy(program);
+  CHECK(exported->data == shown && shown[0] == 3);
+  CHECK(exported->deviceType == 1 && exported->rank == 2);
+  CHECK(exported->code == 2 && exported->bits == 32 && exported->lanes == 1);
+  CHECK(exported->shape[0] == 2 && exported->strides[0] == 1);
+  exported->deleter(exported);
+}
+
+/* Training that goes on from a file is training that was not interrupted. */
+static void testFiles(void) {
+  RematProgram program = compileGraph("adamw");
+  RematDevice device = NULL;
+  OK(rematDeviceCreate("host", &device));
+  size_t length = 0;
+  const uint8_t *bytes = rematProgramGetBytes(program, &length);
+  const float x[8] = {1, 0, 0, 1, 1, 1, 2, 1}, y[4] = {1, 2, 3, 4};
+  char digests[2][65], path[] = "/tmp/remat-capi-XXXXXX";
+  CHECK(mkstemp(path) >= 0);
+  for (int from = 0; from < 2; ++from) {
+    RematSession session = NULL;
+    OK(rematSessionCreate(bytes, length, device, 1 + (uint64_t)from, &session));
+    if (from)
+      OK(rematSessionLoad(session, path));
+    for (int step = from ? 2 : 0; step < 4; ++step) {
+      if (step == 2 && !from)
+        OK(rematSessionSave(session, path, 1));
+      OK(rematSessionWrite(session, "x", x, sizeof x));
+      OK(rematSessionWrite(session, "y", y, sizeof y));
+      OK(rematSessionRunStep(session));
+    }
+    CHECK(rematSessionGetStepMilliseconds(session) > 0);
+    OK(rematSessionGetParametersDigest(session, digests[from]));
+    rematSessionDestroy(session);
+  }
+  CHECK(strlen(digests[0]) == 64 && strcmp(digests[0], digests[1]) == 0);
+  remove(path);
+  RematSession session = NULL;
+  OK(rematSessionCreate(bytes, length, device, 1, &session));
+  FAILS(rematSessionLoad(session, path), REMAT_ERROR, path);
+  rematSessionDestroy(session);
+  rematDeviceDestroy(device);
+  rematProgramDestroy(program);
+}
+
+static void testInterrupt(void) {
+  RematOptions options = rematOptionsCreate();
+  rematOptionsInterrupt(options);
+  RematProgram program = NULL;
+  FAILS(rematCompile(Graph, strlen(Graph), options, &program), REMAT_ERROR,
+        "interrupted while planning");
+  CHECK(!program);
+  rematOptionsDestroy(options);
+  rematOptionsInterrupt(NULL);
+}
+
 /* What one of several threads does on the device that they share. */
 struct Worker {
   RematDevice device;
@@ -196,6 +359,10 @@ int main(void) {
   CHECK(rematStatusGetCode(NULL) == REMAT_OK);
   testTraining();
   testErrors();
+  testTensors();
+  testExport();
+  testFiles();
+  testInterrupt();
   testThreads();
   puts("overall okay: 1");
   return 0;

@@ -14,6 +14,11 @@ import coverage_of_ops  # noqa: E402
 
 coverage_of_ops.watch()
 
+# The library of the same build as the tools.
+os.environ.setdefault(
+    "REMAT_LIBRARY", str(Path(os.environ.get("REMAT_BIN", ROOT / "build" / "bin")).parent / "lib" / "libremat.so")
+)
+
 # The tensors are small: more threads would only wait for each other.
 torch.set_num_threads(1)
 

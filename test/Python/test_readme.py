@@ -1,9 +1,11 @@
 """The README's first graph is examples/first.mlir, its commands run, and pages name what is there."""
 
 import json
+import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 from conftest import tool_path
@@ -35,6 +37,17 @@ def test_first_commands_run(tmp_path):
         r"`(\w+_\w+|loss|classes)`", README.split("## Budgets")[1].split("| tool")[0]
     ):
         assert key in report, key
+
+
+def test_the_python_example_trains():
+    """Where nothing but the standard library can be imported, as in a fresh environment."""
+    code = re.search(r"```python\n(.*?)```", README, re.S).group(1)
+    assert len(code.splitlines()) <= 13
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    command = [sys.executable, "-S", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    loss, peak = re.fullmatch(r"loss (\S+) within (\d+) bytes\n", done.stdout).groups()
+    assert float(loss) < 0.1 and int(peak) > 0, done.stderr
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])

@@ -3,7 +3,7 @@
 // RUN: not remat-opt %s --remat-accumulate=micro-batches=99999 --split-input-file 2>&1 | FileCheck %s --check-prefix=COUNT
 // COUNT: error: micro-batches is {{0|99999}}; it must be from 1 to 4096
 
-// expected-error@+2 {{result 1 is neither a loss, an output nor a gradient: it cannot be accumulated}}
+// expected-error@+2 {{result 1 is neither a loss, an output, a gradient nor a state's new value: it cannot be accumulated}}
 // expected-note@+1 {{run remat-accumulate behind remat-differentiate and before remat-add-optimizer}}
 func.func @main(%w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "w"})
     -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"},

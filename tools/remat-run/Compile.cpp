@@ -1,7 +1,7 @@
 //===- Compile.cpp - from the file to a program ---------------------------===//
 
 #include "Compile.h"
-#include "Report.h"
+#include "remat/Driver/ProgramReport.h"
 #include "remat/IR/GraphFile.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"

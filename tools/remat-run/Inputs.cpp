@@ -1,7 +1,7 @@
 //===- Inputs.cpp - what each step reads ----------------------------------===//
 
 #include "Inputs.h"
-#include "Weights.h"
+#include "remat/runtime/SessionFiles.h"
 #include <algorithm>
 
 using namespace remat;

@@ -109,8 +109,9 @@ void CommandLine::addFiles() {
   };
   Add("--data", O.Data, "token file for the inputs that ask for it");
   Add("--inputs", O.Inputs, "safetensors: inputs by name, the same each step");
-  Add("--weights", O.Weights, "safetensors: parameters by name");
-  Add("--save", O.Save, "safetensors: the parameters after the last step");
+  Add("--weights", O.Weights, "safetensors: parameters and states by name");
+  Add("--save", O.Save,
+      "safetensors: parameters and states after the last step");
   Add("--save-gradients", O.SaveGradients,
       "safetensors: loss and gradients of the last step (--optimizer none)");
   Add("--save-outputs", O.SaveOutputs,

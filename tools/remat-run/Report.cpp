@@ -12,23 +12,6 @@ using namespace remat::run;
 using namespace remat::runtime;
 namespace json = llvm::json;
 
-CompileReport run::makeReport(const Program &P) {
-  CompileReport Report;
-  if (P.Plan.BudgetBytes >= 0)
-    Report.BudgetBytes = P.Plan.BudgetBytes;
-  Report.UnplannedPeakBytes = P.Plan.UnplannedPeakBytes;
-  Report.PredictedPeakBytes = P.Plan.PredictedPeakBytes;
-  Report.SmallestFeasibleBytes = P.Plan.SmallestFeasibleBytes;
-  Report.PredictedOverhead = P.Plan.PredictedOverhead;
-  Report.PredictedMs = P.Plan.PredictedMs;
-  Report.RecomputedOps = P.Plan.RecomputedOps;
-  Program::PeakProfile Peak = P.getPeakProfile();
-  for (unsigned I = 0; I < unsigned(MemoryClass::Arena); ++I)
-    Report.Classes.emplace_back(getName(MemoryClass(I)), Peak.BytesByClass[I]);
-  Report.Classes.emplace_back("slack", P.ArenaBytes - Peak.LiveBytes);
-  return Report;
-}
-
 static Status writeJSON(const std::string &Path, json::Value Object) {
   std::string Text = llvm::formatv("{0:2}\n", Object).str();
   return writeFile(

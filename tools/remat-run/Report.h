@@ -5,15 +5,11 @@
 
 #include "Train.h"
 #include "remat/Pipeline.h"
-#include "remat/runtime/Program.h"
 #include <optional>
 #include <span>
 #include <string>
 
 namespace remat::run {
-
-/// The numbers that an emitted program carries, as a report of its compilation.
-CompileReport makeReport(const runtime::Program &Program);
 
 /// Writes the report as JSON. `Ran` is null after --compile-only or a refusal:
 /// what a run would have measured is then null, and `loss` is empty.

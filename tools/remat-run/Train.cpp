@@ -4,10 +4,10 @@
 #include "Inputs.h"
 #include "ProcessMemory.h"
 #include "Report.h"
-#include "Weights.h"
 #include "remat/Support/Tool.h"
 #include "remat/runtime/Device.h"
 #include "remat/runtime/Session.h"
+#include "remat/runtime/SessionFiles.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -132,7 +132,7 @@ static Status runSteps(Session &S, InputFeeder &Feeder, const ToolOptions &O,
 
 static Status writeFiles(Session &S, const ToolOptions &O) {
   if (!O.Save.empty())
-    if (Status Saved = saveParameters(S, O.Save); !Saved)
+    if (Status Saved = saveWeights(S, O.Save, Saved::Model); !Saved)
       return Saved;
   if (!O.SaveGradients.empty())
     if (Status Saved =
@@ -176,7 +176,7 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
     if (Status Written = writeRate(S, O); !Written)
       return Written.getError();
   if (!O.Weights.empty())
-    if (Status Loaded = loadParameters(S, O.Weights); !Loaded)
+    if (Status Loaded = loadWeights(S, O.Weights); !Loaded)
       return Loaded.getError();
   Result<InputFeeder> Feeder = InputFeeder::create(S, O);
   if (!Feeder)

@@ -11,12 +11,13 @@
 namespace remat {
 
 struct Budget {
-  enum class Kind { Unlimited, Bytes, PercentOfUnplanned };
+  enum class Kind { Unlimited, Bytes, PercentOfUnplanned, Smallest };
   enum Kind Kind = Kind::Unlimited;
   int64_t Bytes = 0;
   double Percent = 100.0;
 
-  /// Parses "unlimited", "123", "4GiB", "512MiB", "16KiB", "2GB", "50%".
+  /// Parses "unlimited", "123", "4GiB", "512MiB", "16KiB", "2GB", "50%",
+  /// "smallest".
   /// Returns nothing if the text is none of these or does not fit int64_t.
   static std::optional<Budget> parse(std::string_view Text);
 
@@ -27,7 +28,7 @@ struct Budget {
 /// What `parse` takes, for messages.
 inline constexpr std::string_view BudgetHelp =
     "bytes such as 4GiB, 512MiB or 1000000, a percentage of the unplanned peak "
-    "such as 50%, or unlimited";
+    "such as 50%, smallest or unlimited";
 
 } // namespace remat
 

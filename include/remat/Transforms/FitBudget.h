@@ -5,13 +5,15 @@
 
 #include "remat/Transforms/FitReport.h"
 #include "remat/Transforms/Passes.h"
+#include <atomic>
 
 namespace remat {
 
-/// The pass remat-fit-budget with a report, which may be null, else outlives
-/// it.
-std::unique_ptr<mlir::Pass> createFitBudget(FitBudgetOptions Options,
-                                            FitReport *Report);
+/// The pass remat-fit-budget with a report, and with what ends it with an error
+/// once it is true; both may be null, else outlive it.
+std::unique_ptr<mlir::Pass>
+createFitBudget(FitBudgetOptions Options, FitReport *Report,
+                const std::atomic<bool> *Interrupt = nullptr);
 
 } // namespace remat
 

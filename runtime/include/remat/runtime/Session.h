@@ -86,6 +86,10 @@ public:
   Status readArgument(std::string_view Name, void *Data, uint64_t Bytes);
   Status readResult(std::string_view Name, void *Data, uint64_t Bytes);
 
+  /// Where an argument or a result that holds a value lies, on the device. An
+  /// argument's bytes may be written there between steps.
+  Result<void *> getAddress(std::string_view Name, bool IsArgument) const;
+
   /// The same in pieces of at most StreamBytes, in order, through one buffer:
   /// `From` fills a piece that begins at byte `Offset`, `To` takes the next
   /// one. An error of either ends it; an argument that was not written to its
@@ -104,6 +108,10 @@ public:
   Status runStep();
 
   SessionStatistics getStatistics() const;
+  /// 0 before the first step.
+  double getLastStepMilliseconds() const {
+    return StepMs.empty() ? 0 : StepMs.back();
+  }
   const Pool &getPool() const { return *ThePool; }
   Executable &getExecutable() { return *TheExecutable; }
 

@@ -1,0 +1,22 @@
+"""Compiles graphs and runs programs: the C interface of remat, called through `ctypes`.
+
+The library is loaded when it is first needed: building graphs works without it. Calls into it
+release Python's global lock.
+"""
+
+from .errors import BudgetRefused, CompileError, Error, OutOfMemory
+from .program import Program, TensorInfo, compile
+from .session import Session
+from .tensor import Tensor
+
+__all__ = [
+    "BudgetRefused",
+    "CompileError",
+    "Error",
+    "OutOfMemory",
+    "Program",
+    "Session",
+    "Tensor",
+    "TensorInfo",
+    "compile",
+]

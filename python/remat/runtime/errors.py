@@ -1,0 +1,45 @@
+"""What can go wrong. Every error of this package is an `Error`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+
+class Error(Exception):
+    """A call failed; the message says why."""
+
+
+class CompileError(Error):
+    """The graph or an option is wrong; the message holds the diagnostics with their locations."""
+
+
+class OutOfMemory(Error):
+    """Host or device lacks memory. Nothing was changed: the call can be made again."""
+
+
+class BudgetRefused(Error):
+    """No program within the budget was found.
+
+    `smallest_feasible_bytes` is the smallest budget found to do, `impossible_bytes` the largest
+    that is proven to fit no program; `report` has what `remat-run --report` writes.
+    """
+
+    def __init__(self, message: str, report: Dict[str, Any]) -> None:
+        super().__init__(message)
+        self.message = message
+        self.report = report
+
+    @property
+    def budget_bytes(self) -> Optional[int]:
+        return self.report.get("budget_bytes")
+
+    @property
+    def smallest_feasible_bytes(self) -> int:
+        return self.report["smallest_feasible_bytes"]
+
+    @property
+    def impossible_bytes(self) -> int:
+        return self.report["impossible_bytes"]
+
+    def __reduce__(self):
+        return type(self), (self.message, self.report)

@@ -1,0 +1,153 @@
+"""Finds `libremat.so` and declares its functions (`include/remat-c`)."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from pathlib import Path
+from typing import List, Optional
+
+from .errors import Error, OutOfMemory
+
+VERSION = (0, 1)  # of the C interface that is declared here
+NAME = "libremat.so"
+OK, ERROR, REFUSED, OUT_OF_MEMORY = range(4)
+ARGUMENT, RESULT = range(2)
+VIEW, COPY = range(2)
+
+
+class TensorInfo(ctypes.Structure):
+    """RematTensorInfo."""
+
+    _fields_ = [
+        ("name", c_char_p),
+        ("role", c_int),
+        ("type", c_int),
+        ("rank", c_size_t),
+        ("shape", POINTER(c_int64)),
+        ("bytes", c_size_t),
+        ("result", c_int64),
+        ("survives", c_int),
+    ]
+
+
+# Name: result and arguments. Handles and statuses are addresses; what is only written to is an
+# address too.
+_FUNCTIONS = {
+    "rematGetVersion": (None, c_void_p, c_void_p, c_void_p),
+    "rematStatusGetCode": (c_int, c_void_p),
+    "rematStatusGetMessage": (c_char_p, c_void_p),
+    "rematStatusDestroy": (None, c_void_p),
+    "rematOptionsCreate": (c_void_p,),
+    "rematOptionsDestroy": (None, c_void_p),
+    "rematOptionsSet": (c_void_p, c_void_p, c_char_p, c_char_p),
+    "rematOptionsInterrupt": (None, c_void_p),
+    "rematCompile": (c_void_p, c_char_p, c_size_t, c_void_p, c_void_p),
+    "rematProgramLoad": (c_void_p, c_char_p, c_size_t, c_void_p),
+    "rematProgramDestroy": (None, c_void_p),
+    "rematProgramGetReport": (c_char_p, c_void_p),
+    "rematProgramGetBytes": (c_void_p, c_void_p, c_void_p),
+    "rematProgramGetNumTensors": (c_size_t, c_void_p, c_int),
+    "rematProgramGetTensor": (c_void_p, c_void_p, c_int, c_size_t, c_void_p),
+    "rematDeviceCreate": (c_void_p, c_char_p, c_void_p),
+    "rematSessionCreate": (c_void_p, c_void_p, c_size_t, c_void_p, c_uint64, c_void_p),
+    "rematSessionDestroy": (None, c_void_p),
+    "rematSessionRunStep": (c_void_p, c_void_p),
+    "rematSessionWrite": (c_void_p, c_void_p, c_char_p, c_void_p, c_size_t),
+    "rematSessionGetPeakBytes": (c_uint64, c_void_p),
+    "rematSessionGetStepMilliseconds": (c_double, c_void_p),
+    "rematSessionGetParametersDigest": (c_void_p, c_void_p, c_char_p),
+    "rematSessionLoad": (c_void_p, c_void_p, c_char_p),
+    "rematSessionSave": (c_void_p, c_void_p, c_char_p, c_int),
+    "rematSessionGetTensor": (c_void_p, c_void_p, c_int, c_size_t, c_int, c_void_p),
+    "rematTensorDestroy": (None, c_void_p),
+    "rematTensorGetData": (c_void_p, c_void_p),
+    "rematTensorExport": (c_void_p, c_void_p, c_int, c_void_p),
+}
+
+
+def _candidates() -> List[Path]:
+    package = Path(__file__).resolve().parent.parent
+    root = package.parent.parent
+    return [
+        package / NAME,  # a wheel
+        root / "build" / "lib" / NAME,  # a checkout
+        root.parent.parent / "lib" / NAME,  # what `cmake --install` makes
+    ]
+
+
+def find() -> Path:
+    """The library's path: `REMAT_LIBRARY`, else the first that is there of the usual places."""
+    given = os.environ.get("REMAT_LIBRARY")
+    if given:
+        if not Path(given).is_file():
+            raise Error(f"REMAT_LIBRARY is {given!r}, which is no file")
+        return Path(given)
+    for path in _candidates():
+        if path.is_file():
+            return path
+    places = "\n  ".join(str(path) for path in _candidates())
+    raise Error(
+        f"{NAME} was not found: run `make build` in the checkout, install the wheel, or set "
+        f"REMAT_LIBRARY to its path; looked for\n  {places}"
+    )
+
+
+@functools.lru_cache(maxsize=None)
+def load() -> ctypes.CDLL:
+    """The library, loaded once. Other functions of this package reach it by this one."""
+    path = find()
+    try:
+        # CDLL, not PyDLL: a call releases Python's global lock.
+        library = ctypes.CDLL(str(path))
+        for name, (result, *arguments) in _FUNCTIONS.items():
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+    except (OSError, AttributeError) as failure:
+        raise Error(f"cannot use {path}: {failure}") from None
+    numbers = [c_int() for _ in range(3)]
+    library.rematGetVersion(*map(ctypes.addressof, numbers))
+    if (numbers[0].value, numbers[1].value) != VERSION:
+        found = ".".join(str(number.value) for number in numbers)
+        raise Error(f"{path} is version {found}; {VERSION[0]}.{VERSION[1]} is needed")
+    return library
+
+
+def take(status: Optional[int]) -> "tuple[int, str]":
+    """Code and message of a status, which is freed."""
+    if not status:
+        return OK, ""
+    library = load()
+    code = library.rematStatusGetCode(status)
+    message = library.rematStatusGetMessage(status).decode("utf-8", "replace")
+    library.rematStatusDestroy(status)
+    return code, message
+
+
+def check(status: Optional[int], kind: type = Error) -> None:
+    """Raises what a status says, as `kind` where it is an error of no other class."""
+    code, message = take(status)
+    if code == OUT_OF_MEMORY:
+        raise OutOfMemory(message)
+    if code != OK:
+        raise kind(message)
+
+
+class Handle:
+    """Owns what a `Create` gave: `destroy` gets it when nobody has it any more."""
+
+    __slots__ = ("value", "_destroy")
+
+    def __init__(self, value: Optional[int], destroy) -> None:
+        self.value = value
+        self._destroy = destroy
+
+    def free(self) -> None:
+        value, self.value = self.value, None
+        if value:
+            self._destroy(value)
+
+    def __del__(self) -> None:
+        self.free()

@@ -1,0 +1,253 @@
+"""From a graph to a program."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import tempfile
+import threading
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Optional, Tuple, Union
+
+from ..graph import Graph
+from . import library
+from .errors import BudgetRefused, CompileError
+from .library import Handle, check
+
+ROLES = (
+    "parameter",
+    "input",
+    "state",
+    "seed",
+    "step",
+    "learning_rate",
+    "loss",
+    "output",
+    "gradient",
+)
+DTYPES = ("f32", "bf16", "f16", "i32", "i64", "i1", "f8E4M3FN")
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """An argument or a result of a program.
+
+    An argument that is `updated` takes a result's value at each step; one that does not `survive`
+    is written anew for each step.
+    """
+
+    name: str
+    shape: Tuple[int, ...]
+    dtype: str
+    role: str
+    bytes: int
+    number: int
+    updated: bool = False
+    survives: bool = False
+
+    @property
+    def type(self) -> str:
+        """In words, for messages."""
+        return f"{self.dtype} {self.shape}"
+
+
+class Program:
+    """A compiled program. `report` has the keys of `remat-run --report` that a compilation knows.
+
+    `seed` is what a `Session` starts from unless it is given another one.
+    """
+
+    def __init__(self, handle: Handle, seed: int = 0) -> None:
+        self._handle = handle
+        self.seed = seed
+        self.report: Dict[str, Any] = _report(handle)
+        self.arguments = _tensors(handle, library.ARGUMENT)
+        self.results = _tensors(handle, library.RESULT)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, seed: int = 0) -> "Program":
+        """The program of bytes that were kept. They are verified, whoever made them."""
+        lib = library.load()
+        out = ctypes.c_void_p()
+        data = bytes(data)
+        check(lib.rematProgramLoad(data, len(data), ctypes.addressof(out)))
+        return cls(Handle(out.value, lib.rematProgramDestroy), seed)
+
+    @classmethod
+    def load(cls, path: Union[str, os.PathLike], seed: int = 0) -> "Program":
+        """Reads what `save`, or `remat-run --emit-program`, wrote."""
+        with open(path, "rb") as file:
+            return cls.from_bytes(file.read(), seed)
+
+    def save(self, path: Union[str, os.PathLike]) -> None:
+        """Writes the program; `remat-run` takes the file too. A reader never sees half of it."""
+        folder = os.path.dirname(os.path.abspath(path))
+        file, temporary = tempfile.mkstemp(dir=folder, prefix=".remat-")
+        try:
+            with os.fdopen(file, "wb") as out:
+                out.write(self.bytes)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+    @property
+    def bytes(self) -> bytes:
+        address, length = self._location()
+        return ctypes.string_at(address, length)
+
+    def _location(self) -> Tuple[int, int]:
+        """Where the bytes lie; as long as the program lives."""
+        length = ctypes.c_size_t()
+        address = library.load().rematProgramGetBytes(
+            self._handle.value, ctypes.addressof(length)
+        )
+        return address, length.value
+
+    @property
+    def device(self) -> str:
+        return self.report["device"]
+
+    def __reduce__(self):
+        return Program.from_bytes, (self.bytes, self.seed)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Program for {self.device}: {len(self.arguments)} arguments, "
+            f"{len(self.results)} results, {self.report['predicted_peak_bytes']} bytes>"
+        )
+
+
+def _report(handle: Handle) -> Dict[str, Any]:
+    return json.loads(library.load().rematProgramGetReport(handle.value).decode("utf-8"))
+
+
+def _tensors(handle: Handle, side: int) -> Dict[str, TensorInfo]:
+    lib = library.load()
+    tensors = {}
+    for number in range(lib.rematProgramGetNumTensors(handle.value, side)):
+        raw = library.TensorInfo()
+        check(lib.rematProgramGetTensor(handle.value, side, number, ctypes.addressof(raw)))
+        name = raw.name.decode("utf-8", "surrogateescape")
+        tensors[name] = TensorInfo(
+            name,
+            tuple(raw.shape[: raw.rank]),
+            DTYPES[raw.type],
+            ROLES[raw.role],
+            raw.bytes,
+            number,
+            raw.result >= 0,
+            bool(raw.survives),
+        )
+    return tensors
+
+
+def _text(name: str, value: Any) -> str:
+    """An option's value as `remat-run` takes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    text = str(value)
+    if name == "autocast":  # torch.bfloat16, numpy.float16, ...
+        return {"bfloat16": "bf16", "float16": "f16"}.get(text.rpartition(".")[2], text)
+    return text
+
+
+def _graph_text(graph: Any) -> bytes:
+    if isinstance(graph, Graph):
+        graph = graph.emit(locations=True)
+    elif isinstance(graph, os.PathLike):
+        with open(graph, "rb") as file:
+            graph = file.read()
+    if isinstance(graph, str):
+        graph = graph.encode("utf-8")
+    if not isinstance(graph, bytes):
+        raise CompileError(
+            f"the graph is a {type(graph).__name__}; a remat.Graph, its text or the path of a file "
+            "is needed"
+        )
+    return graph
+
+
+def _run_interruptibly(work: Callable[[], Any], interrupt: Callable[[], None]) -> Any:
+    """Calls `work`. Ctrl-C, which reaches the main thread between two lines of Python only, must
+    not wait for it: the work is another thread's then, and `interrupt` ends it."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    done, outcome = threading.Event(), []
+
+    def run() -> None:
+        try:
+            outcome.append((work(), None))
+        except BaseException as failure:
+            outcome.append((None, failure))
+        finally:
+            done.set()
+
+    threading.Thread(target=run, name="remat.compile", daemon=True).start()
+    try:
+        done.wait()
+    except BaseException:
+        interrupt()
+        done.wait()
+        raise
+    result, failure = outcome[0]
+    if failure is not None:
+        raise failure
+    return result
+
+
+def compile(
+    graph: Union[Graph, str, bytes, os.PathLike],
+    budget: Union[None, int, str] = None,
+    device: str = "host",
+    optimizer: Optional[str] = None,
+    autocast: Any = None,
+    seed: int = 0,
+    **options: Any,
+) -> Program:
+    """Compiles a graph into a program within `budget`, or raises `BudgetRefused`.
+
+    `graph` is a `remat.Graph`, its text, or the path of a file. `budget`: bytes, "8GiB", "60%" of
+    what it takes without recomputation, "smallest" for the least that is found to do, None for any.
+    `optimizer`: "adamw", "sgd", or None: the gradients are results then. `autocast`: "bf16" or
+    "f16", or a library's object of such a name. `seed` is that of initial weights and of
+    random numbers. All other options of `remat-run` go by their names: `learning_rate=1e-3`,
+    `weight_decay=0`, `accumulate=4`, `strategy="sqrt"`, `effort=2`, `fuse=False`, `arch="sm_90"`.
+    """
+    lib = library.load()
+    text = _graph_text(graph)
+    handle = Handle(lib.rematOptionsCreate(), lib.rematOptionsDestroy)
+    chosen = {
+        "budget": "unlimited" if budget is None else budget,
+        "device": device,
+        "optimizer": "none" if optimizer is None else optimizer,
+        "autocast": autocast,
+        **options,
+    }
+    for name, value in chosen.items():
+        if value is not None:
+            arguments = (name.replace("_", "-"), _text(name, value))
+            encoded = (part.encode("utf-8") for part in arguments)
+            check(lib.rematOptionsSet(handle.value, *encoded), CompileError)
+    out = ctypes.c_void_p()
+
+    def work() -> "tuple[int, str, Handle]":
+        status = lib.rematCompile(text, len(text), handle.value, ctypes.addressof(out))
+        return (*library.take(status), Handle(out.value, lib.rematProgramDestroy))
+
+    code, message, program = _run_interruptibly(
+        work, lambda: lib.rematOptionsInterrupt(handle.value)
+    )
+    if code == library.REFUSED:
+        raise BudgetRefused(message, _report(program))
+    if code == library.OUT_OF_MEMORY:
+        raise library.OutOfMemory(message)
+    if code != library.OK:
+        raise CompileError(message)
+    return Program(program, seed)

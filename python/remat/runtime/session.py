@@ -1,0 +1,247 @@
+"""Runs a program: its memory on a device, its steps, its tensors by name."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import threading
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+
+from . import library
+from .errors import Error
+from .library import Handle, check
+from .program import Program, TensorInfo
+from .source import Source, find
+from .tensor import Tensor
+
+_devices_lock = threading.Lock()
+
+
+@functools.lru_cache(maxsize=None)
+def _make_device(name: str) -> Handle:
+    lib = library.load()
+    out = ctypes.c_void_p()
+    check(lib.rematDeviceCreate(name.encode("utf-8"), ctypes.addressof(out)))
+    return Handle(out.value, lambda value: None)  # it lives as long as the process
+
+
+def _get_device(name: str) -> Handle:
+    """The one device of that name."""
+    with _devices_lock:
+        return _make_device(name)
+
+
+class Session:
+    """A program with its memory, its parameters drawn from `seed`.
+
+    One thread at a time uses a session; a second one gets an error, at once. Other threads of
+    Python go on while a step runs.
+    """
+
+    def __init__(
+        self, program: Program, device: Optional[str] = None, seed: Optional[int] = None
+    ) -> None:
+        seed = program.seed if seed is None else seed
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
+            raise Error(f"seed {seed!r} is no integer from 0 to 2^64 - 1")
+        self.program = program
+        self.device = program.device if device is None else device
+        self._lock = threading.Lock()
+        lib = self._library = library.load()
+        address, length = program._location()
+        out = ctypes.c_void_p()
+        owner = _get_device(self.device)
+        check(
+            lib.rematSessionCreate(address, length, owner.value, seed, ctypes.addressof(out))
+        )
+        self._handle = Handle(out.value, lib.rematSessionDestroy)
+        self._steps = 0  # that were begun: what a view of a result belongs to
+        self._finished = 0
+        roles = {info.role: info for info in program.results.values()}
+        self._loss = roles.get("loss")
+        # A program without an optimizer reads the count of steps, but does not count itself.
+        counts = [info for info in program.arguments.values() if info.role == "step"]
+        self._count = next((info for info in counts if not info.updated), None)
+
+    # Steps -------------------------------------------------------------------------------------
+
+    def step(self, inputs: Optional[Mapping[str, Any]] = None, /, **named: Any) -> Optional[float]:
+        """Writes arguments by name, runs one step and returns the loss, if there is one.
+
+        All are checked before any is written. What is not given keeps its value; an input that the
+        step overwrote must be given. With `accumulate=k` inputs have k micro-batches in front.
+        """
+        given = {**(inputs or {}), **named}
+        with self._alone():
+            counted = self._count is not None and self._count.name not in given
+            if counted:
+                given[self._count.name] = self._finished
+            self._write(given)
+            self._steps += 1
+            check(self._library.rematSessionRunStep(self._handle.value))
+            self._finished += 1
+            if self._loss is None:
+                return None
+            return self._get(self._loss, library.RESULT, library.COPY).item()
+
+    @property
+    def steps(self) -> int:
+        """Steps that this session has finished."""
+        return self._finished
+
+    # Tensors -----------------------------------------------------------------------------------
+
+    def write(self, name: str, value: Any) -> None:
+        """Writes an argument: a parameter, a state, an input, `learning_rate`, ..."""
+        self.write_all({name: value})
+
+    def write_all(self, values: Mapping[str, Any]) -> None:
+        """Writes arguments by name. All are checked before any is written."""
+        with self._alone():
+            self._write(values)
+
+    def read(self, name: str) -> Tensor:
+        """A copy, in host memory, of an argument's value or of what the last step gave.
+
+        A name that argument and result share means the result, unless that takes the argument's
+        place: they are one then.
+        """
+        with self._alone():
+            return self._get(*self._find(name), library.COPY)
+
+    def view(self, name: str) -> Tensor:
+        """The same without a copy, in the memory of the session's device: see `Tensor`."""
+        with self._alone():
+            return self._get(*self._find(name), library.VIEW)
+
+    def outputs(self) -> Dict[str, Tensor]:
+        """Copies of loss, outputs and gradients of the last step, by name."""
+        with self._alone():
+            return {
+                name: self._get(info, library.RESULT, library.COPY)
+                for name, info in self.program.results.items()
+                if info.role in ("loss", "output", "gradient")
+            }
+
+    # Files -------------------------------------------------------------------------------------
+
+    def load(self, path: Union[str, os.PathLike]) -> None:
+        """Reads a safetensors file: parameters and states by name, each of which must be there
+        with its type and shape, and what the optimizer remembers where all of it is there.
+        Nothing is written unless all of it fits."""
+        with self._alone():
+            check(self._library.rematSessionLoad(self._handle.value, os.fsencode(path)))
+
+    def save(self, path: Union[str, os.PathLike], optimizer: bool = False) -> None:
+        """Writes parameters and states, as `remat-run --save` does; with `optimizer` what it
+        remembers too, so that training goes on where it was."""
+        with self._alone():
+            handle = self._handle.value
+            check(self._library.rematSessionSave(handle, os.fsencode(path), optimizer))
+
+    # Figures -----------------------------------------------------------------------------------
+
+    @property
+    def peak_bytes(self) -> int:
+        """The measured peak of the session's memory: the program's arena."""
+        with self._alone():
+            return self._library.rematSessionGetPeakBytes(self._handle.value)
+
+    @property
+    def step_ms(self) -> float:
+        """Milliseconds that the last step took; 0 before the first."""
+        with self._alone():
+            return self._library.rematSessionGetStepMilliseconds(self._handle.value)
+
+    def parameters_digest(self) -> str:
+        """SHA-256 of all parameters, as `parameters_digest` of a report."""
+        with self._alone():
+            digest = ctypes.create_string_buffer(65)
+            check(self._library.rematSessionGetParametersDigest(self._handle.value, digest))
+            return digest.value.decode("ascii")
+
+    def close(self) -> None:
+        """Frees the memory, once no view of it is left. The session cannot be used any more."""
+        with self._alone():
+            self._handle.free()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    # -------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._lock.acquire(blocking=False):
+            raise Error("the session is in use by another thread; one at a time can use it")
+        try:
+            if not self._handle.value:
+                raise Error("the session is closed")
+            yield
+        finally:
+            self._lock.release()
+
+    def _write(self, values: Mapping[str, Any]) -> None:
+        sources: List[Tuple[TensorInfo, Source]] = []
+        for name, value in values.items():
+            info = self.program.arguments.get(name)
+            if info is None:
+                raise Error(_unknown("argument", name, self.program.arguments))
+            sources.append((info, find(info, value, self.device)))
+        for info, source in sources:
+            check(
+                self._library.rematSessionWrite(
+                    self._handle.value, _encode(info.name), source.address, info.bytes
+                )
+            )
+
+    def _find(self, name: str) -> Tuple[TensorInfo, int]:
+        argument = self.program.arguments.get(name)
+        result = self.program.results.get(name)
+        if argument and (argument.updated or not result):
+            return argument, library.ARGUMENT
+        if result:
+            return result, library.RESULT
+        known = {**self.program.arguments, **self.program.results}
+        raise Error(_unknown("argument or result", name, known))
+
+    def _get(self, info: TensorInfo, side: int, access: int) -> Tensor:
+        out = ctypes.c_void_p()
+        check(
+            self._library.rematSessionGetTensor(
+                self._handle.value, side, info.number, access, ctypes.addressof(out)
+            )
+        )
+        handle = Handle(out.value, self._library.rematTensorDestroy)
+        if access == library.COPY:
+            return Tensor(info, handle, "host", True, None)
+        writable = side == library.ARGUMENT
+        lasts = writable and info.survives
+        return Tensor(info, handle, self.device, writable, self._make_check(info.name, lasts))
+
+    def _make_check(self, name: str, lasts: bool):
+        made = self._steps
+
+        def check_view() -> None:
+            if not lasts and self._steps != made:
+                raise Error(
+                    f"the view of '{name}' is of step {made}, and a later one has overwritten it; "
+                    "take a view after each step, or a copy by read()"
+                )
+
+        return check_view
+
+
+def _encode(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
+
+
+def _unknown(what: str, name: Any, known: Mapping[str, Any]) -> str:
+    names = sorted(known)
+    listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    return f"the program has no {what} {name!r}; it has {listed}"

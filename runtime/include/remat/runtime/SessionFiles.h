@@ -1,0 +1,38 @@
+//===- SessionFiles.h - tensors between sessions and files ------*- C++ -*-===//
+
+#ifndef REMAT_RUNTIME_SESSIONFILES_H
+#define REMAT_RUNTIME_SESSIONFILES_H
+
+#include "remat/runtime/Safetensors.h"
+#include "remat/runtime/Session.h"
+#include <initializer_list>
+#include <string>
+
+namespace remat::runtime {
+
+/// Reads a safetensors file into a session: the parameters and the graph's
+/// states, each of which must be there with its element type and shape; what
+/// the optimizer remembers (its states, the count of steps) where the file
+/// holds it, all or none. Other tensors of the file are ignored. Nothing is
+/// written unless all of it fits.
+Status loadWeights(Session &Session, const std::string &Path);
+
+/// What of a session is saved.
+enum class Saved {
+  Model,    ///< parameters and the graph's states
+  Training, ///< what the optimizer remembers too: training goes on from there
+};
+
+/// Saves arguments, in the program's order.
+Status saveWeights(Session &Session, const std::string &Path, Saved What);
+
+/// Writes those inputs that `File` holds; every tensor of it must be an input.
+Status writeInputs(Session &Session, const TensorFile &File);
+
+/// Saves the results of these roles. InvalidArgument if there is none.
+Status saveResults(Session &Session, const std::string &Path,
+                   std::initializer_list<Role> Roles);
+
+} // namespace remat::runtime
+
+#endif // REMAT_RUNTIME_SESSIONFILES_H

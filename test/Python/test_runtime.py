@@ -1,0 +1,562 @@
+"""`remat.compile` and `Session`: the package calls the compiler's library and trains with it."""
+
+import array
+import ctypes
+import gc
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from harness import initial_weights, random_inputs, run
+from safetensors.torch import load_file, save_file
+
+import remat
+from remat import Graph, Session, init, ops
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def mlp(batch=32, width=16) -> Graph:
+    graph = Graph()
+    x = graph.input("x", (batch, 8))
+    y = graph.input("y", (batch, 4))
+    hidden = ops.gelu(x @ graph.parameter("w1", (8, width), init.normal(0.3)))
+    out = hidden @ graph.parameter("w2", (width, 4), init.normal(0.3))
+    graph.output(out, "out")
+    graph.loss(ops.mse(out, y))
+    return graph
+
+
+def statistics(batch=16, momentum=0.1) -> Graph:
+    """A model that normalises by the running mean of its input, a state, and updates that."""
+    graph = Graph()
+    x = graph.input("x", (batch, 8))
+    y = graph.input("y", (batch, 4))
+    mean = graph.state("norm.mean", (8,), init.constant(0.5))
+    out = (x - mean) @ graph.parameter("w", (8, 4), init.normal(0.3))
+    graph.update(mean, mean * (1 - momentum) + ops.reduce("mean", x, [0]) * momentum)
+    graph.output(out, "out")
+    graph.loss(ops.mse(out, y))
+    return graph
+
+
+# Compiling -------------------------------------------------------------------------------------
+
+
+def test_report_and_tensors():
+    program = remat.compile(mlp(), budget="90%", optimizer="adamw", learning_rate=0.5)
+    report = program.report
+    assert report["predicted_peak_bytes"] <= report["budget_bytes"]
+    assert report["budget_bytes"] == int(report["unplanned_peak_bytes"] * 0.9)
+    x, w = program.arguments["x"], program.arguments["w1"]
+    assert (x.shape, x.dtype, x.role, x.bytes) == ((32, 8), "f32", "input", 1024)
+    assert w.role == "parameter" and w.updated
+    assert program.arguments["w1.exp_avg"].role == "state"
+    assert program.results["loss"].shape == () and program.results["out"].role == "output"
+    assert Session(program).read("learning_rate").item() == 0.5
+
+
+def test_gradients_are_results_without_an_optimizer():
+    program = remat.compile(mlp())
+    assert program.results["grad.w1"].role == "gradient" and not program.arguments["w1"].updated
+
+
+def test_budgets():
+    graph = mlp(batch=256)
+    smallest = remat.compile(graph, budget="smallest", optimizer="adamw")
+    least = smallest.report["predicted_peak_bytes"]
+    assert least == smallest.report["smallest_feasible_bytes"] == smallest.report["budget_bytes"]
+    assert least < smallest.report["unplanned_peak_bytes"]
+    exact = remat.compile(graph, budget=least, optimizer="adamw")
+    assert exact.report["predicted_peak_bytes"] == least
+    with pytest.raises(remat.BudgetRefused, match=str(least - 1)) as refused:
+        remat.compile(graph, budget=least - 1, optimizer="adamw")
+    error = refused.value
+    assert error.budget_bytes == least - 1 and error.smallest_feasible_bytes == least
+    assert 0 < error.impossible_bytes < least
+    assert error.report["refused"]["peak_op"].startswith("remat.") and isinstance(error, remat.Error)
+    assert pickle.loads(pickle.dumps(error)).smallest_feasible_bytes == least
+
+
+@pytest.mark.parametrize(
+    "options, part",
+    [
+        ({"colour": 1}, "unknown option 'colour'"),
+        ({"budget": "12x"}, "budget: expected bytes"),
+        ({"budget": -1}, "'-1'"),
+        ({"optimizer": "adam"}, "adamw"),
+        ({"learning_rate": float("nan")}, "learning-rate"),
+        ({"fuse": 3}, "true or false"),
+        ({"device": "tpu"}, "host, cuda"),
+        ({"autocast": "f64"}, "bf16, f16"),
+    ],
+)
+def test_bad_options(options, part):
+    with pytest.raises(remat.CompileError, match=part):
+        remat.compile(mlp(), **options)
+
+
+@pytest.mark.parametrize("graph", ["", "func", "func.func @main(", 7, None, b"\xff\x00"])
+def test_bad_graphs(graph):
+    with pytest.raises(remat.CompileError, match="."):
+        remat.compile(graph)
+
+
+def test_text_file_and_graph_are_the_same(tmp_path):
+    path = tmp_path / "graph.mlir"
+    path.write_text(mlp().emit(locations=True))
+    programs = [remat.compile(graph) for graph in (mlp(), path, path.read_text())]
+    assert programs[0].bytes == programs[1].bytes == programs[2].bytes
+
+
+def test_autocast_takes_other_libraries_names():
+    named = remat.compile(mlp(), autocast="bf16")
+    assert named.bytes == remat.compile(mlp(), autocast=torch.bfloat16).bytes
+    assert named.bytes != remat.compile(mlp()).bytes
+
+
+def test_programs_are_kept(tmp_path):
+    program = remat.compile(mlp(), budget="90%", optimizer="sgd", seed=3)
+    program.save(tmp_path / "program")
+    loaded = remat.Program.load(tmp_path / "program", seed=3)
+    copied = pickle.loads(pickle.dumps(program))
+    for other in (loaded, copied):
+        assert other.bytes == program.bytes and other.arguments == program.arguments
+        assert other.report["budget_bytes"] == program.report["budget_bytes"]
+        assert Session(other).parameters_digest() == Session(program).parameters_digest()
+    with pytest.raises(remat.Error, match="program"):
+        remat.Program.from_bytes(program.bytes[:-9])
+
+
+# Running ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [{"optimizer": "adamw"}, {"optimizer": "sgd", "accumulate": 2, "momentum": 0.5}]
+)
+def test_trains_as_remat_run_does(tmp_path, options):
+    """Equal losses and equal bits, from weights of a file, whatever the budget."""
+    graph = mlp()
+    weights = {name: tensor + 0.25 for name, tensor in initial_weights(graph).items()}
+    inputs = random_inputs(graph)
+    if "accumulate" in options:
+        inputs = {name: torch.stack([tensor, 2 * tensor]) for name, tensor in inputs.items()}
+    flags = [part for name, value in options.items() for part in (f"--{name}", value)]
+    done = run(graph, *flags, "--steps", 5, "--seed", 7, inputs=inputs, weights=weights)
+
+    save_file(weights, tmp_path / "weights")
+    session = Session(remat.compile(str(graph), budget="smallest", seed=7, **options))
+    session.load(tmp_path / "weights")
+    losses = [session.step(**inputs) for _ in range(5)]
+    assert losses == pytest.approx(done.losses, rel=1e-6)
+    assert session.parameters_digest() == done.digest
+    assert session.peak_bytes == session.program.report["predicted_peak_bytes"]
+    assert session.steps == 5 and session.step_ms > 0
+
+
+def dropping() -> Graph:
+    graph = mlp()
+    kept = ops.dropout(graph.results[0].value, 0.5)
+    graph.output(kept, "kept")
+    return graph
+
+
+def test_counts_steps_as_remat_run_does():
+    """Without an optimizer the program reads the count, which keeps dropout's masks apart."""
+    graph = dropping()
+    inputs = random_inputs(graph)
+    done = run(graph, "--optimizer", "none", "--steps", 3, "--seed", 5, inputs=inputs, save=["outputs"])
+    session = Session(remat.compile(graph, seed=5))
+    kept = []
+    for _ in range(3):
+        session.step(inputs)
+        kept.append(torch.from_dlpack(session.read("kept")))
+    assert torch.equal(kept[2], done.outputs["kept"])
+    assert not torch.equal(kept[0], kept[1])
+    session.step(inputs, step=2)
+    assert torch.equal(torch.from_dlpack(session.read("kept")), done.outputs["kept"])
+
+
+def test_learning_rate_is_set_between_steps():
+    session = Session(remat.compile(mlp(), optimizer="sgd", weight_decay=0))
+    inputs = random_inputs(mlp())
+    before = session.parameters_digest()
+    session.step(inputs, learning_rate=0)
+    assert session.parameters_digest() == before
+    session.write("learning_rate", 0.125)
+    session.step(inputs)
+    assert session.parameters_digest() != before
+    assert session.read("learning_rate").item() == 0.125
+
+
+def test_seeds():
+    program = remat.compile(mlp(), seed=4)
+    digest = Session(program).parameters_digest()
+    assert digest == Session(program, seed=4).parameters_digest()
+    assert digest != Session(program, seed=5).parameters_digest()
+    for seed in (-1, 2**64, 1.5, True):
+        with pytest.raises(remat.Error, match="seed"):
+            Session(program, seed=seed)
+
+
+# Tensors in and out ----------------------------------------------------------------------------
+
+
+def identity(dtype: str, shape=(2, 3)) -> Session:
+    graph = Graph()
+    x = graph.input("x", shape, dtype)
+    graph.output(ops.copy(x), "out")
+    return Session(remat.compile(graph))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32", "int64", "bool"])
+def test_every_type_goes_through(dtype):
+    name = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int32": "i32"}
+    session = identity({**name, "int64": "i64", "bool": "i1"}[dtype])
+    x = (torch.arange(6).reshape(2, 3) % 4).to(getattr(torch, dtype))
+    session.step(x=x)
+    for out in (session.read("out"), session.view("out")):
+        assert torch.equal(torch.from_dlpack(out), x)
+        assert out.tolist() == x.tolist()
+        if dtype == "bfloat16":
+            with pytest.raises(TypeError, match="NumPy has no type"):
+                np.asarray(out)
+        else:
+            array = np.asarray(out)
+            assert array.dtype == dtype and (array == x.numpy()).all()
+            assert (np.from_dlpack(out) == x.numpy()).all()
+
+
+def test_what_is_taken():
+    session = identity("f32")
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    flat = memoryview(array.array("f", range(6))).cast("B").cast("f", (2, 3))
+    trained = torch.tensor(x, requires_grad=True)
+    strided = [np.repeat(x, 2, axis=1)[:, ::2], torch.tensor(x.T.copy()).T, np.asfortranarray(x)]
+    for given in [x, frozen, flat, trained, *strided, torch.from_numpy(x)]:
+        session.step(x=np.zeros_like(x))
+        session.step(x=given)
+        assert session.read("out").tolist() == x.tolist()
+    session.step(x=session.view("out"))  # its own memory
+    assert session.read("out").tolist() == x.tolist()
+
+
+def test_scalars():
+    for dtype, value in [("f32", 0.5), ("f16", 2), ("bf16", 1.0), ("i32", -7), ("i64", 2**40), ("i1", True)]:
+        session = identity(dtype, ())
+        session.step(x=value)
+        assert session.read("out").item() == value
+    session = identity("bf16", ())
+    for value in [1 + 2**-8, 1 + 3 * 2**-8, 3.14159, -1e30, float("inf")]:
+        session.step(x=value)
+        assert session.read("out").item() == torch.tensor(value).bfloat16().item()
+
+
+@pytest.mark.parametrize(
+    "given, part",
+    [
+        (np.zeros((3, 2), np.float32), r"f32 \(2, 3\), but f32 \(3, 2\)"),
+        (np.zeros((2, 3)), r"f32 \(2, 3\), but f64 \(2, 3\)"),
+        (np.zeros((2, 3), ">f4"), "format '>f'"),
+        (np.zeros((2, 3), np.uint8), r"u8 \(2, 3\)"),
+        (np.zeros((2, 3), object), "."),
+        (torch.zeros(2, 3, dtype=torch.complex64), "DLPack|type 5"),
+        (torch.zeros(2, 3).to_sparse(), "cannot be read"),
+        (torch.zeros(2, 3, device="meta"), "cannot be read|lies on a device"),
+        (torch.zeros(6), r"f32 \(6,\)"),
+        (b"123", r"u8 \(3,\)"),
+        ([[1.0, 2.0, 3.0]] * 2, "a list was given"),
+        (None, "a NoneType was given"),
+        (1.0, "the number 1.0"),
+    ],
+)
+def test_bad_tensors(given, part):
+    session = identity("f32")
+    session.step(x=np.ones((2, 3), np.float32))
+    with pytest.raises(remat.Error, match="argument 'x'.*") as error:
+        session.step(x=given)
+    assert error.match(part)
+    session.step()
+    assert session.read("out").tolist() == [[1] * 3] * 2
+
+
+@pytest.mark.parametrize("dtype, value", [("i32", 2**31), ("i32", 1.0), ("i1", 0.5), ("f32", 1e39), ("f16", 1e6)])
+def test_bad_numbers(dtype, value):
+    with pytest.raises(remat.Error, match="argument 'x'"):
+        identity(dtype, ()).step(x=value)
+
+
+def test_nothing_is_written_unless_all_fits():
+    session = Session(remat.compile(mlp(), optimizer="sgd"))
+    digest = session.parameters_digest()
+    with pytest.raises(remat.Error, match="'w2'"):
+        session.write_all({"w1": np.zeros((8, 16), np.float32), "w2": np.zeros(3, np.float32)})
+    with pytest.raises(remat.Error, match="no argument 'w3'; it has .*w1"):
+        session.write_all({"w1": np.zeros((8, 16), np.float32), "w3": 1})
+    assert session.parameters_digest() == digest
+    with pytest.raises(remat.Error, match="'x' was not written"):
+        session.step()
+    with pytest.raises(remat.Error, match="'out' holds no value"):
+        session.read("out")
+    with pytest.raises(remat.Error, match="no argument or result 'z'"):
+        session.read("z")
+
+
+def test_views_are_the_sessions_memory():
+    session = Session(remat.compile(mlp(), optimizer="sgd", weight_decay=0))
+    weights = torch.from_dlpack(session.view("w1"))
+    array = np.asarray(session.view("w1"))
+    weights.fill_(0.25)
+    assert (array == 0.25).all() and (np.asarray(session.read("w1")) == 0.25).all()
+    session.step(random_inputs(mlp()))
+    assert not (array == 0.25).all() and torch.equal(weights, torch.from_numpy(array))
+
+
+def test_views_of_results_say_when_they_are_old():
+    session = Session(remat.compile(mlp()))
+    inputs = random_inputs(mlp())
+    session.step(inputs)
+    view, copy = session.view("out"), session.read("out")
+    assert view.is_view and not copy.is_view and view.tolist() == copy.tolist()
+    assert not np.from_dlpack(view).flags.writeable
+    session.step(inputs)
+    for use in (view.tolist, view.__dlpack__, lambda: np.asarray(view)):
+        with pytest.raises(remat.Error, match="view of 'out' is of step 1"):
+            use()
+    assert copy.tolist() == session.read("out").tolist()
+
+
+def test_views_keep_the_memory():
+    session = Session(remat.compile(mlp()))
+    expected = session.read("w1").tolist()
+    tensor, array = torch.from_dlpack(session.view("w1")), np.asarray(session.view("w1"))
+    session.close()
+    with pytest.raises(remat.Error, match="closed"):
+        session.read("w1")
+    del session
+    gc.collect()
+    assert tensor.tolist() == expected and array.tolist() == expected
+
+
+def test_unused_capsules_are_freed():
+    session = Session(remat.compile(mlp()))
+    view = session.view("w1")
+    for _ in range(3):
+        capsules = [view.__dlpack__(), view.__dlpack__(max_version=(1, 0))]
+        del capsules
+    with pytest.raises(BufferError):
+        view.__dlpack__(copy=True)
+    with pytest.raises(BufferError):
+        view.__dlpack__(dl_device=(2, 0))
+
+
+# States and files ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", [None, "smallest"])
+@pytest.mark.parametrize("optimizer", [None, "adamw"])
+def test_states_are_written_once_a_step(budget, optimizer):
+    session = Session(remat.compile(statistics(), budget=budget, optimizer=optimizer))
+    inputs = random_inputs(statistics())
+    mean, x = torch.full((8,), 0.5), inputs["x"]
+    for _ in range(3):
+        weights = torch.from_dlpack(session.read("w"))
+        session.step(inputs)
+        out = torch.from_dlpack(session.read("out"))
+        assert torch.allclose(out, (x - mean) @ weights, atol=1e-5)
+        mean = mean * 0.9 + x.mean(0) * 0.1
+        assert torch.allclose(torch.from_dlpack(session.read("norm.mean")), mean, atol=1e-6)
+
+
+def test_micro_batches_pass_states_on():
+    """k micro-batches leave what k steps leave."""
+    graph = statistics()
+    one = Session(remat.compile(graph))
+    many = Session(remat.compile(graph, accumulate=3))
+    inputs = {name: torch.randn(3, *tensor.shape) for name, tensor in random_inputs(graph).items()}
+    losses = [one.step({name: tensor[i] for name, tensor in inputs.items()}) for i in range(3)]
+    assert many.step(inputs) == pytest.approx(sum(losses) / 3, rel=1e-5)
+    assert many.read("norm.mean").tolist() == one.read("norm.mean").tolist()
+
+
+def test_states_are_saved_and_loaded(tmp_path):
+    graph = statistics()
+    inputs = random_inputs(graph)
+    done = run(graph, "--steps", 2, inputs=inputs, save=["parameters"])
+    assert set(done.parameters) == {"w", "norm.mean"}  # not what the optimizer remembers
+    again = run(graph, "--steps", 0, weights=done.parameters, save=["parameters"])
+    assert all(torch.equal(again.parameters[name], t) for name, t in done.parameters.items())
+
+    session = Session(remat.compile(graph, optimizer="adamw"))
+    save_file(done.parameters, tmp_path / "weights")
+    session.load(tmp_path / "weights")
+    session.save(tmp_path / "saved")
+    saved = load_file(tmp_path / "saved")
+    assert set(saved) == set(done.parameters)
+    assert all(torch.equal(saved[name], t) for name, t in done.parameters.items())
+
+    for missing in ("w", "norm.mean"):
+        part = {name: t for name, t in done.parameters.items() if name != missing}
+        assert missing in run(graph, "--steps", 0, weights=part, expect=1).stderr
+    bad = {**done.parameters, "norm.mean": torch.zeros(3)}
+    assert "tensor<8xf32>" in run(graph, "--steps", 0, weights=bad, expect=1).stderr
+
+
+def test_training_goes_on_from_a_file(tmp_path):
+    graph = statistics()
+    inputs = random_inputs(graph)
+    program = remat.compile(graph, optimizer="adamw")
+    whole, first = Session(program), Session(program)
+    for session, steps in ((whole, 5), (first, 3)):
+        for _ in range(steps):
+            session.step(inputs)
+    first.save(tmp_path / "saved", optimizer=True)
+    second = Session(program, seed=9)
+    second.load(tmp_path / "saved")
+    for _ in range(2):
+        second.step(inputs)
+    assert second.parameters_digest() == whole.parameters_digest()
+    assert second.read("norm.mean").tolist() == whole.read("norm.mean").tolist()
+
+    part = load_file(tmp_path / "saved")
+    del part["w.exp_avg"]
+    save_file(part, tmp_path / "part")
+    digest = second.parameters_digest()
+    with pytest.raises(remat.Error, match="'w.exp_avg'.*whole or not at all"):
+        second.load(tmp_path / "part")
+    assert second.parameters_digest() == digest
+
+
+def test_states_of_the_builder():
+    graph = statistics()
+    state = next(a.value for a in graph.arguments if a.value.ssa == "norm.mean")
+    with pytest.raises(ValueError, match="updated already"):
+        graph.update(state, state)
+    with pytest.raises(ValueError, match="no state"):
+        graph.update(graph.arguments[0].value, state)
+    other = graph.state("other", (2,))
+    with pytest.raises(ValueError, match="cannot become"):
+        graph.update(other, state)
+    with graph.scope("block"):
+        graph.state("count", (), init.constant(3), "i64")
+    session = Session(remat.compile(graph))
+    assert session.read("block.count").item() == 3 and session.read("other").tolist() == [0, 0]
+
+
+# Threads and interrupts ------------------------------------------------------------------------
+
+
+def heavy() -> Graph:
+    graph = Graph()
+    x = graph.input("x", (1536, 1536))
+    for i in range(3):
+        x = ops.tanh(x @ graph.parameter(f"w{i}", (1536, 1536), init.normal(0.03)))
+    graph.loss(ops.reduce("mean", x))
+    return graph
+
+
+def test_steps_leave_python_to_other_threads():
+    """While a step runs, another thread of Python makes progress, and may not use the session."""
+    session = Session(remat.compile(heavy(), optimizer="sgd", strategy="none"))
+    session.write("x", np.ones((1536, 1536), np.float32))
+    refused, turns, stop = [], 0, threading.Event()
+
+    def train():
+        for _ in range(4):
+            session.step()
+        stop.set()
+
+    trainer = threading.Thread(target=train)
+    trainer.start()
+    while not stop.is_set():
+        turns += 1
+        time.sleep(0.001)
+        try:
+            session.read("w0")
+        except remat.Error as error:
+            refused.append(str(error))
+    trainer.join()
+    assert session.steps == 4
+    assert refused and "in use by another thread" in refused[0]
+    assert turns >= 10  # with the lock held there is one turn a step
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import remat
+from remat import Graph, init, ops
+
+graph = Graph()
+x = graph.input("x", (64, 64))
+for i in range(600):
+    x = ops.gelu(x @ graph.parameter(f"w{i}", (64, 64), init.normal(0.1)))
+graph.loss(ops.reduce("mean", x))
+threading.Timer(2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+start = time.monotonic()
+try:
+    remat.compile(graph, budget="40%", effort=20, optimizer="adamw")
+    print("compiled", time.monotonic() - start)
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - start)
+    small = remat.compile(sys.argv[1])
+    print("compiles", small.report["predicted_peak_bytes"] > 0)
+"""
+
+
+def test_an_interrupt_ends_planning(tmp_path):
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    done = subprocess.run(
+        [sys.executable, script, str(mlp())], capture_output=True, text=True, timeout=120, env=python_path()
+    )
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first.startswith("interrupted") and float(first.split()[1]) < 30
+    assert second == "compiles True"
+
+
+# The library -----------------------------------------------------------------------------------
+
+
+def python_path(**more) -> dict:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "python"), **more}
+
+
+def python(code: str, **more) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=python_path(**more))
+
+
+def test_importing_needs_neither_library_nor_packages():
+    code = "import sys; sys.modules['numpy'] = sys.modules['torch'] = None; import remat; print(remat.Graph())"
+    done = python(code, REMAT_LIBRARY="/nowhere")
+    assert "returns nothing" in done.stderr  # an empty graph, but the import went well
+
+
+@pytest.mark.parametrize("library, part", [("/nowhere/libremat.so", "which is no file"), (__file__, "cannot use")])
+def test_a_library_that_is_none(library, part):
+    done = python("import remat; remat.compile('')", REMAT_LIBRARY=str(library))
+    assert "remat.runtime.errors.Error" in done.stderr and part in done.stderr
+
+
+def test_exits_in_order_whoever_holds_the_memory():
+    """Arrays and capsules that live until Python ends free the session's memory then."""
+    code = (
+        "import remat, numpy, torch\n"
+        f"s = remat.Session(remat.compile({str(mlp())!r}))\n"
+        "kept = [s.view('w1').__dlpack__(), torch.from_dlpack(s.view('w1')), numpy.asarray(s.view('w2'))]\n"
+        "import builtins; builtins.kept = kept, s\n"
+        "print('done')"
+    )
+    done = python(code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
