@@ -1,0 +1,169 @@
+"""From a module to a graph of ATen operations without mutation, with what its arguments are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Sequence, Tuple
+
+import torch
+from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
+
+from . import guards, oplib, whole
+from .errors import ImportFailure
+from .source import line_of_exception
+
+aten = torch.ops.aten
+
+
+@dataclass
+class Exported:
+    """A functional graph. Names are those of the module's `state_dict()`."""
+
+    graph: torch.fx.Graph
+    module: torch.nn.Module
+    parameters: Dict[str, str] = field(default_factory=dict)  # placeholder -> name
+    buffers: Dict[str, str] = field(default_factory=dict)  # placeholder -> name
+    constants: Dict[str, torch.Tensor] = field(default_factory=dict)  # placeholder -> value
+    inputs: List[str] = field(default_factory=list)  # placeholders of tensors, in order
+    input_indices: List[int] = field(default_factory=list)  # which of the flat arguments
+    loss: torch.fx.Node = None
+    mutations: Dict[str, torch.fx.Node] = field(default_factory=dict)  # buffer -> new value
+
+
+def _inline(graph: torch.fx.Graph, call: torch.fx.Node, body: torch.fx.GraphModule) -> None:
+    """Puts the nodes of a region in place of the call. Results of a region without gradients
+    pass no gradient; an argument that it returns as it is stays what it was."""
+    enabled, _, *operands = call.args
+    mapped: Dict[torch.fx.Node, Any] = {}
+    placeholders = [node for node in body.graph.nodes if node.op == "placeholder"]
+    mapped.update(zip(placeholders, operands))
+    results: Sequence = ()
+    with graph.inserting_before(call):
+        for node in body.graph.nodes:
+            if node.op == "placeholder":
+                continue
+            if node.op == "output":
+                results = node.args[0]
+                continue
+            mapped[node] = graph.node_copy(node, lambda inner: mapped[inner])
+        finished = []
+        for result in results if isinstance(results, (tuple, list)) else [results]:
+            value = mapped[result] if isinstance(result, torch.fx.Node) else result
+            inner = isinstance(result, torch.fx.Node) and result.op != "placeholder"
+            if not enabled and inner and _is_float(result):
+                stopped = graph.call_function(oplib.stop_gradient, (value,))
+                stopped.meta = dict(result.meta)
+                value = stopped
+            finished.append(value)
+    for user in list(call.users):
+        user.replace_all_uses_with(finished[user.args[1]])
+        graph.erase_node(user)
+    graph.erase_node(call)
+
+
+def _is_float(node: torch.fx.Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def _stop_gradients(module: torch.fx.GraphModule) -> None:
+    """Turns regions without gradients, and detach, into remat.stop_gradient.
+
+    This comes before anything is decomposed: a decomposition traces the graph anew, and forgets
+    which regions had gradients.
+    """
+    graph = module.graph
+    for node in list(graph.nodes):
+        if node.op != "call_function":
+            continue
+        if node.target in (aten.detach.default, aten.detach_.default):
+            node.target = oplib.stop_gradient
+        elif getattr(node.target, "__name__", "") == "wrap_with_set_grad_enabled":
+            body = getattr(module, node.args[1].target)
+            _stop_gradients(body)
+            _inline(graph, node, body)
+    for node in list(graph.nodes):
+        if node.op == "get_attr" and not node.users:
+            graph.erase_node(node)
+    module.recompile()
+
+
+def _trace(module: torch.nn.Module, args: Tuple, kwargs: Dict[str, Any]):
+    try:
+        with guards.refusing():
+            program = torch.export.export(module, args, kwargs, strict=False)
+    except ImportFailure:
+        raise
+    except Exception as error:  # PyTorch's exporter has no exception of its own for this
+        line = line_of_exception(error)
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        where = f" at {line}" if line else ""
+        kind = type(error).__name__
+        hint = ""
+        if "DataDependent" in kind or "data-dependent" in str(error).lower():
+            first = "control flow or a shape depends on data"
+            hint = (
+                "\n  note: torch.where, or a module that runs every branch, has no such dependence"
+            )
+        raise ImportFailure(f"the module cannot be traced{where}: {first}{hint}") from error
+    _stop_gradients(program.graph_module)
+    try:
+        return program.run_decompositions(whole.table())
+    except Exception as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ImportFailure(f"the module's graph cannot be decomposed: {first}") from error
+
+
+def export(module: torch.nn.Module, args: Tuple, kwargs: Dict[str, Any]) -> Exported:
+    """Traces `module(*args, **kwargs)`, which must give the loss: a float scalar."""
+    guards.check_module(module)
+    guards.check_inputs(module, args, kwargs)
+    program = _trace(module, args, kwargs)
+    graph = program.graph_module.graph
+    made = Exported(graph, module)
+    nodes = {node.name: node for node in graph.nodes}
+    user = -1
+    for spec in program.graph_signature.input_specs:
+        name = spec.arg.name
+        if spec.kind == InputKind.PARAMETER:
+            made.parameters[name] = spec.target
+        elif spec.kind == InputKind.BUFFER:
+            made.buffers[name] = spec.target
+        elif spec.kind == InputKind.CONSTANT_TENSOR:
+            made.constants[name] = program.constants[spec.target]
+        elif spec.kind == InputKind.USER_INPUT:
+            user += 1
+            if isinstance(spec.arg, TensorArgument):
+                made.inputs.append(name)
+                made.input_indices.append(user)
+        else:
+            raise ImportFailure(f"argument {name!r} of the traced graph is a {spec.kind.name}")
+    outputs = []
+    for spec in program.graph_signature.output_specs:
+        if spec.kind == OutputKind.USER_OUTPUT:
+            outputs.append(spec)
+        elif spec.kind == OutputKind.BUFFER_MUTATION:
+            made.mutations[spec.target] = nodes[spec.arg.name]
+        else:
+            raise ImportFailure(
+                f"the module changes {spec.target or spec.arg.name!r} while it runs"
+                "\n  note: only buffers may be written; copy an argument before it is changed"
+            )
+    made.loss = _loss(outputs, nodes)
+    return made
+
+
+def _loss(outputs, nodes) -> torch.fx.Node:
+    tensors = [spec for spec in outputs if isinstance(spec.arg, TensorArgument)]
+    if len(outputs) != 1 or len(tensors) != 1:
+        raise ImportFailure(
+            f"the module returns {len(outputs)} values, it must return the loss alone"
+            "\n  note: wrap it in a module whose forward returns the loss"
+        )
+    node = nodes[tensors[0].arg.name]
+    value = node.meta["val"]
+    if value.numel() != 1 or value.dtype != torch.float32:
+        raise ImportFailure(
+            f"the loss must be one float32 number, got shape {tuple(value.shape)} of {value.dtype}"
+        )
+    return node

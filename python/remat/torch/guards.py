@@ -1,0 +1,84 @@
+"""What tracing would lose without a word is refused by name, before or while it happens."""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import contextmanager
+from typing import Iterator
+
+import torch
+
+from .dtypes import name_of
+from .errors import ImportFailure
+
+_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
+_TENSOR_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
+
+
+def check_module(module: torch.nn.Module) -> None:
+    """Refuses hooks on gradients, and parameters of types or values that cannot be trained."""
+    for path, part in module.named_modules():
+        if any(getattr(part, hooks, None) for hooks in _HOOKS):
+            raise ImportFailure(
+                f"module {path or type(part).__name__!r} has a backward hook, "
+                "which would not run\n  note: forward hooks are traced with the module"
+            )
+    for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
+        if tensor.is_complex() or tensor.layout != torch.strided:
+            kind = "complex" if tensor.is_complex() else str(tensor.layout)
+            raise ImportFailure(f"{name!r} is a {kind} tensor, only dense real ones are supported")
+    for name, tensor in module.named_parameters():
+        if any(getattr(tensor, hooks, None) for hooks in _TENSOR_HOOKS):
+            raise ImportFailure(f"parameter {name!r} has a gradient hook, which would not run")
+        if name_of(tensor.dtype) is None:
+            raise ImportFailure(
+                f"parameter {name!r} is of {tensor.dtype}, supported are float32, bfloat16 and "
+                "float16\n  note: module.float() converts all parameters"
+            )
+        if tensor.is_meta:
+            raise ImportFailure(f"parameter {name!r} has no data: it is on the meta device")
+        if not torch.isfinite(tensor.detach()).all():
+            raise ImportFailure(f"parameter {name!r} has elements that are not finite")
+
+
+def check_inputs(module: torch.nn.Module, args, kwargs) -> None:
+    """Refuses inputs of types that the dialect lacks, by the name that forward has for them."""
+    try:
+        named = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+    except TypeError as error:
+        raise ImportFailure(f"the module's forward does not take these inputs: {error}") from error
+    for name, given in named.items():
+        for tensor in torch.utils._pytree.tree_leaves(given):
+            if not isinstance(tensor, torch.Tensor):
+                continue
+            if tensor.layout != torch.strided or name_of(tensor.dtype) is None:
+                what = tensor.dtype if tensor.layout == torch.strided else tensor.layout
+                raise ImportFailure(
+                    f"input {name!r} is {what}, supported are dense tensors of float32, bfloat16, "
+                    "float16, int32, int64 and bool"
+                )
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """While a module is traced: its own autograd functions and gradient hooks raise."""
+
+    def apply(cls, *args, **kwargs):
+        raise ImportFailure(
+            f"autograd.Function {cls.__module__}.{cls.__qualname__} has a backward of its own, "
+            "which tracing would lose\n  note: write it with differentiable operations, "
+            "or checkpoint with use_reentrant=False"
+        )
+
+    def register_hook(self, hook):
+        raise ImportFailure(f"a gradient hook {hook!r} is registered in forward: it would not run")
+
+    function = torch.autograd.Function
+    kept, hook = function.__dict__["apply"], torch.Tensor.register_hook
+    function.apply = classmethod(apply)
+    torch.Tensor.register_hook = register_hook
+    try:
+        yield
+    finally:
+        function.apply = kept
+        torch.Tensor.register_hook = hook

@@ -1,0 +1,94 @@
+"""What PyTorch computes for a module: loss, gradients and buffers, without dropout."""
+
+from __future__ import annotations
+
+import copy
+import random
+from dataclasses import dataclass, field
+from typing import Any, Dict, Optional, Sequence
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+_DROPOUTS = {
+    "dropout",
+    "dropout_",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "feature_dropout",
+    "feature_dropout_",
+    "alpha_dropout",
+    "alpha_dropout_",
+    "feature_alpha_dropout",
+    "feature_alpha_dropout_",
+    "native_dropout",
+}
+# Where the probability of dropout is among the arguments.
+_RECURRENT = {"lstm": 5, "gru": 5, "rnn_tanh": 5, "rnn_relu": 5}
+
+
+class WithoutDropout(TorchFunctionMode):
+    """Dropout passes everything, whatever its probability; so does `bernoulli_`."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        name = getattr(function, "__name__", "")
+        if name in _DROPOUTS:
+            return args[0] if args else kwargs["input"]
+        if name == "bernoulli_":
+            return args[0].fill_(1)
+        if name == "scaled_dot_product_attention":
+            args = args[:4] + ((0.0,) + args[5:] if len(args) > 4 else ())
+            if len(args) <= 4:
+                kwargs["dropout_p"] = 0.0
+        elif name == "multi_head_attention_forward":
+            args = args[:10] + ((0.0,) + args[11:] if len(args) > 10 else ())
+            if len(args) <= 10:
+                kwargs["dropout_p"] = 0.0
+        elif name in _RECURRENT and len(args) > _RECURRENT[name]:
+            at = _RECURRENT[name]
+            args = args[:at] + (0.0,) + args[at + 1 :]
+        return function(*args, **kwargs)
+
+
+@dataclass
+class Reference:
+    """Names are those of `named_parameters()` and `named_buffers()`."""
+
+    loss: float
+    gradients: Dict[str, Optional[torch.Tensor]] = field(default_factory=dict)
+    buffers: Dict[str, torch.Tensor] = field(default_factory=dict)
+
+
+def _converted(x, dtype: Optional[torch.dtype]):
+    if not isinstance(x, torch.Tensor):
+        return x
+    x = x.detach().clone()
+    return x.to(dtype) if dtype is not None and x.is_floating_point() else x
+
+
+def evaluate(
+    module: torch.nn.Module,
+    args: Sequence[Any],
+    kwargs: Optional[Dict[str, Any]] = None,
+    dtype: Optional[torch.dtype] = None,
+) -> Reference:
+    """Runs a copy of the module forward and backward, in another float type where one is given."""
+    module = copy.deepcopy(module)
+    if dtype is not None:
+        module = module.to(dtype)
+    args, kwargs = torch.utils._pytree.tree_map(
+        lambda x: _converted(x, dtype), (tuple(args), kwargs or {})
+    )
+    module.zero_grad()
+    state = random.getstate(), torch.get_rng_state()
+    try:
+        with WithoutDropout():
+            loss = module(*args, **kwargs)
+        loss.backward()
+    finally:
+        random.setstate(state[0])
+        torch.set_rng_state(state[1])
+    gradients = {name: p.grad for name, p in module.named_parameters() if p.requires_grad}
+    return Reference(loss.item(), gradients, dict(module.named_buffers()))

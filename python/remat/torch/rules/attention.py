@@ -1,0 +1,102 @@
+"""Scaled dot-product attention: PyTorch's [B, H, T, D], the dialect's [B, T, H, D]."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import torch
+
+from ... import ops
+from ...graph import Value
+from .. import masks
+from . import rule
+from .products import product
+
+aten = torch.ops.aten
+
+
+@rule(aten.scaled_dot_product_attention.default)
+def attention(
+    cx,
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p=0.0,
+    is_causal=False,
+    scale=None,
+    enable_gqa=False,
+):
+    q, k, v = cx.value(query), cx.value(key), cx.value(value)
+    rank = q.type.rank
+    cx.require(rank in (3, 4), f"attention of tensors with {rank} dimensions")
+    if rank == 3:
+        q, k, v = (cx.views.reshape(x, (1,) + x.shape) for x in (q, k, v))
+    heads = q.shape[1]
+    if k.shape[1] != heads or v.shape[1] != heads:
+        cx.require(enable_gqa, f"{heads} heads of queries and {k.shape[1]} of keys")
+        k, v = (_repeated(cx, x, heads) for x in (k, v))
+    dropout_p = dropout_p if cx.dropout else 0.0
+    scale = 1.0 / sqrt(q.shape[-1]) if scale is None else float(scale)
+    if q.shape[0] != k.shape[0]:
+        k, v = (cx.expand(x, q.shape[:1] + x.shape[1:]) for x in (k, v))
+    mask = None if attn_mask is None else masks.simplified(attn_mask)
+    if mask is masks.CAUSAL:
+        mask, is_causal = None, True
+    trained = cx.depends_on_parameters(3)
+    square = q.shape[2] == k.shape[2]
+    if trained or v.shape != k.shape or (is_causal and not square):
+        made = _written_out(cx, q, k, v, mask, is_causal, scale, dropout_p)
+    else:
+        made = _whole(cx, q, k, v, mask, is_causal, scale, dropout_p)
+    return cx.views.reshape(made, cx.shape)
+
+
+def _repeated(cx, x: Value, heads: int) -> Value:
+    """Each head of keys or values for as many heads of queries as share it."""
+    batch, own, length, width = x.shape
+    wide = cx.expand(
+        cx.views.reshape(x, (batch, own, 1, length, width)),
+        (batch, own, heads // own, length, width),
+    )
+    return cx.views.reshape(wide, (batch, heads, length, width))
+
+
+def _mask(cx, mask, q: Value, k: Value):
+    """The mask as a Value that broadcasts to [B, H, T, S], or None."""
+    if mask is None:
+        return None
+    mask = cx.compact(mask)
+    shape = (1,) * (4 - mask.type.rank) + mask.shape
+    return cx.views.reshape(mask, shape)
+
+
+def _whole(cx, q, k, v, mask, causal: bool, scale: float, dropout_p: float) -> Value:
+    parts = [cx.views.transpose(x, (0, 2, 1, 3)) for x in (q, k, v)]
+    packed = cx.views.packed(parts)
+    made, _ = ops.attention(
+        *([packed] if packed is not None else parts),
+        mask=_mask(cx, mask, q, k),
+        causal=causal,
+        scale=None if scale == 1.0 / sqrt(q.shape[-1]) else scale,
+        dropout_p=dropout_p,
+    )
+    return cx.views.transpose(made, (0, 2, 1, 3))
+
+
+def _written_out(cx, q, k, v, mask, causal: bool, scale: float, dropout_p: float) -> Value:
+    """With a mask that is trained, or values of another width than the keys'."""
+    keys = cx.views.transpose(k, (0, 1, 3, 2))
+    scores = product(cx, q * scale, keys)
+    rows, columns = scores.shape[-2:]
+    if causal:
+        seen = cx.compact(torch.ones(rows, columns, dtype=torch.bool).tril())
+        scores = ops.select(seen, scores, cx.graph.splat(float("-inf"), scores.dtype))
+    if mask is not None:
+        mask = _mask(cx, mask, q, k)
+        if mask.dtype == "i1":
+            scores = ops.select(mask, scores, cx.graph.splat(float("-inf"), scores.dtype))
+        else:
+            scores = scores + cx.cast(mask, scores.dtype)
+    weights = ops.softmax(scores)
+    return product(cx, ops.dropout(weights, dropout_p), v)

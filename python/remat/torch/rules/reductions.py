@@ -1,0 +1,122 @@
+"""Sums, means, extrema and moments."""
+
+from __future__ import annotations
+
+from math import prod
+
+import torch
+
+from ... import ops
+from ...graph import Value
+from . import rule
+from .arithmetic import boolean, logical_not
+
+aten = torch.ops.aten
+
+
+def dims_of(x: Value, dim):
+    """Dimensions as a list; None and an empty list are all."""
+    if dim is None or dim == []:
+        return list(range(x.type.rank))
+    return [d % max(x.type.rank, 1) for d in (dim if isinstance(dim, (list, tuple)) else [dim])]
+
+
+def _reduced(cx, kind: str, x: Value, dim) -> Value:
+    dims = dims_of(x, dim)
+    if x.type.rank == 0:
+        return x
+    return cx.views.reshape(ops.reduce(kind, x, dims), cx.shape)
+
+
+@rule(aten.sum.default, aten.sum.dim_IntList)
+def sum_(cx, self, dim=None, keepdim=False, dtype=None):
+    return _reduced(cx, "sum", cx.cast(cx.value(self), cx.dtype), dim)
+
+
+@rule(aten.mean.default, aten.mean.dim)
+def mean(cx, self, dim=None, keepdim=False, dtype=None):
+    return _reduced(cx, "mean", cx.cast(cx.value(self), cx.dtype), dim)
+
+
+@rule(aten.amax.default)
+def amax(cx, self, dim=(), keepdim=False):
+    return _reduced(cx, "max", cx.value(self), list(dim))
+
+
+@rule(aten.amin.default)
+def amin(cx, self, dim=(), keepdim=False):
+    return _least(cx, cx.value(self), list(dim))
+
+
+def _negative(x: Value) -> Value:
+    return ops.neg(x) if x.type.is_float else ops.sub(0, x)
+
+
+def _least(cx, x: Value, dim) -> Value:
+    return _negative(_reduced(cx, "max", _negative(x), dim))
+
+
+@rule(aten.max.default)
+def max_(cx, self):
+    return _reduced(cx, "max", cx.value(self), None)
+
+
+@rule(aten.min.default)
+def min_(cx, self):
+    return _least(cx, cx.value(self), None)
+
+
+def _variance(cx, x: Value, dim, correction) -> Value:
+    """The variance over dimensions, kept with size 1."""
+    dims = dims_of(x, dim)
+    count = prod(x.shape[d] for d in dims)
+    centred = x - ops.reduce("mean", x, dims, keep_dims=True)
+    correction = 1 if correction is None else correction
+    cx.require(count > correction, f"a variance of {count} elements less {correction}")
+    total = ops.reduce("sum", centred * centred, dims, keep_dims=True)
+    return total * (1.0 / (count - correction))
+
+
+@rule(aten.var.correction)
+def var(cx, self, dim=None, correction=None, keepdim=False):
+    return cx.views.reshape(_variance(cx, cx.value(self), dim, correction), cx.shape)
+
+
+@rule(aten.var.dim)
+def var_dim(cx, self, dim=None, unbiased=True, keepdim=False):
+    return cx.views.reshape(_variance(cx, cx.value(self), dim, int(unbiased)), cx.shape)
+
+
+@rule(aten.std.correction)
+def std(cx, self, dim=None, correction=None, keepdim=False):
+    return cx.views.reshape(ops.sqrt(_variance(cx, cx.value(self), dim, correction)), cx.shape)
+
+
+@rule(aten.var_mean.correction)
+def var_mean(cx, self, dim=None, correction=None, keepdim=False):
+    x = cx.value(self)
+    made = cx.views.reshape(_variance(cx, x, dim, correction), cx.shape)
+    return made, cx.views.reshape(ops.reduce("mean", x, dims_of(x, dim)), cx.shape)
+
+
+@rule(aten.linalg_vector_norm.default)
+def vector_norm(cx, self, ord=2, dim=None, keepdim=False, dtype=None):
+    x = cx.cast(cx.value(self), cx.dtype)
+    if ord == float("inf"):
+        return _reduced(cx, "max", ops.abs(x), dim)
+    if ord == 1:
+        return _reduced(cx, "sum", ops.abs(x), dim)
+    cx.require(ord == 2, f"a norm of order {ord}")
+    return ops.sqrt(_reduced(cx, "sum", x * x, dim))
+
+
+@rule(aten.any.default, aten.any.dim, aten.any.dims)
+def any_(cx, self, dim=None, keepdim=False):
+    found = ops.cast(cx.expand(boolean(cx, self), tuple(self.shape)), "i32")
+    return ops.compare("ne", _reduced(cx, "max", found, dim), 0)
+
+
+@rule(aten.all.default, aten.all.dim, aten.all.dims)
+def all_(cx, self, dim=None, keepdim=False):
+    missed = logical_not(cx.expand(boolean(cx, self), tuple(self.shape)))
+    return ops.compare("eq", _reduced(cx, "max", ops.cast(missed, "i32"), dim), 0)

@@ -1,0 +1,91 @@
+"""Whole modules: loss, every gradient and every written buffer are PyTorch's."""
+
+from __future__ import annotations
+
+import modules
+import pytest
+import torch
+from harness import run
+from remat.torch import import_module
+from remat.torch.check import check
+from torch import nn
+
+MODELS = {
+    "tiny_gpt": modules.tiny_gpt,
+    "recurrent": modules.recurrent,
+    "encoder": modules.encoder,
+    "patch_transformer": modules.patch_transformer,
+    "mlp": lambda: modules.classifier(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 5)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_loss_and_gradients(name):
+    module, args = MODELS[name]()
+    done = check(module, args)
+    assert done.passed, str(done)
+    trained = {n for n, p in module.named_parameters() if p.requires_grad}
+    assert {one.name for one in done.compared if one.kind == "gradient"} == trained
+
+
+def test_tied_parameters_are_one():
+    module, args = modules.tiny_gpt()
+    imported = import_module(module, args)
+    assert imported.aliases == {"head.weight": "wte.weight"}
+    assert "head.weight" not in imported.parameters and "wte.weight" in imported.parameters
+
+
+def test_attention_stays_packed():
+    for module, args in (modules.tiny_gpt(), modules.patch_transformer()):
+        found = [
+            operation
+            for operation in import_module(module, args).graph.operations
+            if operation.mnemonic == "attention"
+        ]
+        assert found and all(len(one.operands[0].shape) == 5 for one in found)
+        assert all(one.operands[0].shape[2] == 3 for one in found)
+
+
+def test_locations_are_module_paths():
+    module, args = modules.tiny_gpt()
+    text = import_module(module, args).graph.emit(locations=True)
+    assert 'loc("blocks.1.fc/matmul")' in text
+
+
+def test_dropout_has_its_rate_and_repeats():
+    # The mean of a dropped tensor of ones is near one, and its nonzero elements are 1 / (1 - p).
+    class Dropped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(64, 64))
+
+        def forward(self, x):
+            return nn.functional.dropout(self.w, 0.25).mean() + 0 * x.sum()
+
+    module, args = Dropped(), (torch.zeros(1),)
+    imported = import_module(module, args)
+    assert imported.random
+    options = ("--optimizer", "none", "--steps", 1, "--seed", 3)
+    keep = {"inputs": imported.bind(args), "weights": imported.weights(), "save": ["gradients"]}
+    first = run(imported.graph, *options, **keep).gradients
+    again = run(imported.graph, *options, **keep).gradients
+    assert torch.equal(first["grad.w"], again["grad.w"])
+    kept = (first["grad.w"] != 0).double().mean().item()
+    assert abs(kept - 0.75) < 0.03  # 4 deviations of 4,096 draws
+    unscaled = first["grad.w"][first["grad.w"] != 0] * 4096
+    assert torch.allclose(unscaled, torch.tensor(1 / 0.75))
+
+
+def test_a_region_without_gradients_that_no_parameter_needs():
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(3))
+
+        def forward(self, x):
+            with torch.no_grad():
+                scale = x.abs().mean()
+            return (self.w * x / scale).square().sum()
+
+    done = check(Scaled(), (torch.randn(3),))
+    assert done.passed, str(done)

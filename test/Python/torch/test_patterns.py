@@ -1,0 +1,136 @@
+"""Composites that a module writes out are recognised, and give PyTorch's numbers."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+
+import modules
+import pytest
+import torch
+from remat.torch import import_module
+from remat.torch.check import check
+from torch import nn
+from torch.nn import functional as F
+
+
+def new_gelu(x):
+    return 0.5 * x * (1.0 + torch.tanh(sqrt(2.0 / pi) * (x + 0.044715 * torch.pow(x, 3.0))))
+
+
+def fast_gelu(x):
+    return x * 0.5 * (1.0 + torch.tanh(x * 0.7978845608028654 * (1.0 + 0.044715 * x * x)))
+
+
+def cubed_gelu(x):
+    return x * (0.5 * (torch.tanh((x + x * x * x * 0.044715) * sqrt(2 / pi)) + 1))
+
+
+def rms(x):
+    weight = torch.linspace(0.5, 1.5, x.shape[-1])
+    return weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
+
+
+def rms_over_root(x):
+    return x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-6)
+
+
+def layer_norm(x):
+    mean = x.mean(-1, keepdim=True)
+    variance = (x - mean).pow(2).mean(-1, keepdim=True)
+    weight = torch.linspace(0.5, 1.5, x.shape[-1])
+    return weight * ((x - mean) / torch.sqrt(variance + 1e-5)) + weight * 0.1
+
+
+def normalised(x):
+    centred = x - x.mean(-1, keepdim=True)
+    return centred * torch.rsqrt(x.var(-1, keepdim=True, unbiased=False) + 1e-5)
+
+
+def softmax(x):
+    shifted = torch.exp(x - x.amax(-1, keepdim=True))
+    return shifted / shifted.sum(-1, keepdim=True)
+
+
+def attended(x):
+    # Keys and values are the queries, moved: scores of 2 x 2 heads of 4 tokens, 8 wide.
+    keys, values = x.roll(1, 2), x.flip(-1)
+    scores = x @ keys.transpose(-2, -1) / sqrt(x.shape[-1])
+    hidden = torch.ones(4, 4, dtype=torch.bool).triu(1)
+    scores = scores.masked_fill(hidden, float("-inf"))
+    return torch.softmax(scores, -1) @ values
+
+
+def attended_added(x):
+    mask = torch.zeros(4, 4).masked_fill(torch.ones(4, 4).triu(1).bool(), float("-inf"))
+    return torch.softmax((x * 0.3) @ x.roll(1, 2).transpose(-2, -1) + mask, dim=-1) @ x
+
+
+def negative_log_likelihood(x):
+    targets = torch.arange(x.shape[0]) % x.shape[1]
+    return F.nll_loss(F.log_softmax(x, dim=-1), targets)
+
+
+WHOLE = {
+    "new_gelu": (new_gelu, (3, 8), "gelu"),
+    "cubed_gelu": (cubed_gelu, (3, 8), "gelu"),
+    "erf_gelu": (lambda x: x * 0.5 * (1.0 + torch.erf(x / sqrt(2.0))), (3, 8), "gelu"),
+    "silu": (lambda x: x * torch.sigmoid(x), (3, 8), "silu"),
+    "rms": (rms, (3, 8), "rms_norm"),
+    "rms_over_root": (rms_over_root, (3, 8), "rms_norm"),
+    "layer_norm": (layer_norm, (3, 8), "layer_norm"),
+    "normalised": (normalised, (3, 8), "layer_norm"),
+    "softmax": (softmax, (3, 8), "softmax"),
+    "attended": (attended, (2, 2, 4, 8), "attention"),
+    "attended_added": (attended_added, (2, 2, 4, 8), "attention"),
+    "negative_log_likelihood": (negative_log_likelihood, (4, 6), "cross_entropy"),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_becomes_one_operation(name):
+    function, shape, mnemonic = WHOLE[name]
+    module, args = modules.functions({name: (function, shape)})
+    found = [one.mnemonic for one in import_module(module, args).graph.operations]
+    assert found.count(mnemonic) == 1, found
+
+
+def test_their_values_and_gradients():
+    cases = {name: (function, shape) for name, (function, shape, _) in WHOLE.items()}
+    done = check(*modules.functions({**cases, "fast_gelu": (fast_gelu, (3, 8))}))
+    assert done.passed, str(done)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: 0.4 * x * (1.0 + torch.erf(x / sqrt(2.0))),  # another factor
+        lambda x: x * torch.rsqrt(x.pow(2).mean(0, keepdim=True) + 1e-6),  # another dimension
+        lambda x: x / torch.sqrt(x.var(-1, keepdim=True) + 1e-6),  # with Bessel's correction
+        lambda x: x * torch.sigmoid(1.7 * x),
+    ],
+)
+def test_what_only_looks_alike_is_left(function):
+    module, args = modules.functions({"x": (function, (4, 8))})
+    found = {one.mnemonic for one in import_module(module, args).graph.operations}
+    assert not found & {"gelu", "silu", "rms_norm", "layer_norm"}, found
+    done = check(module, args)
+    assert done.passed, str(done)
+
+
+def test_a_causal_mask_is_an_attribute():
+    class Masked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Linear(8, 8)
+            self.register_buffer("seen", torch.ones(4, 4).tril().bool(), persistent=False)
+
+        def forward(self, x):
+            q = self.w(x).unflatten(-1, (2, 4)).transpose(1, 2)
+            return F.scaled_dot_product_attention(q, q, q, attn_mask=self.seen).square().sum()
+
+    module, args = Masked(), (torch.randn(2, 4, 8),)
+    (found,) = [
+        one for one in import_module(module, args).graph.operations if one.mnemonic == "attention"
+    ]
+    assert "causal" in found.attributes and "mask" not in found.head
+    assert check(module, args).passed
