@@ -4,10 +4,12 @@
 # make fuzz    more random tests than make test has: make fuzz N=10000 SEED=7;
 #              make fuzz PARTS=bytes MINUTES=10: libFuzzer, sanitized
 # make asan    every native test under address and undefined-behaviour sanitizers
+# make wheel   the Python package with its library, in build-wheel/dist, and its
+#              test; a first one takes as long as a build
 # make static  tools that need libc only, in build-static/bin, to carry to a GPU machine
 # make format  clang-format on every source; make tidy: clang-tidy
 
-.PHONY: configure build demo test fuzz asan static format tidy docs clean
+.PHONY: configure build demo test fuzz asan wheel static format tidy docs clean
 .DEFAULT_GOAL := build
 
 export CCACHE_BASEDIR := $(CURDIR)
@@ -36,6 +38,12 @@ asan:
 	@scripts/setup.sh test
 	@bash scripts/test.sh asan
 
+wheel:
+	@scripts/setup.sh test
+	@rm -rf build-wheel/dist
+	@.venv/bin/python -m pip wheel -q --no-deps -w build-wheel/dist .
+	@bash test/wheel.sh build-wheel/dist/*.whl
+
 static:
 	@scripts/setup.sh test
 	@cmake --preset static >/dev/null
@@ -53,4 +61,4 @@ docs: build
 	@bash scripts/generate-docs.sh
 
 clean:
-	rm -rf build build-asan build-static build-fuzz
+	rm -rf build build-asan build-static build-fuzz build-wheel
