@@ -79,7 +79,8 @@ void Differentiation::markActive() {
   for (unsigned Index : Parameters)
     Active.insert(Graph.getArgument(Index));
   for (Operation &Op : Block)
-    if (llvm::any_of(Op.getOperands(),
+    if (!isa<StopGradientOp>(Op) &&
+        llvm::any_of(Op.getOperands(),
                      [&](Value V) { return Active.contains(V); }))
       for (Value Result : Op.getResults())
         if (isFloatTensor(Result))
@@ -204,6 +205,10 @@ LogicalResult Differentiation::run() {
       return failure();
   if (failed(appendGradients()))
     return failure();
+  for (auto Op : llvm::make_early_inc_range(Block.getOps<StopGradientOp>())) {
+    Op.replaceAllUsesWith(Op.getOperand());
+    Op.erase();
+  }
   sinkWideningCasts();
   setStage(Graph, Stage::differentiated);
   return success();

@@ -1,13 +1,18 @@
-"""Functions made of several elementwise operations: part of `remat.ops`."""
+"""Functions made of several operations: part of `remat.ops`."""
 
 from __future__ import annotations
 
-from typing import Optional
+from math import prod
+from typing import Optional, Sequence, Tuple
 
 from .elementwise import Number, abs, compare, exp, expm1, log1p, max, min, neg, relu, select
 from .graph import Value
+from .indexing import top_k
+from .windows import Padding, PerDim, convolution, convolution_input_grad
 
-__all__ = ["clamp", "softplus", "elu", "is_nan"]
+__all__ = [
+    "clamp", "softplus", "elu", "is_nan", "convolution_transpose", "avg_pool", "argmax", "argmin", "sort",
+]  # fmt: skip
 
 
 def clamp(x: Value, low: Optional[Number] = None, high: Optional[Number] = None) -> Value:
@@ -29,3 +34,85 @@ def elu(x: Value, alpha: float = 1.0) -> Value:
 def is_nan(x: Value) -> Value:
     """An i1 tensor: whether an element is a NaN."""
     return compare("ne", x, x)
+
+
+def convolution_transpose(
+    x: Value,
+    weight: Value,
+    bias: Optional[Value] = None,
+    strides: PerDim = 1,
+    padding: PerDim = 0,
+    output_padding: PerDim = 0,
+    dilation: PerDim = 1,
+    groups: int = 1,
+) -> Value:
+    """x [N, C, X...], weight [C, O / groups, K...] (+ bias [O]) -> [N, O, Y...], as PyTorch's."""
+    rank = x.type.rank - 2
+    each = lambda n: [n] * rank if isinstance(n, int) else list(n)  # noqa: E731
+    sizes = [
+        (n - 1) * stride - 2 * pad + dilated * (k - 1) + more + 1
+        for n, k, stride, pad, more, dilated in zip(
+            x.shape[2:], weight.shape[2:], *map(each, (strides, padding, output_padding, dilation))
+        )
+    ]
+    y = convolution_input_grad(x, weight, sizes, strides, each(padding), dilation, groups)
+    if bias is None:
+        return y
+    if bias.shape != y.shape[1:2]:
+        raise ValueError(f"convolution_transpose: bias of shape {bias.shape}, result of {y.shape}")
+    return y + bias.reshape(-1, *[1] * rank)
+
+
+def avg_pool(
+    x: Value,
+    window: Sequence[int],
+    strides: Optional[PerDim] = None,
+    padding: Padding = 0,
+    count_padding: bool = True,
+    divisor: Optional[int] = None,
+) -> Value:
+    """The mean of each window over the last dimensions: a convolution with equal weights.
+
+    `strides` are the window's sizes by default. Zeros that are padded count, or with `count_padding`
+    False each sum is divided by the elements that its window sees; `divisor` replaces both.
+    """
+    size = list(window)
+    batch = x.shape[: x.type.rank - len(size)]
+    extent = x.shape[len(batch) :]
+    strides = size if strides is None else strides
+
+    def sums(value: Value, planes: int) -> Value:
+        ones = x.graph.splat(1.0, x.dtype, (1, 1, *size))
+        return convolution(value.reshape(planes, 1, *extent), ones, None, strides, padding)
+
+    y = sums(x, prod(batch))
+    if divisor is not None or count_padding:
+        y = y / float(divisor or prod(size))
+    else:
+        y = y / sums(x.graph.splat(1.0, x.dtype, (1, 1, *extent)), 1)
+    return y.reshape(*batch, *y.shape[2:])
+
+
+def _first(x: Value, dim: Optional[int], keep_dims: bool, smallest: bool) -> Value:
+    if dim is None:
+        x, dim = x.reshape(-1), 0
+    indices = top_k(x, 1, dim, smallest)[1]
+    shape = list(indices.shape)
+    if not keep_dims:
+        del shape[dim]
+    return indices.reshape(*shape)
+
+
+def argmax(x: Value, dim: Optional[int] = None, keep_dims: bool = False) -> Value:
+    """The i64 index of the first largest element along `dim`, or of all."""
+    return _first(x, dim, keep_dims, smallest=False)
+
+
+def argmin(x: Value, dim: Optional[int] = None, keep_dims: bool = False) -> Value:
+    """The i64 index of the first smallest element along `dim`, or of all."""
+    return _first(x, dim, keep_dims, smallest=True)
+
+
+def sort(x: Value, dim: int = -1, descending: bool = False) -> Tuple[Value, Value]:
+    """All elements along `dim` in order, and their i64 indices; equal elements keep their order."""
+    return top_k(x, x.shape[dim], dim, smallest=not descending)

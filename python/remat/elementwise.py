@@ -39,6 +39,11 @@ def copy(x: Value) -> Value:
     return x.graph.add("copy", "{0}", (x,), (x.type,), None, "result")[0]
 
 
+def stop_gradient(x: Value) -> Value:
+    """x, through which no gradient flows."""
+    return _unary("stop_gradient", x)
+
+
 def neg(x: Value) -> Value:
     """-x."""
     return _unary("neg", x)

@@ -14,12 +14,14 @@ from .composites import *  # noqa: F403  (functions made of them)
 from .elementwise import *  # noqa: F403  (part of this module's operations)
 from .elementwise import _float, _same_dtype, _unary
 from .graph import Graph, Value
+from .indexing import *  # noqa: F403
 from .types import (
     TensorType,
     broadcast_shapes,
     matmul_shape,
     normalize_dims,
 )
+from .windows import *  # noqa: F403
 
 REDUCTIONS = ("sum", "mean", "max")
 

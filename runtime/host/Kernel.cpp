@@ -11,7 +11,8 @@ const HostKernel *remat::runtime::findKernel(std::string_view Name) {
     for (auto Table :
          {getElementwiseKernels(), getRandomKernels(), getShapeKernels(),
           getReductionKernels(), getMatmulKernels(), getNormKernels(),
-          getAttentionKernels(), getEmbeddingKernels(), getLossKernels(),
+          getAttentionKernels(), getEmbeddingKernels(), getIndexKernels(),
+          getLossKernels(), getConvolutionKernels(), getPoolingKernels(),
           getOptimizerKernels(), getGroupKernels()})
       for (const HostKernel &Kernel : Table)
         Map.emplace(Kernel.Name, &Kernel);

@@ -29,8 +29,11 @@ std::span<const HostKernel> getMatmulKernels();
 std::span<const HostKernel> getNormKernels();
 std::span<const HostKernel> getAttentionKernels();
 std::span<const HostKernel> getEmbeddingKernels();
+std::span<const HostKernel> getIndexKernels();
 std::span<const HostKernel> getLossKernels();
 std::span<const HostKernel> getOptimizerKernels();
+std::span<const HostKernel> getConvolutionKernels();
+std::span<const HostKernel> getPoolingKernels();
 std::span<const HostKernel> getGroupKernels();
 
 } // namespace remat::runtime

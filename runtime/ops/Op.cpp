@@ -25,7 +25,8 @@ static const std::map<std::string_view, const OpSignature *> &getRegistry() {
     for (auto Table :
          {getElementwiseOps(), getRandomOps(), getShapeOps(), getReductionOps(),
           getMatmulOps(), getNormOps(), getAttentionOps(), getEmbeddingOps(),
-          getLossOps(), getOptimizerOps(), getGroupOps()})
+          getIndexOps(), getLossOps(), getOptimizerOps(), getWindowOps(),
+          getGroupOps()})
       for (const OpSignature &Signature : Table)
         Map.emplace(Signature.Name, &Signature);
     return Map;

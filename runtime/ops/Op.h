@@ -71,8 +71,10 @@ std::span<const OpSignature> getMatmulOps();
 std::span<const OpSignature> getNormOps();
 std::span<const OpSignature> getAttentionOps();
 std::span<const OpSignature> getEmbeddingOps();
+std::span<const OpSignature> getIndexOps();
 std::span<const OpSignature> getLossOps();
 std::span<const OpSignature> getOptimizerOps();
+std::span<const OpSignature> getWindowOps();
 std::span<const OpSignature> getGroupOps();
 
 //===----------------------------------------------------------------------===//

@@ -372,6 +372,7 @@ static constexpr Row Table[] = {
     {"select", 3, resolveSelect},
     {"cast", 1, resolveCast},
     {"copy", 1, resolveCast},
+    {"stop_gradient", 1, resolveCast},
 };
 
 static const Row *findRow(std::string_view Name) {

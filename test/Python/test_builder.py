@@ -89,6 +89,7 @@ def every_op() -> remat.Graph:
     values = [x, y]
     for unary in (
         ops.copy,
+        ops.stop_gradient,
         ops.neg,
         ops.abs,
         ops.exp,
@@ -155,6 +156,15 @@ def every_op() -> remat.Graph:
     values.append(ops.embedding(ids, table))
     row_targets = graph.input("row_targets", (2,), "i32", bound=3)
     values.append(ops.cross_entropy(x, row_targets, ignore_index=1))
+    image, filters = graph.input("image", (2, 3, 8, 6)), graph.input("filters", (4, 3, 3, 3))
+    values.append(ops.convolution(image, filters, strides=2, padding=[(0, 1), 1], dilation=[1, 2]))
+    values.append(ops.convolution_input_grad(values[-1], filters, (8, 6), 2, [(0, 1), 1], [1, 2]))
+    values.append(ops.convolution(image, graph.input("each", (3, 1, 1, 1)), groups=3))
+    values.append(ops.max_pool(image, (3, 2), padding=1))
+    values += ops.top_k(x, 2, 1, smallest=True)
+    values.append(ops.gather(x, values[-1], 1))
+    values.append(ops.scatter_add(values[-2], values[-1], 5, 1))
+    values.append(ops.cumsum(x, 0, reverse=True))
     values.append(ops.mse(x, x * 2))
     graph.keep(values[-1], "prefer")
     for number, value in enumerate(values):
@@ -167,13 +177,16 @@ def test_every_op_verifies(remat_opt):
     assert verify(remat_opt, printed) == printed
 
 
+OPERATION_MODULES = (ops.__name__, "remat.elementwise", "remat.indexing", "remat.windows")
+
+
 def test_every_public_op_is_in_that_test():
     import inspect
 
     public = {
         name
         for name, function in inspect.getmembers(ops, inspect.isfunction)
-        if function.__module__ in (ops.__name__, "remat.elementwise") and not name.startswith("_")
+        if function.__module__ in OPERATION_MODULES and not name.startswith("_")
     }
     used = {operation.mnemonic for operation in every_op().operations}
     assert public == used
@@ -288,6 +301,47 @@ ERRORS = {
         lambda: ops.attention(*pair((2, 4, 2, 8), (2, 4, 3, 8)), new_value((2, 4, 3, 8))),
         "attention needs",
     ),
+    "convolution": (
+        lambda: ops.convolution(*pair((2, 3, 5), (4, 2, 3))),
+        r"convolution of \(2, 3, 5\) with \(4, 2, 3\) in 1 groups",
+    ),
+    "convolution rank": (lambda: ops.convolution(*pair((2, 3), (4, 3))), "1 to 3 dimensions, not 0"),
+    "convolution size": (
+        lambda: ops.convolution(*pair((2, 3, 5), (4, 3, 4)), dilation=2),
+        "reaches over 7 elements does not fit 5 padded by 0 and 0",
+    ),
+    "convolution padding": (
+        lambda: ops.convolution(*pair((2, 3, 5), (4, 3, 3)), padding=[1, 1]),
+        r"padding \[1, 1\] does not fit a window over 1",
+    ),
+    "convolution strides": (
+        lambda: ops.convolution(*pair((2, 3, 5), (4, 3, 3)), strides=0),
+        "strides 0 does not fit",
+    ),
+    "convolution bias": (
+        lambda: ops.convolution(*pair((2, 3, 5), (4, 3, 3)), new_value((3,))),
+        r"bias of shape \(3,\), result of \(2, 4, 3\)",
+    ),
+    "transposed bias": (
+        lambda: ops.convolution_transpose(*pair((2, 3, 5), (3, 4, 3)), new_value((3,))),
+        r"bias of shape \(3,\), result of \(2, 4, 7\)",
+    ),
+    "input grad": (
+        lambda: ops.convolution_input_grad(*pair((2, 4, 3), (4, 3, 3)), (6,)),
+        r"\(2, 3, 6\) with \(4, 3, 3\) does not give \(2, 4, 3\)",
+    ),
+    "max_pool": (lambda: ops.max_pool(new_value(), (2, 2, 2)), "3 dimensions over shape"),
+    "gather": (
+        lambda: ops.gather(*pair((2, 3), (3, 1), "f32", "i64"), 1),
+        "tensor<2x3xf32> by tensor<3x1xi64>",
+    ),
+    "gather floats": (lambda: ops.gather(*pair((2, 3), (2, 1)), 1), "by tensor<2x1xf32>"),
+    "scatter_add": (
+        lambda: ops.scatter_add(*pair((2, 3), (2, 2), "i64", "f32"), 4, 1),
+        "tensor<2x2xf32> by tensor<2x3xi64>",
+    ),
+    "top_k": (lambda: ops.top_k(new_value(), 4), "4 elements along dimension 1 of tensor<2x3xf32>"),
+    "cumsum": (lambda: ops.cumsum(new_value(dtype="i1"), 0), "got tensor<2x3xi1>"),
     "embedding": (lambda: ops.embedding(*pair((2,), (5, 3))), "integer ids"),
     "cross_entropy": (
         lambda: ops.cross_entropy(*pair((2, 3), (3,), "f32", "i64")),

@@ -58,6 +58,13 @@ for _name in WITHIN_ONE:
         c.made(getattr(ops, name)(x.value), -1.0, 1.0, x)
 
 
+@maker("stop_gradient", 0.6)
+def make_stop_gradient(c: Context) -> None:
+    x = c.float()
+    # As if it depended on no parameter.
+    c.remember(Known(ops.stop_gradient(x.value), x.low, x.high))
+
+
 @maker("copy")
 def make_copy(c: Context) -> None:
     x = c.float()

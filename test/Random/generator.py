@@ -8,6 +8,7 @@ from typing import Dict, List
 
 import network  # noqa: F401  (registers its makers)
 import shapes  # noqa: F401
+import windows  # noqa: F401
 from context import Context
 from elementwise import MAKERS
 from remat import ops

@@ -13,6 +13,7 @@ from typing import Dict, List, Optional
 
 import torch
 from generic_ir import Function
+import oracle_windows  # noqa: F401  (registers its operations)
 from oracle_ops import OPERATIONS, adamw_update, sgd_update
 from tensors import TORCH, Tensors
 
@@ -22,7 +23,7 @@ ROUNDING["inside"] = ROUNDING["f32"]  # of what an operation makes on the way, w
 # What computes nothing rounds nothing: (-2)^3 stays defined where 3 stays 3.
 EXACT = {
     f"remat.{name}"
-    for name in "constant reshape transpose slice broadcast pad concat copy neg abs relu".split()
+    for name in "constant reshape transpose slice broadcast pad concat copy neg abs relu stop_gradient max_pool gather top_k".split()
 }
 # What autocast runs in f32, or in the types that its operands come in.
 NOT_LOWERED = {

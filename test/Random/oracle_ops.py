@@ -28,6 +28,7 @@ def op(*names):
 
 SIMPLE = {
     "copy": torch.clone,
+    "stop_gradient": torch.Tensor.detach,
     "neg": torch.neg,
     "abs": torch.abs,
     "exp": torch.exp,

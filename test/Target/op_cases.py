@@ -130,7 +130,8 @@ def elementwise():
         yield from simple(op, f"remat.{op} %0, %1 : @RESULTS@", [T, T], [T])
     for op in BINARY:
         yield from simple(op, f"remat.{op} %0, %1 : (@TYPES@) -> @RESULTS@", [T, (6,)], [T])
-    yield from simple("copy", "remat.copy %0 : @RESULTS@", [T], [T])
+    for op in ("copy", "stop_gradient"):
+        yield from simple(op, f"remat.{op} %0 : @RESULTS@", [T], [T])
     bools = tensor(SHAPE, "i1")
     for predicate in ("eq", "lt"):
         yield from simple(
@@ -320,6 +321,37 @@ def losses():
     yield from simple("mse", "remat.mse %0, %1 : (@TYPES@) -> @RESULTS@", [T, T], [F32])
 
 
+def windows():
+    how = "strides [2, 1] pad [1, 0] [1, 1] dilation [1, 2]"
+    x, weight, y = (2, 4, 5, 6), (6, 2, 3, 2), (2, 6, 3, 5)
+    groups = "{groups = 2 : i64} : (@TYPES@) -> @RESULTS@"
+    yield from simple("convolution", f"remat.convolution %0, %1 {how} {groups}", [x, weight], [y])
+    text = f"remat.convolution_input_grad %0, %1 {how} {groups}"
+    yield from simple("convolution_input_grad", text, [y, weight], [x])
+    text = f"remat.convolution_weight_grad %0, %1 {how} {groups}"
+    yield from simple("convolution_weight_grad", text, [y, x], [weight])
+    pooled, how = (2, 4, 3, 5), f"window [3, 2] {how} : (@TYPES@) -> @RESULTS@"
+    yield from simple("max_pool", f"remat.max_pool %0 {how}", [x], [pooled])
+    yield from simple("max_pool_backward", f"remat.max_pool_backward %0, %1 {how}", [pooled, x], [x])
+
+
+def indices():
+    taken, signature = (4, 3), "{dim = 1 : i64} : (@TYPES@) -> @RESULTS@"
+    for integer in ("i32", "i64"):
+        places = tensor(taken, integer)
+        for element in TYPES:
+            whole, part = tensor(SHAPE, element), tensor(taken, element)
+            text = f"remat.gather %0, %1 {signature}"
+            yield Case(f"gather by {integer}", element, text, [whole, places], [part])
+            text = f"remat.scatter_add %0, %1 {signature}"
+            yield Case(f"scatter_add by {integer}", element, text, [places, part], [whole])
+    for element in TYPES:
+        text = "remat.top_k %0 {k = 3 : i64, dim = 1 : i64} : (@TYPES@) -> (@RESULTS@)"
+        results = [tensor(taken, element), tensor(taken, "i64")]
+        yield Case("top_k", element, text, [tensor(SHAPE, element)], results)
+    yield from simple("cumsum", "remat.cumsum %0 {dim = 0 : i64} : @RESULTS@", [T], [T])
+
+
 def optimizers():
     wide = tensor(SHAPE, "f32")
     for gradient in FLOATS:
@@ -352,6 +384,8 @@ SECTIONS = {
     "Matrix products": [*matmuls()],
     "Norms": [*norms()],
     "Attention": [*attentions()],
+    "Convolution and pooling": [*windows()],
+    "Elements by index and order": [*indices()],
     "Embeddings and losses": [*losses()],
     "Optimizers": [*optimizers()],
 }

@@ -230,6 +230,60 @@ attention_case("float_mask", False, mask=("f32", (2, 1, 1, 5)))
 attention_case("dropout", True, causal=True, dropout_p=0.25)
 
 
+def convolution_case(label, x, weight, **options):
+    def build(graph):
+        x_, w = graph.parameter("x", x, normal), graph.parameter("w", weight, normal)
+        return ops.convolution(x_, w, **options)
+
+    CASES["convolution_" + label] = build
+
+
+convolution_case("1d", (2, 2, 6), (3, 2, 3), padding=1)
+convolution_case("2d", (1, 4, 4, 5), (4, 2, 2, 3), strides=[2, 1], padding=[(1, 0), 1], groups=2)
+convolution_case("3d", (1, 2, 3, 3, 4), (2, 1, 2, 2, 2), dilation=[1, 2, 1], groups=2)
+
+
+@case
+def convolution_transpose(graph):
+    x, w = graph.parameter("x", (1, 2, 3, 3), normal), graph.parameter("w", (2, 2, 2, 3), normal)
+    return ops.convolution_transpose(x, w, strides=2, padding=[0, 1], output_padding=[1, 0])
+
+
+@case
+def max_pool(graph):
+    return ops.max_pool(graph.parameter("x", (2, 5, 6), apart), (3, 2), 2, [1, 0])
+
+
+@case
+def stop_gradient(graph):
+    x = graph.parameter("x", (3, 4), normal)
+    # Of x alone, and not of what was stopped.
+    return ops.stop_gradient(ops.exp(graph.input("y", (3, 4)))) * x
+
+
+@case
+def gather(graph):
+    ids = graph.input("ids", (3, 5), "i64", bound=4)
+    return ops.gather(graph.parameter("x", (3, 4), normal), ids, 1)
+
+
+@case
+def scatter_add(graph):
+    ids = graph.input("ids", (5, 3), "i32", bound=4)
+    return ops.scatter_add(ids, graph.parameter("x", (5, 3), normal), 4, 0)
+
+
+@case
+def top_k(graph):
+    return ops.top_k(graph.parameter("x", (3, 5), apart), 2, 1)[0]
+
+
+@case
+def cumsum(graph):
+    x = graph.parameter("x", (3, 4), normal)
+    return ops.cumsum(x, 0) * ops.cumsum(x, 1, reverse=True)
+
+
 @case
 def embedding(graph):
     ids = graph.input("ids", (2, 4), "i64", bound=5)

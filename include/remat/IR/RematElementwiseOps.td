@@ -320,6 +320,13 @@ def Remat_CastOp : Remat_ScalarOp<"cast", [
   let hasVerifier = 1;
 }
 
+def Remat_StopGradientOp : Remat_UnaryOp<"stop_gradient",
+    [Remat_CheapToRepeat, Remat_CopiesOperand]> {
+  let summary = "the operand, through which no gradient flows";
+  let description = [{ Differentiation takes it out of the graph. }];
+  let adjoint = "return Value();";
+}
+
 def Remat_CopyOp : Remat_UnaryOp<"copy", [Remat_CheapToRepeat, Remat_CopiesOperand]> {
   let summary = "the same elements in memory that may be others'";
   let description = [{

@@ -5,7 +5,9 @@
 
 include "remat/IR/RematElementwiseOps.td"
 include "remat/IR/RematShapeOps.td"
+include "remat/IR/RematIndexOps.td"
 include "remat/IR/RematNetworkOps.td"
 include "remat/IR/RematTrainingOps.td"
+include "remat/IR/RematWindowOps.td"
 
 #endif // REMAT_IR_REMATOPS_TD

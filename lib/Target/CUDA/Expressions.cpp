@@ -83,6 +83,7 @@ static std::string express(RemainderOp) { return "remainderOf(a, b)"; }
 static std::string express(SelectOp) { return "a ? b : c"; }
 static std::string express(CastOp) { return "a"; }
 static std::string express(CopyOp) { return "a"; }
+static std::string express(StopGradientOp) { return "a"; }
 
 static std::string express(CompareOp Op) {
   switch (Op.getPredicate()) {

@@ -16,6 +16,7 @@ def sigmoid(x):
 
 UNARY = {
     "copy": np.copy,
+    "stop_gradient": np.copy,
     "neg": np.negative,
     "abs": np.abs,
     "exp": np.exp,

@@ -159,9 +159,9 @@ def relative_error(got, expected):
     if not got.dtype.is_floating_point:
         return 0.0 if torch.equal(got, expected) else float("inf")
     got, expected = got.double(), expected.double()
-    same = got == expected  # infinities
+    same = (got == expected) | (got.isnan() & expected.isnan())  # infinities too
     difference = torch.where(same, torch.zeros_like(got), got - expected)
-    finite = torch.where(torch.isinf(expected) & same, torch.zeros_like(expected), expected)
+    finite = torch.where(~torch.isfinite(expected) & same, torch.zeros_like(expected), expected)
     error = difference.norm() / max(finite.norm().item(), 1e-30)
     return float("inf") if torch.isnan(error) else error.item()
 

@@ -150,6 +150,9 @@ template <typename T> T __shfl_up_sync(unsigned, T Value, unsigned Delta) {
   unsigned Lane = emulation::Now % 32;
   return emulation::exchange(Value, Lane < Delta ? Lane : Lane - Delta);
 }
+template <typename T> T __shfl_sync(unsigned, T Value, unsigned Lane) {
+  return emulation::exchange(Value, Lane);
+}
 template <typename T> unsigned __match_any_sync(unsigned, T Value) {
   using namespace emulation;
   Slots[Now] = uint64_t(Value);

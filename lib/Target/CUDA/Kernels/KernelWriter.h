@@ -74,11 +74,13 @@ template <typename OpT, auto Add, auto Needs = nullptr> OwnKernels kernelsOf() {
 /// The table of each file.
 llvm::ArrayRef<OwnKernels> getAttentionKernels();
 llvm::ArrayRef<OwnKernels> getEmbeddingKernels();
+llvm::ArrayRef<OwnKernels> getIndexKernels();
 llvm::ArrayRef<OwnKernels> getLossKernels();
 llvm::ArrayRef<OwnKernels> getOptimizerKernels();
 llvm::ArrayRef<OwnKernels> getReduceKernels();
 llvm::ArrayRef<OwnKernels> getRowKernels();
 llvm::ArrayRef<OwnKernels> getShapeKernels();
+llvm::ArrayRef<OwnKernels> getWindowKernels();
 
 /// Whether heads of `Width` elements fit in shared memory.
 bool hasAttentionKernels(int64_t Width);

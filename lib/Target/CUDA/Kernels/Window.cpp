@@ -1,0 +1,229 @@
+//===- Window.cpp - convolution and pooling -------------------------------===//
+//
+// The kernels are in Window.cuh.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelWriter.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::cuda;
+
+/// The window over the last dimensions of `From`, whose positions are those of
+/// `To`; dimensions that are not there have one element.
+template <typename OpT>
+static kernels::Window getWindow(OpT Op, Value From, Value To,
+                                 llvm::ArrayRef<int64_t> Size) {
+  llvm::ArrayRef<int64_t> Extent =
+      getType(From).getShape().take_back(Size.size());
+  llvm::ArrayRef<int64_t> Count = getType(To).getShape().take_back(Size.size());
+  auto Axis = [&](size_t FromEnd) -> TypeName {
+    if (FromEnd > Size.size())
+      return kernels::Axis{.Extent = 1,
+                           .Count = 1,
+                           .Size = 1,
+                           .Stride = 1,
+                           .Low = 0,
+                           .Dilation = 1};
+    size_t Dim = Size.size() - FromEnd;
+    return kernels::Axis{.Extent = Extent[Dim],
+                         .Count = Count[Dim],
+                         .Size = Size[Dim],
+                         .Stride = Op.getStrides()[Dim],
+                         .Low = Op.getLow()[Dim],
+                         .Dilation = Op.getDilation()[Dim]};
+  };
+  return {.AxisZ = Axis(3), .AxisY = Axis(2), .AxisX = Axis(1)};
+}
+
+static int64_t getBlocks(int64_t Count) {
+  return static_cast<int64_t>(llvm::divideCeil(Count, 256));
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The product of matrices that an operation is: M x N results a group, each of
+/// K terms.
+struct Product {
+  TypeName Text;
+  int64_t Groups, M, N, K;
+
+  int64_t getCount() const { return Groups * M * N; }
+};
+
+/// How the tiles of a product are cut.
+struct Split {
+  int64_t Blocks, Part, Chunks;
+};
+} // namespace
+
+/// What the three products are made of.
+template <typename OpT, typename Make>
+static Product getProduct(OpT Op, Value X, Value Weight, Value Y, Make F) {
+  llvm::ArrayRef<int64_t> Shape = getType(Weight).getShape();
+  int64_t Groups = Op.getGroups();
+  return F(getWindow(Op, X, Y, Shape.drop_front(2)), getType(X).getDimSize(0),
+           Groups, Shape[1], Shape[0] / Groups,
+           ShapedType::getNumElements(Shape.drop_front(2)));
+}
+
+static Product getProduct(ConvolutionOp Op) {
+  int64_t Count = getCount(Op.getResult());
+  return getProduct(
+      Op, Op.getOperand(), Op.getWeight(), Op.getResult(),
+      [&](TypeName W, int64_t Batch, int64_t Groups, int64_t Channels,
+          int64_t Outputs, int64_t Size) -> Product {
+        return {kernels::ConvolutionProduct{.W = W,
+                                            .Batch = Batch,
+                                            .Groups = Groups,
+                                            .Channels = Channels,
+                                            .Outputs = Outputs},
+                Groups, Outputs, Count / (Groups * Outputs), Channels * Size};
+      });
+}
+static Product getProduct(ConvolutionInputGradOp Op) {
+  int64_t Count = getCount(Op.getResult());
+  return getProduct(
+      Op, Op.getResult(), Op.getWeight(), Op.getGrad(),
+      [&](TypeName W, int64_t Batch, int64_t Groups, int64_t Channels,
+          int64_t Outputs, int64_t Size) -> Product {
+        return {kernels::InputGradProduct{.W = W,
+                                          .Batch = Batch,
+                                          .Groups = Groups,
+                                          .Channels = Channels,
+                                          .Outputs = Outputs},
+                Groups, Channels, Count / (Groups * Channels), Outputs * Size};
+      });
+}
+static Product getProduct(ConvolutionWeightGradOp Op) {
+  int64_t Count = getCount(Op.getGrad());
+  return getProduct(
+      Op, Op.getOperand(), Op.getResult(), Op.getGrad(),
+      [&](TypeName W, int64_t Batch, int64_t Groups, int64_t Channels,
+          int64_t Outputs, int64_t Size) -> Product {
+        return {kernels::WeightGradProduct{.W = W,
+                                           .Batch = Batch,
+                                           .Groups = Groups,
+                                           .Channels = Channels,
+                                           .Outputs = Outputs},
+                Groups, Outputs, Channels * Size, Count / (Groups * Outputs)};
+      });
+}
+
+/// Groups of fewer rows leave most of a tile empty.
+static constexpr int64_t LeastRows = 16;
+
+static Split splitProduct(const Product &P) {
+  // Enough blocks for two on each of 132 multiprocessors, each with enough
+  // terms to be worth its results' way through memory.
+  constexpr int64_t Tile = 64, Wanted = 264, LeastTerms = 512;
+  int64_t Tiles = static_cast<int64_t>(llvm::divideCeil(P.M, Tile) *
+                                       llvm::divideCeil(P.N, Tile)) *
+                  P.Groups;
+  int64_t Chunks = std::clamp<int64_t>(Wanted / Tiles, 1,
+                                       std::max<int64_t>(1, P.K / LeastTerms));
+  int64_t Part = llvm::divideCeil(P.K, Chunks);
+  Chunks = llvm::divideCeil(P.K, Part);
+  return {Tiles * Chunks, Part, Chunks};
+}
+
+template <typename OpT> static void addConvolution(OpT Op, Launches &Out) {
+  Product P = getProduct(Op);
+  // The left factor is the weight, or the result's gradient.
+  bool IsWeightFirst = !std::is_same_v<OpT, ConvolutionWeightGradOp>;
+  Passed A = operand(IsWeightFirst ? 1 : 0);
+  Passed B = operand(IsWeightFirst ? 0 : 1);
+  std::string Type = getName(Op.getResult());
+  if (P.M < LeastRows) {
+    int64_t Threads = P.K >= 4096 ? 256 : P.K >= 256 ? 32 : 1;
+    addLaunch("convolution_elements",
+              kernels::ConvolutionElements{.T = Type,
+                                           .Product = P.Text,
+                                           .Threads = Threads,
+                                           .A = A,
+                                           .B = B,
+                                           .Y = result(0)},
+              {.Block = 256, .GridX = getBlocks(P.getCount() * Threads)}, Out);
+    return;
+  }
+  Split S = splitProduct(P);
+  bool IsWhole = S.Chunks == 1;
+  addLaunch("convolution_tiles",
+            kernels::ConvolutionTiles{.T = Type,
+                                      .Out = IsWhole ? Type : "float",
+                                      .Product = P.Text,
+                                      .Part = S.Part,
+                                      .Chunks = S.Chunks,
+                                      .A = A,
+                                      .B = B,
+                                      .Y = IsWhole ? result(0) : workspace()},
+            {.Block = 256, .GridX = S.Blocks}, Out);
+  if (!IsWhole)
+    addLaunch("convolution_join",
+              kernels::ConvolutionJoin{.T = Type,
+                                       .Count = P.getCount(),
+                                       .Chunks = S.Chunks,
+                                       .Partial = workspace(),
+                                       .Y = result(0)},
+              {.Block = 256, .GridX = getBlocks(P.getCount())}, Out);
+}
+
+template <typename OpT> static KernelNeeds getConvolutionNeeds(OpT Op) {
+  Product P = getProduct(Op);
+  if (P.M < LeastRows)
+    return {};
+  int64_t Chunks = splitProduct(P).Chunks;
+  if (Chunks == 1)
+    return {};
+  return {Chunks * P.getCount() * static_cast<int64_t>(sizeof(float)), 2};
+}
+
+//===----------------------------------------------------------------------===//
+// Pooling
+//===----------------------------------------------------------------------===//
+
+static void addMaxPool(MaxPoolOp Op, Launches &Out) {
+  int64_t Count = getCount(Op.getResult());
+  addLaunch("max_pool",
+            kernels::MaxPool{.T = getName(Op.getOperand()),
+                             .W = getWindow(Op, Op.getOperand(), Op.getResult(),
+                                            Op.getWindow()),
+                             .Count = Count,
+                             .X = operand(0),
+                             .Y = result(0)},
+            {.Block = 256, .GridX = getBlocks(Count)}, Out);
+}
+
+static void addMaxPoolBackward(MaxPoolBackwardOp Op, Launches &Out) {
+  int64_t Count = getCount(Op.getResult());
+  addLaunch(
+      "max_pool_backward",
+      kernels::MaxPoolBackward{
+          .T = getName(Op.getOperand()),
+          .W = getWindow(Op, Op.getOperand(), Op.getGrad(), Op.getWindow()),
+          .Count = Count,
+          .Grad = operand(0),
+          .X = operand(1),
+          .Y = result(0)},
+      {.Block = 256, .GridX = getBlocks(Count)}, Out);
+}
+
+llvm::ArrayRef<OwnKernels> remat::cuda::getWindowKernels() {
+  static const OwnKernels Table[] = {
+      kernelsOf<ConvolutionOp, addConvolution<ConvolutionOp>,
+                getConvolutionNeeds<ConvolutionOp>>(),
+      kernelsOf<ConvolutionInputGradOp, addConvolution<ConvolutionInputGradOp>,
+                getConvolutionNeeds<ConvolutionInputGradOp>>(),
+      kernelsOf<ConvolutionWeightGradOp,
+                addConvolution<ConvolutionWeightGradOp>,
+                getConvolutionNeeds<ConvolutionWeightGradOp>>(),
+      kernelsOf<MaxPoolOp, addMaxPool>(),
+      kernelsOf<MaxPoolBackwardOp, addMaxPoolBackward>(),
+  };
+  return Table;
+}

@@ -1,0 +1,21 @@
+//===- Index.h - lines of a tensor ------------------------------*- C++ -*-===//
+
+#ifndef REMAT_RUNTIME_OPS_INDEX_H
+#define REMAT_RUNTIME_OPS_INDEX_H
+
+#include "ops/Op.h"
+
+namespace remat::runtime {
+
+/// The lines along a dimension: element i of line (outer, inner) is element
+/// (outer * Size + i) * Inner + inner of the tensor.
+struct Lines {
+  int64_t Outer, Size, Inner;
+
+  /// Of a checked op's operand or result.
+  static Lines of(const OpCall &Op, const Value &V);
+};
+
+} // namespace remat::runtime
+
+#endif // REMAT_RUNTIME_OPS_INDEX_H
