@@ -164,12 +164,14 @@ bool remat::cuda::compileSources(llvm::ArrayRef<std::string> Sources,
             llvm::join(getArchitectures(), ", ");
     return false;
   }
+  Cubins.assign(Sources.size(), {});
+  if (Sources.empty())
+    return true;
   const NVRTC &N = getNVRTC();
   if (!N.Error.empty()) {
     Error = N.Error;
     return false;
   }
-  Cubins.assign(Sources.size(), {});
   std::vector<std::string> Errors(Sources.size());
   runInParallel(Sources.size(), [&](size_t I) {
     Errors[I] = compileSource(N, Sources[I], Arch, Cubins[I]);

@@ -155,7 +155,7 @@ LogicalResult remat::printCUDA(func::FuncOp Func,
   for (const std::string &Arch : Options.CompileFor) {
     std::string Error;
     std::vector<std::vector<uint8_t>> Cubins;
-    if (!cuda::compileSources(Table.getSource(), Arch, Cubins, Error))
+    if (!cuda::compileSources(Table.getParts(), Arch, Cubins, Error))
       return emitError(Func.getLoc(), "kernels do not compile for '")
              << Arch << "': " << Error;
   }

@@ -2,7 +2,7 @@
 //
 // Kernels of elementwise operations and groups are printed here; those of
 // structured operations come from KernelLibrary.h. A KernelTable collects the
-// kernels of a program, each once, and NVRTC compiles its text.
+// kernels of a program, each once, and NVRTC compiles its text in parts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,8 +56,9 @@ llvm::ArrayRef<llvm::StringRef> getArchitectures();
 
 /// Compiles each of `Sources` for `Arch` ("sm_90") into a cubin with NVRTC,
 /// which is looked up at run time, on as many threads as there are processors.
-/// Returns false, with the reason in `Error`, if there is no NVRTC or a text
-/// does not compile.
+/// Returns false, with the reason in `Error`, if the architecture is not known,
+/// there is no NVRTC or a text does not compile. Without texts nothing is
+/// loaded.
 bool compileSources(llvm::ArrayRef<std::string> Sources, llvm::StringRef Arch,
                     std::vector<std::vector<uint8_t>> &Cubins,
                     std::string &Error);
