@@ -123,11 +123,11 @@ class Remat_ScalarOp<string mnemonic, list<Trait> traits = [], string precision 
          Remat_ScalarFunction, Remat_Precision<precision>], traits)>;
 
 /// A function of one float. `adjoint` is the body of a C++ function that
-/// returns the operand's gradient: `B` is an AdjointBuilder, `G` the result's
-/// gradient, `V` what the C++ expression `reads` says: `operand`, `result`,
-/// which must live until the backward, or no value. G and V are f32, and what is
-/// returned is rounded to the operand's type; without `adjointInF32` they are as
-/// they come.
+/// returns the operand's gradient, null for zero: `B` is an AdjointBuilder, `G`
+/// the result's gradient, `V` what the C++ expression `reads` says: `operand`,
+/// `result`, which must live until the backward, or no value. G and V are f32,
+/// and what is returned is rounded to the operand's type; without `adjointInF32`
+/// they are as they come.
 class Remat_UnaryOp<string mnemonic, list<Trait> traits = [], string precision = "follow">
     : Remat_ScalarOp<mnemonic, !listconcat(
         [SameOperandsAndResultType, Remat_Differentiable], traits), precision> {

@@ -53,10 +53,10 @@ public:
   /// they are equal, zero elsewhere.
   mlir::Value gradientWhere(Predicate Wins, mlir::Value Self, mlir::Value Other,
                             mlir::Value Grad);
-  /// d(x^y)/dx = y x^(y-1), 0 where y is 0; null if that is everywhere.
   /// `Grad` times `Along` / (Y^2 + X^2), in f32.
   mlir::Value angleGradient(mlir::Value Y, mlir::Value X, mlir::Value Along,
                             mlir::Value Grad);
+  /// d(x^y)/dx = y x^(y-1), 0 where y is 0; null if that is everywhere.
   mlir::Value powBaseGradient(mlir::Value Base, mlir::Value Exponent,
                               mlir::Value Grad);
   /// d(x^y)/dy = x^y ln x, 0 where x is 0: the limit for every y > 0.

@@ -22,7 +22,8 @@ Value AdjointBuilder::unary(Value Grad, Value Read, bool InF32,
     return Body(Grad, Read);
   Value Wide = f32(Grad);
   Value WideRead = Read ? f32(Read) : Value();
-  return cast(Body(Wide, WideRead), elementOf(Grad));
+  Value Out = Body(Wide, WideRead);
+  return Out ? cast(Out, elementOf(Grad)) : Value();
 }
 
 Value AdjointBuilder::gradientWhere(Predicate Wins, Value Self, Value Other,

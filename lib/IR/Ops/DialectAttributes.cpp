@@ -292,7 +292,6 @@ static std::optional<StringRef>
 explainOperationAttribute(Operation *Op, NamedAttribute Named) {
   StringRef Name = Named.getName();
   Attribute Value = Named.getValue();
-  auto Text = dyn_cast<StringAttr>(Value);
   auto Check = [](bool Right, StringRef Must) {
     return Right ? std::nullopt : std::optional(Must);
   };

@@ -8,9 +8,8 @@ using namespace remat::solver;
 
 namespace {
 
-/// Ops become ready as their inputs are made, and those have run that they run
-/// after; knows what running one would add
-/// to the bytes in use.
+/// An op is ready once its inputs are made and all ops that it runs after have
+/// run; knows what running one would add to the bytes in use.
 class Frontier {
 public:
   Frontier(const Model &M)

@@ -23,8 +23,7 @@ const KernelSource &getPreludeSource();
 const KernelSource &getExactSource();
 
 /// The prelude's name of an element type: "float", "bf16", "f16", "int",
-/// "int64", "bool" or
-/// "f8e4m3".
+/// "int64", "bool" or "f8e4m3".
 llvm::StringRef getTypeName(mlir::Type ElementType);
 
 /// Bytes, a power of two up to 256, that the address of `Value` is a multiple
