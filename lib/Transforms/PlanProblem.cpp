@@ -34,7 +34,7 @@ private:
   LogicalResult setTimes(Operation *Op, solver::OpId Id);
   SmallVector<Value> getReusable(OpResult Result);
   solver::ValueId chooseReuse(OpResult Result, solver::OpId Id);
-  void dropImpossiblePolicies();
+  void addNever();
   std::string getUniqueName(std::string Name);
 
   func::FuncOp Func;
@@ -47,6 +47,8 @@ private:
   const LastReaders Readers;
   llvm::StringSet<> Names;
   DenseMap<Operation *, solver::OpId> OpIds;
+  /// What the graph asks never to keep; the problem says so last.
+  SmallVector<solver::ValueId> Never;
 };
 
 } // namespace
@@ -163,11 +165,11 @@ LogicalResult ProblemBuilder::addOutput(OpResult Result, solver::OpId Id) {
   solver::ValueId Value =
       P.addOutput(Id, std::move(Name), OwnsNone ? 0 : *Bytes);
   P.Values[Value].Reuses = Reuse;
-  P.Values[Value].Policy = getPolicy(Op);
-  // What is never kept depends on where the step turns, which need not be the
-  // same in both problems.
-  if (Relaxed && P.Values[Value].Policy != solver::Keep::Must)
-    P.Values[Value].Policy = solver::Keep::Free;
+  solver::Keep Policy = getPolicy(Op);
+  if (Policy == solver::Keep::Never)
+    Never.push_back(Value);
+  else if (!Relaxed || Policy == solver::Keep::Must)
+    P.Values[Value].Policy = Policy;
   if (View)
     P.Values[Value].Alias = Ids.at(Op->getOperand(0));
   if (Overwritten)
@@ -225,24 +227,16 @@ LogicalResult ProblemBuilder::addOperation(Operation *Op, unsigned Position) {
 /// "never" speaks of what is kept for the backward. A result of the graph is
 /// there at the end in any case, and what cannot be computed again is kept,
 /// also what reads an argument that is overwritten before the backward begins.
-void ProblemBuilder::dropImpossiblePolicies() {
+/// Where that is, only a problem that is right in all else can say; it need not
+/// be the same in a relaxed one.
+void ProblemBuilder::addNever() {
+  if (Relaxed)
+    return;
   solver::Problem &P = Made.Problem;
-  for (auto [Id, Value] : llvm::enumerate(P.Values))
-    if (Value.Policy == solver::Keep::Never &&
-        (P.runsOnce(Value.Producer) ||
-         llvm::is_contained(P.Results, static_cast<solver::ValueId>(Id))))
-      Value.Policy = solver::Keep::Free;
-  solver::OpId Turn = solver::None;
-  for (auto [Id, Op] : llvm::enumerate(P.Ops))
-    for (solver::OpId Earlier : Op.After)
-      for (solver::ValueId V : P.Ops[Earlier].Outputs) {
-        if (P.Values[V].Policy != solver::Keep::Never)
-          continue;
-        if (Turn == solver::None)
-          Turn = solver::turnOf(P);
-        if (static_cast<solver::OpId>(Id) <= Turn)
-          P.Values[V].Policy = solver::Keep::Free;
-      }
+  for (solver::ValueId V : Never)
+    P.Values[V].Policy = solver::Keep::Never;
+  for (const solver::WrongNever &Wrong : solver::findWrongNever(P))
+    P.Values[Wrong.Value].Policy = solver::Keep::Free;
 }
 
 FailureOr<PlanningProblem> ProblemBuilder::run() {
@@ -261,9 +255,9 @@ FailureOr<PlanningProblem> ProblemBuilder::run() {
   }
   if (!Relaxed)
     addOrder();
-  dropImpossiblePolicies();
   if (std::optional<std::string> Bad = solver::check(Made.Problem))
     return emitError(Func.getLoc(), "cannot be planned: ") << *Bad;
+  addNever();
   return std::move(Made);
 }
 

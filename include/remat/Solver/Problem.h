@@ -110,6 +110,18 @@ std::optional<std::string> check(const Problem &P);
 /// op). In a training step this is the loss. Needs a problem that `check`s.
 OpId turnOf(const Problem &P);
 
+/// A value with `Keep::Never` that has to be kept.
+struct WrongNever {
+  ValueId Value;
+  /// What is wrong, as `check` says it.
+  std::string Message;
+};
+
+/// All such values: those that cannot be computed again, or not after the turn,
+/// and results. A value is listed once for each reason. Needs a problem that
+/// `check`s but for them.
+std::vector<WrongNever> findWrongNever(const Problem &P);
+
 /// One op instance of a plan.
 struct Step {
   OpId Op = None;

@@ -279,53 +279,59 @@ Message checkStorage(const Problem &P) {
   return std::nullopt;
 }
 
-/// What must never be kept is computed again after the turn, so that no op may
-/// stand before the turn that ends the runs of its op.
-Message checkNeverAndAfter(const Problem &P) {
-  auto IsNever = [&](ValueId V) { return P.Values[V].Policy == Keep::Never; };
-  OpId Turn = None;
-  for (OpId O = 0; O < OpId(P.Ops.size()); ++O)
-    for (OpId Earlier : P.Ops[O].After) {
-      const std::vector<ValueId> &Out = P.Ops[Earlier].Outputs;
-      auto V = std::find_if(Out.begin(), Out.end(), IsNever);
-      if (V == Out.end())
-        continue;
-      if (Turn == None)
-        Turn = turnOf(P);
-      if (O <= Turn)
-        return "value " + quoted(P.Values[*V].Name) +
-               " must never be kept, but op " + quoted(P.Ops[Earlier].Name) +
-               " may not run again after op " + quoted(P.Ops[O].Name) +
-               ", which comes no later than the turn, op " +
-               quoted(P.Ops[Turn].Name);
-    }
+Message checkResults(const Problem &P) {
+  std::unordered_set<ValueId> Seen;
+  for (ValueId V : P.Results)
+    if (!Seen.insert(V).second)
+      return "the results name " + quoted(P.Values[V].Name) + " twice";
   return std::nullopt;
 }
 
 Message checkPolicies(const Problem &P) {
-  for (const Value &V : P.Values)
-    if (V.Policy == Keep::Never &&
-        (V.Producer == None || P.runsOnce(V.Producer)))
-      return "value " + quoted(V.Name) +
-             " must never be kept, but cannot be computed again";
-  if (Message M = checkNeverAndAfter(P))
-    return M;
-  std::unordered_set<ValueId> Seen;
-  for (ValueId V : P.Results) {
-    if (!Seen.insert(V).second)
-      return "the results name " + quoted(P.Values[V].Name) + " twice";
-    if (P.Values[V].Policy == Keep::Never)
-      return "result " + quoted(P.Values[V].Name) + " must never be kept";
-  }
-  return std::nullopt;
+  std::vector<WrongNever> Wrong = findWrongNever(P);
+  return Wrong.empty() ? Message() : Wrong.front().Message;
 }
 
 } // namespace
 
+std::vector<WrongNever> remat::solver::findWrongNever(const Problem &P) {
+  std::vector<WrongNever> Found;
+  auto IsNever = [&](ValueId V) { return P.Values[V].Policy == Keep::Never; };
+  auto Add = [&](ValueId V, const std::string &Reason) {
+    Found.push_back({V, "value " + quoted(P.Values[V].Name) +
+                            " must never be kept, but " + Reason});
+  };
+  for (ValueId V = 0; V < ValueId(P.Values.size()); ++V)
+    if (OpId Maker = P.Values[V].Producer;
+        IsNever(V) && (Maker == None || P.runsOnce(Maker)))
+      Add(V, "cannot be computed again");
+  // What stands before the turn must not end the runs of an op that has to run
+  // again after it.
+  OpId Turn = None;
+  for (OpId O = 0; O < OpId(P.Ops.size()); ++O)
+    for (OpId Earlier : P.Ops[O].After)
+      for (ValueId V : P.Ops[Earlier].Outputs) {
+        if (!IsNever(V))
+          continue;
+        if (Turn == None)
+          Turn = turnOf(P);
+        if (O <= Turn)
+          Add(V, "op " + quoted(P.Ops[Earlier].Name) +
+                     " may not run again after op " + quoted(P.Ops[O].Name) +
+                     ", which comes no later than the turn, op " +
+                     quoted(P.Ops[Turn].Name));
+      }
+  for (ValueId V : P.Results)
+    if (IsNever(V))
+      Found.push_back(
+          {V, "result " + quoted(P.Values[V].Name) + " must never be kept"});
+  return Found;
+}
+
 Message remat::solver::check(const Problem &P) {
   for (Message (*Check)(const Problem &) :
        {checkIds, checkNames, checkNumbers, checkOrder, checkAfter,
-        checkStorage, checkPolicies})
+        checkStorage, checkResults, checkPolicies})
     if (Message M = Check(P))
       return M;
   return std::nullopt;
