@@ -21,91 +21,81 @@ static Status checkSoftmaxBackward(const OpCall &Op) {
   return checkRows(Op, 2);
 }
 
-static Status checkLayerNorm(const OpCall &Op) {
-  REMAT_TRY(checkCounts(Op, 3, 3));
-  const Value &X = Op.Operands[0];
+/// Rows of a float type, weights of one row, and statistics of each row.
+static Status checkNorm(const Value &X, std::span<const Value> Weights,
+                        std::span<const Value> Statistics) {
   REMAT_TRY(checkFloat(X));
   REMAT_REQUIRE(X.getRank() >= 1, "has no last dimension");
-  for (size_t I : {1, 2}) {
-    REMAT_TRY(checkFloat(Op.Operands[I]));
-    REMAT_TRY(checkShape(Op.Operands[I], {{X.Shape.back()}}));
+  for (const Value &Weight : Weights) {
+    REMAT_TRY(checkFloat(Weight));
+    REMAT_TRY(checkShape(Weight, {{X.Shape.back()}}));
   }
-  REMAT_TRY(checkSameType(Op.Results[0], X));
-  for (size_t I : {1, 2}) {
-    REMAT_TRY(checkType(Op.Results[I], DType::F32));
-    REMAT_TRY(checkShape(Op.Results[I], dropLast(X)));
+  for (const Value &Statistic : Statistics) {
+    REMAT_TRY(checkType(Statistic, DType::F32));
+    REMAT_TRY(checkShape(Statistic, dropLast(X)));
   }
+  return {};
+}
+
+/// Rows and `NumWeights` weights make rows and `NumStatistics` statistics.
+static Status checkForward(const OpCall &Op, size_t NumWeights,
+                           size_t NumStatistics) {
+  REMAT_TRY(checkCounts(Op, 1 + NumWeights, 1 + NumStatistics));
+  std::span Operands = Op.Operands, Results = Op.Results;
+  REMAT_TRY(checkNorm(Operands[0], Operands.subspan(1), Results.subspan(1)));
+  REMAT_TRY(checkSameType(Results[0], Operands[0]));
   double Epsilon = Op.Attributes->getFloat("epsilon", -1);
   REMAT_REQUIRE(Epsilon >= 0, "has an epsilon of " + std::to_string(Epsilon));
   return {};
 }
 
-static bool layerNormReuses(const OpCall &, size_t Result, size_t Operand) {
+static Status checkLayerNorm(const OpCall &Op) {
+  return checkForward(Op, 2, 2);
+}
+
+static Status checkRMSNorm(const OpCall &Op) { return checkForward(Op, 1, 1); }
+
+static bool normReuses(const OpCall &, size_t Result, size_t Operand) {
   return Result == 0 && Operand == 0;
 }
 
-static Status checkLayerNormBackward(const OpCall &Op) {
-  REMAT_TRY(checkCounts(Op, 5, 3));
-  const Value &Grad = Op.Operands[0], &X = Op.Operands[1];
-  const Value &Scale = Op.Operands[2];
-  REMAT_TRY(checkFloat(X));
-  REMAT_REQUIRE(X.getRank() >= 1, "has no last dimension");
-  REMAT_TRY(checkFloat(Grad));
-  REMAT_TRY(checkShape(Grad, X.Shape));
-  REMAT_TRY(checkFloat(Scale));
-  REMAT_TRY(checkShape(Scale, {{X.Shape.back()}}));
-  for (size_t I : {3, 4}) {
-    REMAT_TRY(checkType(Op.Operands[I], DType::F32));
-    REMAT_TRY(checkShape(Op.Operands[I], dropLast(X)));
-  }
-  REMAT_TRY(checkSameType(Op.Results[0], X));
-  REMAT_TRY(checkSameType(Op.Results[1], Scale));
-  return checkSameType(Op.Results[2], Scale);
-}
-
-static bool layerNormBackwardReuses(const OpCall &, size_t Result,
-                                    size_t Operand) {
-  return Result == 0 && Operand <= 1;
-}
-
-/// Rows of a float type, weights of one row, and a statistic of each row.
-static Status checkRootMeanSquare(const Value &X, const Value &Weight,
-                                  const Value &Rstd) {
-  REMAT_TRY(checkFloat(X));
-  REMAT_REQUIRE(X.getRank() >= 1, "has no last dimension");
-  REMAT_TRY(checkFloat(Weight));
-  REMAT_TRY(checkShape(Weight, {{X.Shape.back()}}));
-  REMAT_TRY(checkType(Rstd, DType::F32));
-  return checkShape(Rstd, dropLast(X));
-}
-
-static Status checkRMSNorm(const OpCall &Op) {
-  REMAT_TRY(checkCounts(Op, 2, 2));
-  const Value &X = Op.Operands[0];
-  REMAT_TRY(checkRootMeanSquare(X, Op.Operands[1], Op.Results[1]));
-  REMAT_TRY(checkSameType(Op.Results[0], X));
-  double Epsilon = Op.Attributes->getFloat("epsilon", -1);
-  REMAT_REQUIRE(Epsilon >= 0, "has an epsilon of " + std::to_string(Epsilon));
+/// The rows' gradient, the rows, a weight and statistics make gradients of the
+/// rows and of `NumWeights` weights.
+static Status checkBackward(const OpCall &Op, size_t NumStatistics,
+                            size_t NumWeights) {
+  REMAT_TRY(checkCounts(Op, 3 + NumStatistics, 1 + NumWeights));
+  std::span Operands = Op.Operands, Results = Op.Results;
+  REMAT_TRY(
+      checkNorm(Operands[1], Operands.subspan(2, 1), Operands.subspan(3)));
+  REMAT_TRY(checkSameType(Results[0], Operands[1]));
+  for (const Value &Result : Results.subspan(1))
+    REMAT_TRY(checkSameType(Result, Operands[2]));
   return {};
 }
 
+static Status checkLayerNormBackward(const OpCall &Op) {
+  REMAT_TRY(checkBackward(Op, 2, 2));
+  REMAT_TRY(checkFloat(Op.Operands[0]));
+  return checkShape(Op.Operands[0], Op.Operands[1].Shape);
+}
+
 static Status checkRMSNormBackward(const OpCall &Op) {
-  REMAT_TRY(checkCounts(Op, 4, 2));
-  const Value &X = Op.Operands[1], &Weight = Op.Operands[2];
-  REMAT_TRY(checkRootMeanSquare(X, Weight, Op.Operands[3]));
-  REMAT_TRY(checkSameType(Op.Operands[0], X));
-  REMAT_TRY(checkSameType(Op.Results[0], X));
-  return checkSameType(Op.Results[1], Weight);
+  REMAT_TRY(checkBackward(Op, 1, 1));
+  return checkSameType(Op.Operands[0], Op.Operands[1]);
+}
+
+static bool normBackwardReuses(const OpCall &, size_t Result, size_t Operand) {
+  return Result == 0 && Operand <= 1;
 }
 
 std::span<const OpSignature> remat::runtime::getNormOps() {
   static const OpSignature Signatures[] = {
       {"softmax", checkSoftmax, reusesElementwise},
       {"softmax_backward", checkSoftmaxBackward, reusesElementwise},
-      {"layer_norm", checkLayerNorm, layerNormReuses},
-      {"layer_norm_backward", checkLayerNormBackward, layerNormBackwardReuses},
-      {"rms_norm", checkRMSNorm, layerNormReuses},
-      {"rms_norm_backward", checkRMSNormBackward, layerNormBackwardReuses},
+      {"layer_norm", checkLayerNorm, normReuses},
+      {"layer_norm_backward", checkLayerNormBackward, normBackwardReuses},
+      {"rms_norm", checkRMSNorm, normReuses},
+      {"rms_norm_backward", checkRMSNormBackward, normBackwardReuses},
   };
   return Signatures;
 }

@@ -91,27 +91,23 @@ template <> inline Float8E4M3FN narrow<Float8E4M3FN>(float X) {
   return {uint8_t(Sign | ((Rounded - (uint32_t(120) << 23)) >> 20))};
 }
 
-/// Calls `F` with a null pointer of the C++ type that a type of floats is
-/// stored as.
-template <typename Function> auto dispatchStored(DType Type, Function F) {
+/// Calls `F` with a null pointer of the C++ type that a float type is stored
+/// as, with `OrStorage` also one that nothing computes with.
+template <bool OrStorage = false, typename Function>
+auto dispatchFloat(DType Type, Function F) {
   using Returned = decltype(F(static_cast<float *>(nullptr)));
   return dispatchElement(Type, [&](auto Row) -> Returned {
-    if constexpr (Row.HoldsFloats)
+    if constexpr (OrStorage ? Row.HoldsFloats : Row.IsFloat)
       return F(static_cast<typename decltype(Row)::Stored *>(nullptr));
     else
       __builtin_unreachable();
   });
 }
 
-/// Calls `F` with a null pointer of the C++ type of a float element type.
-template <typename Function> auto dispatchFloat(DType Type, Function F) {
-  using Returned = decltype(F(static_cast<float *>(nullptr)));
-  return dispatchElement(Type, [&](auto Row) -> Returned {
-    if constexpr (Row.IsFloat)
-      return F(static_cast<typename decltype(Row)::Stored *>(nullptr));
-    else
-      __builtin_unreachable();
-  });
+/// Calls `F` with a null pointer of the C++ type that any type of floats is
+/// stored as.
+template <typename Function> auto dispatchStored(DType Type, Function F) {
+  return dispatchFloat</*OrStorage=*/true>(Type, F);
 }
 
 /// `Count` elements of a float type from element `First` of `Data`, as f32.

@@ -12,6 +12,19 @@ static int64_t getRowGrain(int64_t Columns) {
   return std::max<int64_t>(1, 16 * BlockSize / Columns);
 }
 
+/// Calls `Run` with a null pointer of the rows' type and each row, several rows
+/// at the same time.
+template <typename Function>
+static void forRows(Context &C, DType Type, int64_t Rows, int64_t Columns,
+                    Function Run) {
+  dispatchFloat(Type, [&](auto *Null) {
+    C.forBlocks(Rows, getRowGrain(Columns), [&](int64_t First, int64_t Last) {
+      for (int64_t Row = First; Row < Last; ++Row)
+        Run(Null, Row);
+    });
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Softmax
 //===----------------------------------------------------------------------===//
@@ -19,12 +32,10 @@ static int64_t getRowGrain(int64_t Columns) {
 static Status runSoftmax(const OpCall &Op, Context &C) {
   const Value &In = Op.Operands[0], &Out = Op.Results[0];
   int64_t Columns = In.Shape.back(), Rows = In.NumElements / Columns;
-  dispatchFloat(In.Type, [&](auto *Null) {
+  forRows(C, In.Type, Rows, Columns, [&](auto *Null, int64_t Row) {
     using T = std::remove_pointer_t<decltype(Null)>;
-    C.forBlocks(Rows, getRowGrain(Columns), [&](int64_t First, int64_t Last) {
-      for (int64_t I = First * Columns; I < Last * Columns; I += Columns)
-        softmaxRow(In.as<T>() + I, Out.as<T>() + I, Columns);
-    });
+    int64_t I = Row * Columns;
+    softmaxRow(In.as<T>() + I, Out.as<T>() + I, Columns);
   });
   return {};
 }
@@ -32,13 +43,10 @@ static Status runSoftmax(const OpCall &Op, Context &C) {
 static Status runSoftmaxBackward(const OpCall &Op, Context &C) {
   const Value &Y = Op.Operands[0], &G = Op.Operands[1], &Out = Op.Results[0];
   int64_t Columns = Y.Shape.back(), Rows = Y.NumElements / Columns;
-  dispatchFloat(Y.Type, [&](auto *Null) {
+  forRows(C, Y.Type, Rows, Columns, [&](auto *Null, int64_t Row) {
     using T = std::remove_pointer_t<decltype(Null)>;
-    C.forBlocks(Rows, getRowGrain(Columns), [&](int64_t First, int64_t Last) {
-      for (int64_t I = First * Columns; I < Last * Columns; I += Columns)
-        softmaxBackwardRow(Y.as<T>() + I, G.as<T>() + I, Out.as<T>() + I,
-                           Columns);
-    });
+    int64_t I = Row * Columns;
+    softmaxBackwardRow(Y.as<T>() + I, G.as<T>() + I, Out.as<T>() + I, Columns);
   });
   return {};
 }
@@ -81,29 +89,59 @@ static Status runLayerNorm(const OpCall &Op, Context &C) {
   ScratchArray<float> Scale(C, Columns), Bias(C, Columns);
   widenAll(Op.Operands[1], Scale);
   widenAll(Op.Operands[2], Bias);
-  dispatchFloat(Op.Operands[0].Type, [&](auto *Null) {
+  forRows(C, Op.Operands[0].Type, Op.Results[1].NumElements, Columns,
+          [&](auto *Null, int64_t Row) {
+            normaliseRow<std::remove_pointer_t<decltype(Null)>>(
+                Op, Row, Epsilon, Scale.data(), Bias.data());
+          });
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Division by the root mean square
+//===----------------------------------------------------------------------===//
+
+static Status runRMSNorm(const OpCall &Op, Context &C) {
+  double Epsilon = Op.Attributes->getFloat("epsilon", 0);
+  const Value &X = Op.Operands[0], &Rstds = Op.Results[1];
+  int64_t Columns = Op.Operands[1].NumElements;
+  ScratchArray<float> Weight(C, Columns);
+  widenAll(Op.Operands[1], Weight);
+  forRows(C, X.Type, Rstds.NumElements, Columns, [&](auto *Null, int64_t Row) {
     using T = std::remove_pointer_t<decltype(Null)>;
-    C.forBlocks(Op.Results[1].NumElements, getRowGrain(Columns),
-                [&](int64_t First, int64_t Last) {
-                  for (int64_t Row = First; Row < Last; ++Row)
-                    normaliseRow<T>(Op, Row, Epsilon, Scale.data(),
-                                    Bias.data());
-                });
+    const T *In = X.as<T>() + Row * Columns;
+    T *Out = Op.Results[0].as<T>() + Row * Columns;
+    double Squares = sum(Columns, [&](int64_t I) {
+      return double(widen(In[I])) * double(widen(In[I]));
+    });
+    auto Rstd = static_cast<float>(
+        1.0 / std::sqrt(Squares / static_cast<double>(Columns) + Epsilon));
+    for (int64_t I = 0; I < Columns; ++I)
+      Out[I] = narrow<T>(widen(In[I]) * Rstd * Weight.data()[I]);
+    Rstds.as<float>()[Row] = Rstd;
   });
   return {};
 }
 
 //===----------------------------------------------------------------------===//
-// Its gradient
+// Their gradients
 //===----------------------------------------------------------------------===//
+
+/// Layer norm has a mean and a bias, division by the root mean square has not.
+static bool hasMean(const OpCall &Op) { return Op.Operands.size() == 5; }
+
+/// What a row was normalised with; a mean of 0 changes no bit.
+static std::pair<float, float> getMeanAndRstd(const OpCall &Op, int64_t Row) {
+  return {hasMean(Op) ? Op.Operands[3].as<float>()[Row] : 0.0f,
+          Op.Operands.back().as<float>()[Row]};
+}
 
 /// The gradient of the operand's row. `Scratch` holds two rows: the scaled
 /// gradient and the normalised operand, read before anything is written.
 static void differentiateRow(const OpCall &Op, int64_t Row, const float *Scale,
                              float *Scratch) {
   const Value &Grad = Op.Operands[0], &X = Op.Operands[1], &Out = Op.Results[0];
-  float Mean = Op.Operands[3].as<float>()[Row];
-  float Rstd = Op.Operands[4].as<float>()[Row];
+  auto [Mean, Rstd] = getMeanAndRstd(Op, Row);
   int64_t Columns = Op.Operands[2].NumElements, Base = Row * Columns;
   float *Scaled = Scratch, *Normalised = Scratch + Columns;
   loadFloats(Grad.Type, Grad.Data, Base, Columns, Scaled);
@@ -112,8 +150,10 @@ static void differentiateRow(const OpCall &Op, int64_t Row, const float *Scale,
     Scaled[I] *= Scale[I];
     Normalised[I] = (Normalised[I] - Mean) * Rstd;
   }
-  float MeanGrad = sumFloats(Reduction::Mean, Columns,
-                             [&](int64_t I) { return double(Scaled[I]); });
+  float MeanGrad = 0;
+  if (hasMean(Op))
+    MeanGrad = sumFloats(Reduction::Mean, Columns,
+                         [&](int64_t I) { return double(Scaled[I]); });
   float MeanDot = sumFloats(Reduction::Mean, Columns, [&](int64_t I) {
     return double(Scaled[I]) * double(Normalised[I]);
   });
@@ -130,38 +170,32 @@ static void sumColumns(const OpCall &Op, int64_t First, int64_t Last) {
   const Value &Grad = Op.Operands[0], &X = Op.Operands[1];
   int64_t Columns = Op.Operands[2].NumElements, Count = Last - First;
   int64_t Rows = Op.Operands[3].NumElements;
-  double ScaleGrad[ColumnGrain] = {}, BiasGrad[ColumnGrain] = {};
+  double Sums[2][ColumnGrain] = {}; // of each result but the first
   float G[ColumnGrain], V[ColumnGrain];
   for (int64_t Row = 0; Row < Rows; ++Row) {
-    float Mean = Op.Operands[3].as<float>()[Row];
-    float Rstd = Op.Operands[4].as<float>()[Row];
+    auto [Mean, Rstd] = getMeanAndRstd(Op, Row);
     loadFloats(Grad.Type, Grad.Data, Row * Columns + First, Count, G);
     loadFloats(X.Type, X.Data, Row * Columns + First, Count, V);
     for (int64_t I = 0; I < Count; ++I) {
-      ScaleGrad[I] += double(G[I]) * double((V[I] - Mean) * Rstd);
-      BiasGrad[I] += double(G[I]);
+      Sums[0][I] += double(G[I]) * double((V[I] - Mean) * Rstd);
+      Sums[1][I] += double(G[I]);
     }
   }
-  for (size_t Result : {1, 2}) {
-    const double *From = Result == 1 ? ScaleGrad : BiasGrad;
+  for (size_t Result = 1; Result < Op.Results.size(); ++Result) {
     for (int64_t I = 0; I < Count; ++I)
-      V[I] = static_cast<float>(From[I]);
+      V[I] = static_cast<float>(Sums[Result - 1][I]);
     storeFloats(Op.Results[Result].Type, Op.Results[Result].Data, First, Count,
                 V);
   }
 }
 
-/// Runs a gradient over columns and rows; operand 2 has a weight a column,
-/// operand 3 a number a row.
-static Status runGradient(const OpCall &Op, Context &C,
-                          void (*SumColumns)(const OpCall &, int64_t, int64_t),
-                          void (*DifferentiateRow)(const OpCall &, int64_t,
-                                                   const float *, float *)) {
+/// Operand 2 has a weight a column, operand 3 a number a row.
+static Status runNormBackward(const OpCall &Op, Context &C) {
   int64_t Columns = Op.Operands[2].NumElements;
   // First the sums over rows: the operand's gradient may overwrite what they
   // read.
   C.forBlocks(Columns, ColumnGrain, [&](int64_t First, int64_t Last) {
-    SumColumns(Op, First, Last);
+    sumColumns(Op, First, Last);
   });
   ScratchArray<float> Scale(C, Columns);
   widenAll(Op.Operands[2], Scale);
@@ -170,101 +204,16 @@ static Status runGradient(const OpCall &Op, Context &C,
   C.parallelFor((Rows + Grain - 1) / Grain, [&](int64_t Task, unsigned Worker) {
     for (int64_t Row = Task * Grain; Row < std::min(Rows, (Task + 1) * Grain);
          ++Row)
-      DifferentiateRow(Op, Row, Scale.data(), C.getScratch<float>(Worker));
+      differentiateRow(Op, Row, Scale.data(), C.getScratch<float>(Worker));
   });
   return {};
-}
-
-static Status runLayerNormBackward(const OpCall &Op, Context &C) {
-  return runGradient(Op, C, sumColumns, differentiateRow);
-}
-
-//===----------------------------------------------------------------------===//
-// Division by the root mean square, and its gradient
-//===----------------------------------------------------------------------===//
-
-static Status runRMSNorm(const OpCall &Op, Context &C) {
-  double Epsilon = Op.Attributes->getFloat("epsilon", 0);
-  const Value &X = Op.Operands[0], &Rstds = Op.Results[1];
-  int64_t Columns = Op.Operands[1].NumElements;
-  ScratchArray<float> Weight(C, Columns);
-  widenAll(Op.Operands[1], Weight);
-  dispatchFloat(X.Type, [&](auto *Null) {
-    using T = std::remove_pointer_t<decltype(Null)>;
-    auto Run = [&](int64_t Row) {
-      const T *In = X.as<T>() + Row * Columns;
-      T *Out = Op.Results[0].as<T>() + Row * Columns;
-      double Squares = sum(Columns, [&](int64_t I) {
-        return double(widen(In[I])) * double(widen(In[I]));
-      });
-      auto Rstd = static_cast<float>(
-          1.0 / std::sqrt(Squares / static_cast<double>(Columns) + Epsilon));
-      for (int64_t I = 0; I < Columns; ++I)
-        Out[I] = narrow<T>(widen(In[I]) * Rstd * Weight.data()[I]);
-      Rstds.as<float>()[Row] = Rstd;
-    };
-    C.forBlocks(Rstds.NumElements, getRowGrain(Columns),
-                [&](int64_t First, int64_t Last) {
-                  for (int64_t Row = First; Row < Last; ++Row)
-                    Run(Row);
-                });
-  });
-  return {};
-}
-
-/// The gradient of the operand's row. `Scratch` holds two rows: the weighted
-/// gradient and the normalised operand, read before anything is written.
-static void differentiateRMSRow(const OpCall &Op, int64_t Row,
-                                const float *Weight, float *Scratch) {
-  const Value &Grad = Op.Operands[0], &X = Op.Operands[1], &Out = Op.Results[0];
-  float Rstd = Op.Operands[3].as<float>()[Row];
-  int64_t Columns = Op.Operands[2].NumElements, Base = Row * Columns;
-  float *Weighted = Scratch, *Normalised = Scratch + Columns;
-  loadFloats(Grad.Type, Grad.Data, Base, Columns, Weighted);
-  loadFloats(X.Type, X.Data, Base, Columns, Normalised);
-  for (int64_t I = 0; I < Columns; ++I) {
-    Weighted[I] *= Weight[I];
-    Normalised[I] *= Rstd;
-  }
-  float MeanDot = sumFloats(Reduction::Mean, Columns, [&](int64_t I) {
-    return double(Weighted[I]) * double(Normalised[I]);
-  });
-  for (int64_t I = 0; I < Columns; ++I)
-    Weighted[I] = Rstd * (Weighted[I] - Normalised[I] * MeanDot);
-  storeFloats(Out.Type, Out.Data, Base, Columns, Weighted);
-}
-
-/// The gradient of the weight in columns [First, Last).
-static void sumRMSColumns(const OpCall &Op, int64_t First, int64_t Last) {
-  const Value &Grad = Op.Operands[0], &X = Op.Operands[1];
-  const Value &Rstds = Op.Operands[3], &Out = Op.Results[1];
-  int64_t Columns = Op.Operands[2].NumElements, Count = Last - First;
-  double Sums[ColumnGrain] = {};
-  float G[ColumnGrain], V[ColumnGrain];
-  for (int64_t Row = 0; Row < Rstds.NumElements; ++Row) {
-    float Rstd = Rstds.as<float>()[Row];
-    loadFloats(Grad.Type, Grad.Data, Row * Columns + First, Count, G);
-    loadFloats(X.Type, X.Data, Row * Columns + First, Count, V);
-    for (int64_t I = 0; I < Count; ++I)
-      Sums[I] += double(G[I]) * double(V[I] * Rstd);
-  }
-  for (int64_t I = 0; I < Count; ++I)
-    V[I] = static_cast<float>(Sums[I]);
-  storeFloats(Out.Type, Out.Data, First, Count, V);
-}
-
-static Status runRMSNormBackward(const OpCall &Op, Context &C) {
-  return runGradient(Op, C, sumRMSColumns, differentiateRMSRow);
 }
 
 std::span<const HostKernel> remat::runtime::getNormKernels() {
   static const HostKernel Kernels[] = {
-      {"softmax", runSoftmax},
-      {"softmax_backward", runSoftmaxBackward},
-      {"layer_norm", runLayerNorm},
-      {"layer_norm_backward", runLayerNormBackward},
-      {"rms_norm", runRMSNorm},
-      {"rms_norm_backward", runRMSNormBackward},
+      {"softmax", runSoftmax},      {"softmax_backward", runSoftmaxBackward},
+      {"layer_norm", runLayerNorm}, {"layer_norm_backward", runNormBackward},
+      {"rms_norm", runRMSNorm},     {"rms_norm_backward", runNormBackward},
   };
   return Kernels;
 }
