@@ -15,11 +15,12 @@ CLI::Option *addInteger(CLI::App &App, const std::string &Name, To &Target,
                         T Min, T Max, const std::string &Help) {
   auto Parse = [&Target, Min, Max, Name](const std::string &Text) {
     std::optional<T> Value = parseInteger<T>(Text, Min, Max);
-    if (!Value.has_value())
+    if (!Value)
       throw CLI::ValidationError(
           Name, "expected an integer from " + std::to_string(Min) + " to " +
                     std::to_string(Max) + ", got '" + Text + "'");
-    Target = T(*Value);
+    // NOLINTNEXTLINE(bugprone-optional-value-conversion): few targets are optional
+    Target = *Value;
   };
   return App.add_option_function<std::string>(Name, Parse, Help)
       ->type_name("N");
