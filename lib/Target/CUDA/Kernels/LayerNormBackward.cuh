@@ -14,23 +14,34 @@
 
 namespace kernels {
 
-// dx of layer norm over rows of C, and a partial sum a block of the gradients
-// of scale and bias: partial is [2, blocks, C]. A block of Block threads has
-// groups of Threads, each with a row at a time, N elements an access in Steps
-// steps; scale is read M elements at a time.
-template <typename T, typename S, int64 Rows, int64 RowsPerBlock, int C,
-          int Block, int Threads, int N, int Steps, int M>
+// How rows are shared out: each block of `block` threads has `rowsPerBlock` of
+// them, and each group of `threads` one at a time, `access` elements at a time
+// in `steps` steps.
+template <int64 rows, int64 rowsPerBlock, int columns, int block, int threads,
+          int access, int steps>
+struct GradientShape {
+  enum : int64 { Rows = rows, RowsPerBlock = rowsPerBlock };
+  enum : int { C = columns, Threads = threads, Groups = block / threads };
+  enum : int { N = access, Steps = steps };
+};
+
+// dx of layer norm, and a partial sum a block of the gradients of scale and
+// bias: partial is [2, blocks, C]. Scale is read M elements at a time.
+template <typename T, typename S, typename Shape, int M>
 REMAT_KERNEL layerNormBackward(const T *dy, const T *x, const S *scale,
                                const float *mean, const float *rstd, T *dx,
                                float *partial) {
-  constexpr int Groups = Block / Threads;
+  constexpr int C = Shape::C, Threads = Shape::Threads, N = Shape::N;
+  constexpr int Groups = Shape::Groups, Steps = Shape::Steps;
   int group = threadIdx.x / Threads, lane = threadIdx.x % Threads;
   float sumScale[Steps * N], sumBias[Steps * N];
 #pragma unroll
   for (int e = 0; e < Steps * N; ++e)
     sumScale[e] = sumBias[e] = 0.0f;
-  int64 begin = blockIdx.x * RowsPerBlock;
-  int64 end = begin + RowsPerBlock < Rows ? begin + RowsPerBlock : Rows;
+  int64 begin = blockIdx.x * Shape::RowsPerBlock;
+  int64 end = begin + Shape::RowsPerBlock < Shape::Rows
+                  ? begin + Shape::RowsPerBlock
+                  : Shape::Rows;
   for (int64 row = begin + group; row < end; row += Groups) {
     const T *rowX = x + row * C, *rowG = dy + row * C;
     float m = mean[row], r = rstd[row];

@@ -57,22 +57,22 @@ REMAT_KERNEL rmsNorm(const T *x, const S *weight, T *y, float *rstd,
     rstd[row] = r;
 }
 
-// dx of rows of C, and a partial sum a block of the gradient of the weight:
-// partial is [blocks, C]. A block of Block threads has groups of Threads, each
-// with a row at a time, N elements an access in Steps steps; the weight is read
-// M elements at a time.
-template <typename T, typename S, int64 Rows, int64 RowsPerBlock, int C,
-          int Block, int Threads, int N, int Steps, int M>
+// dx, and a partial sum a block of the gradient of the weight: partial is
+// [blocks, C]. The weight is read M elements at a time.
+template <typename T, typename S, typename Shape, int M>
 REMAT_KERNEL rmsNormBackward(const T *dy, const T *x, const S *weight,
                              const float *rstd, T *dx, float *partial) {
-  constexpr int Groups = Block / Threads;
+  constexpr int C = Shape::C, Threads = Shape::Threads, N = Shape::N;
+  constexpr int Groups = Shape::Groups, Steps = Shape::Steps;
   int group = threadIdx.x / Threads, lane = threadIdx.x % Threads;
   float sums[Steps * N];
 #pragma unroll
   for (int e = 0; e < Steps * N; ++e)
     sums[e] = 0.0f;
-  int64 begin = blockIdx.x * RowsPerBlock;
-  int64 end = begin + RowsPerBlock < Rows ? begin + RowsPerBlock : Rows;
+  int64 begin = blockIdx.x * Shape::RowsPerBlock;
+  int64 end = begin + Shape::RowsPerBlock < Shape::Rows
+                  ? begin + Shape::RowsPerBlock
+                  : Shape::Rows;
   for (int64 row = begin + group; row < end; row += Groups) {
     const T *rowX = x + row * C, *rowG = dy + row * C;
     float r = rstd[row], dot = 0.0f;

@@ -13,15 +13,16 @@ using namespace remat::cuda;
 
 namespace {
 /// How rows of the last dimension are shared out.
-struct RowSplit {
-  kernels::RowShape Shape;
+template <typename ShapeT> struct RowSplit {
+  ShapeT Shape;
   int64_t Width; ///< elements of one access
   LaunchSize Size;
 };
 } // namespace
 
 /// Splits `Values`, whose shapes are equal.
-static RowSplit splitRows(llvm::ArrayRef<mlir::Value> Values) {
+static RowSplit<kernels::RowShape>
+splitRows(llvm::ArrayRef<mlir::Value> Values) {
   int64_t Columns = getColumns(Values[0]);
   int64_t Rows = getCount(Values[0]) / Columns;
   RowPlan Plan = getRowPlan(Columns);
@@ -40,7 +41,7 @@ static RowSplit splitRows(llvm::ArrayRef<mlir::Value> Values) {
 }
 
 static void addSoftmax(SoftmaxOp Op, Launches &Out) {
-  RowSplit Split = splitRows({Op.getOperand(), Op.getResult()});
+  auto Split = splitRows({Op.getOperand(), Op.getResult()});
   addLaunch("softmax",
             kernels::Softmax{.T = getName(Op.getOperand()),
                              .Shape = Split.Shape,
@@ -50,7 +51,7 @@ static void addSoftmax(SoftmaxOp Op, Launches &Out) {
 }
 
 static void addSoftmaxBackward(SoftmaxBackwardOp Op, Launches &Out) {
-  RowSplit Split = splitRows({Op.getOutput(), Op.getGrad(), Op.getResult()});
+  auto Split = splitRows({Op.getOutput(), Op.getGrad(), Op.getResult()});
   addLaunch("softmax_backward",
             kernels::SoftmaxBackward{.T = getName(Op.getOutput()),
                                      .Shape = Split.Shape,
@@ -61,7 +62,7 @@ static void addSoftmaxBackward(SoftmaxBackwardOp Op, Launches &Out) {
 }
 
 static void addLayerNorm(LayerNormOp Op, Launches &Out) {
-  RowSplit Split = splitRows({Op.getOperand(), Op.getResult()});
+  auto Split = splitRows({Op.getOperand(), Op.getResult()});
   addLaunch("layer_norm",
             kernels::LayerNorm{
                 .T = getName(Op.getOperand()),
@@ -78,68 +79,68 @@ static void addLayerNorm(LayerNormOp Op, Launches &Out) {
             Split.Size, Out);
 }
 
-namespace {
-/// How a normalisation's gradient shares out its rows. Each block leaves one
-/// partial row of the sums over rows.
-struct GradientSplit {
-  int64_t Rows, Columns, Blocks, Threads, Block;
-};
-} // namespace
+/// Blocks of a normalisation's gradient, of which `Rstd` is a number a row.
+/// Each leaves one partial row of the sums over rows.
+static int64_t getGradientBlocks(mlir::Value Rstd) {
+  return getNormBackwardBlocks(getCount(Rstd));
+}
 
-static GradientSplit splitGradient(mlir::Value Scale, mlir::Value Rstd) {
-  GradientSplit Split;
-  Split.Columns = getCount(Scale);
-  Split.Rows = getCount(Rstd);
-  Split.Blocks = getNormBackwardBlocks(Split.Rows);
+/// How a normalisation's gradient shares out its rows.
+template <typename OpT>
+static RowSplit<kernels::GradientShape> splitGradient(OpT Op) {
+  int64_t Rows = getCount(Op.getRstd()), Columns = getColumns(Op.getOperand());
+  int64_t Blocks = getGradientBlocks(Op.getRstd());
   // Long rows are spread over more threads, so that the sums fit in registers.
-  Split.Threads = Split.Columns <= 1024   ? 32
-                  : Split.Columns <= 4096 ? 128
-                  : Split.Columns <= 8192 ? 256
-                                          : 1024;
-  Split.Block = Split.Threads == 32 ? 256 : Split.Threads;
-  return Split;
+  int64_t Threads = Columns <= 1024   ? 32
+                    : Columns <= 4096 ? 128
+                    : Columns <= 8192 ? 256
+                                      : 1024;
+  int64_t Block = Threads == 32 ? 256 : Threads;
+  int64_t Width = getAccessWidth(
+      {Op.getGrad(), Op.getOperand(), Op.getOperandGrad()}, Columns);
+  return {{.Rows = Rows,
+           .RowsPerBlock = llvm::divideCeil(Rows, Blocks),
+           .Columns = Columns,
+           .Block = Block,
+           .Threads = Threads,
+           .Access = Width,
+           .Steps = llvm::divideCeil(Columns, Threads * Width)},
+          Width,
+          {.Block = Block, .GridX = Blocks}};
 }
 
 /// `Sums` rows of f32 a block between the launches.
 static KernelNeeds getGradientNeeds(mlir::Value Scale, mlir::Value Rstd,
                                     int64_t Sums) {
-  GradientSplit Split = splitGradient(Scale, Rstd);
-  return {Sums * Split.Blocks * Split.Columns * 4, 2};
+  return {Sums * getGradientBlocks(Rstd) * getCount(Scale) * 4, 2};
 }
 
 /// Adds up the partial rows: `BiasGrad` is absent where there is one sum.
-static void addGradientColumns(llvm::StringRef Name, const GradientSplit &Split,
-                               mlir::Value Scale, Passed BiasGrad, int64_t Sums,
+static void addGradientColumns(llvm::StringRef Name, mlir::Value Scale,
+                               mlir::Value Rstd, Passed BiasGrad, int64_t Sums,
                                Launches &Out) {
+  int64_t Columns = getCount(Scale);
   addLaunch(Name,
             kernels::LayerNormBackwardColumns{.S = getName(Scale),
-                                              .C = Split.Columns,
-                                              .Blocks = Split.Blocks,
+                                              .C = Columns,
+                                              .Blocks = getGradientBlocks(Rstd),
                                               .Partial = workspace(),
                                               .ScaleGrad = result(1),
                                               .BiasGrad = BiasGrad},
             {.Block = 256,
-             .GridX = int64_t(llvm::divideCeil(Split.Columns, 32)),
+             .GridX = int64_t(llvm::divideCeil(Columns, 32)),
              .GridY = Sums},
             Out);
 }
 
 static void addLayerNormBackward(LayerNormBackwardOp Op, Launches &Out) {
-  GradientSplit Split = splitGradient(Op.getScale(), Op.getRstd());
-  int64_t Width = getAccessWidth(
-      {Op.getGrad(), Op.getOperand(), Op.getOperandGrad()}, Split.Columns);
+  auto Split = splitGradient(Op);
   addLaunch("layer_norm_backward",
             kernels::LayerNormBackward{
                 .T = getName(Op.getOperand()),
                 .S = getName(Op.getScale()),
-                .Rows = Split.Rows,
-                .RowsPerBlock = llvm::divideCeil(Split.Rows, Split.Blocks),
-                .C = Split.Columns,
-                .Block = Split.Block,
-                .Threads = Split.Threads,
-                .N = Width,
-                .Steps = llvm::divideCeil(Split.Columns, Split.Threads * Width),
-                .M = getAccessWidth({Op.getScale()}, Width),
+                .Shape = Split.Shape,
+                .M = getAccessWidth({Op.getScale()}, Split.Width),
                 .Dy = operand(0),
                 .X = operand(1),
                 .Scale = operand(2),
@@ -147,8 +148,8 @@ static void addLayerNormBackward(LayerNormBackwardOp Op, Launches &Out) {
                 .Rstd = operand(4),
                 .Dx = result(0),
                 .Partial = workspace()},
-            {.Block = Split.Block, .GridX = Split.Blocks}, Out);
-  addGradientColumns("layer_norm_backward_columns", Split, Op.getScale(),
+            Split.Size, Out);
+  addGradientColumns("layer_norm_backward_columns", Op.getScale(), Op.getRstd(),
                      result(2), /*Sums=*/2, Out);
 }
 static KernelNeeds getLayerNormBackwardNeeds(LayerNormBackwardOp Op) {
@@ -156,7 +157,7 @@ static KernelNeeds getLayerNormBackwardNeeds(LayerNormBackwardOp Op) {
 }
 
 static void addRMSNorm(RMSNormOp Op, Launches &Out) {
-  RowSplit Split = splitRows({Op.getOperand(), Op.getResult()});
+  auto Split = splitRows({Op.getOperand(), Op.getResult()});
   addLaunch("rms_norm",
             kernels::RmsNorm{.T = getName(Op.getOperand()),
                              .S = getName(Op.getWeight()),
@@ -171,29 +172,21 @@ static void addRMSNorm(RMSNormOp Op, Launches &Out) {
 }
 
 static void addRMSNormBackward(RMSNormBackwardOp Op, Launches &Out) {
-  GradientSplit Split = splitGradient(Op.getWeight(), Op.getRstd());
-  int64_t Width = getAccessWidth(
-      {Op.getGrad(), Op.getOperand(), Op.getOperandGrad()}, Split.Columns);
+  auto Split = splitGradient(Op);
   addLaunch("rms_norm_backward",
             kernels::RmsNormBackward{
                 .T = getName(Op.getOperand()),
                 .S = getName(Op.getWeight()),
-                .Rows = Split.Rows,
-                .RowsPerBlock = llvm::divideCeil(Split.Rows, Split.Blocks),
-                .C = Split.Columns,
-                .Block = Split.Block,
-                .Threads = Split.Threads,
-                .N = Width,
-                .Steps = llvm::divideCeil(Split.Columns, Split.Threads * Width),
-                .M = getAccessWidth({Op.getWeight()}, Width),
+                .Shape = Split.Shape,
+                .M = getAccessWidth({Op.getWeight()}, Split.Width),
                 .Dy = operand(0),
                 .X = operand(1),
                 .Weight = operand(2),
                 .Rstd = operand(3),
                 .Dx = result(0),
                 .Partial = workspace()},
-            {.Block = Split.Block, .GridX = Split.Blocks}, Out);
-  addGradientColumns("rms_norm_backward_columns", Split, Op.getWeight(),
+            Split.Size, Out);
+  addGradientColumns("rms_norm_backward_columns", Op.getWeight(), Op.getRstd(),
                      absent(), /*Sums=*/1, Out);
 }
 static KernelNeeds getRMSNormBackwardNeeds(RMSNormBackwardOp Op) {
