@@ -15,7 +15,8 @@ using namespace remat::solver;
 static thread_local const Workers::Task *Current = nullptr;
 
 /// A thread reserves far more addresses than it uses, for its stack and its
-/// heap: where they are limited, memory would seem exhausted.
+/// heap: where they are limited, memory would seem exhausted. The planner is a
+/// library that stands alone, so that it asks for itself (Support/Threads.h).
 static bool hasLimitedAddresses() {
   rlimit Limit;
   return getrlimit(RLIMIT_AS, &Limit) == 0 && Limit.rlim_cur != RLIM_INFINITY;

@@ -6,16 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Support/Library.h"
+#include "remat/Support/Threads.h"
 #include "remat/Target/CUDA/Emission.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <atomic>
 #include <dlfcn.h>
-#include <sys/resource.h>
-#include <system_error>
-#include <thread>
 
 using namespace remat;
 using namespace remat::cuda;
@@ -125,32 +122,6 @@ std::string compileSource(const NVRTC &N, const std::string &Source,
             getLog(N, P);
   N.DestroyProgram(&P);
   return Error;
-}
-
-/// Calls `Run` for each number below `Count`, on several threads where the
-/// system gives them.
-void runInParallel(size_t Count, llvm::function_ref<void(size_t)> Run) {
-  std::atomic<size_t> Next = 0;
-  auto Work = [&] {
-    for (size_t I = Next++; I < Count; I = Next++)
-      Run(I);
-  };
-  size_t Wanted = std::min<size_t>(Count, std::thread::hardware_concurrency());
-  // A thread reserves far more addresses than it uses.
-  rlimit Limit;
-  if (getrlimit(RLIMIT_AS, &Limit) == 0 && Limit.rlim_cur != RLIM_INFINITY)
-    Wanted = 1;
-  std::vector<std::thread> Others;
-  Others.reserve(Wanted);
-  try {
-    while (Others.size() + 1 < Wanted)
-      Others.emplace_back(Work);
-  } catch (const std::system_error &) { // NOLINT(bugprone-empty-catch)
-    // Fewer threads take longer.
-  }
-  Work();
-  for (std::thread &Other : Others)
-    Other.join();
 }
 
 } // namespace
