@@ -3,9 +3,10 @@
 # every budget, GPT-2 124M beside PyTorch, a loss curve, the sanitizers.
 #
 # usage: bench/gpu.sh OUTPUT_FOLDER [PART...]
-#   parts: kernels device types small random sanitizer gpt2 curve (default: all)
+#   parts: kernels device types small package random sanitizer gpt2 curve (default: all)
 #
-# REMAT_BIN names the folder of the tools (default build/bin), REMAT_DATA a token
+# REMAT_BIN names the folder of the tools (default build/bin), REMAT_LIBRARY the
+# library of the Python package (default: that of the tools), REMAT_DATA a token
 # file for the loss curve (default: public-domain text). The part random makes
 # REMAT_RANDOM_COUNT graphs (default 1000) from seed REMAT_RANDOM_SEED (default 1)
 # on, as many at a time as there are processors. What ran goes to
@@ -16,7 +17,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 out=${1:?usage: bench/gpu.sh OUTPUT_FOLDER [PART...]}
 shift
-parts=${*:-kernels device types small random sanitizer gpt2 curve}
+parts=${*:-kernels device types small package random sanitizer gpt2 curve}
 mkdir -p "$out"
 out=$(realpath "$out")
 export REMAT_BIN=${REMAT_BIN:-$PWD/build/bin}
@@ -45,6 +46,9 @@ for part in $parts; do
   types) # every operation in every element type that it takes
     run types python3 test/Target/op_types.py --cuda ;;
   small) run small python3 bench/gpu/small.py -o "$out/small.jsonl" ;;
+  package) # the Python package with tensors on the GPU
+    REMAT_LIBRARY=${REMAT_LIBRARY:-$REMAT_BIN/../lib/libremat.so} \
+      run package python3 bench/gpu/package.py -o "$out/package.jsonl" ;;
   random) # random graphs against PyTorch and the host, at several budgets
     arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1 | tr -d .)
     run random python3 test/Random/fuzz_graphs.py --device cuda --arch "sm_$arch" \

@@ -84,6 +84,24 @@ REMAT_CAPI_EXPORTED RematStatus rematProgramGetTensor(RematProgram program,
                                                       size_t number,
                                                       RematTensorInfo *info);
 
+/** A step of a program. Texts live as long as the program. Since 0.1. */
+typedef struct {
+  const char *op;       /**< the operation; "kernel" for a group of them */
+  const char *phase;    /**< "forward", "backward" or "optimizer" */
+  const char *location; /**< where the graph has it */
+  int64_t recomputes;   /**< the number of the step that it repeats, or -1 */
+  double flops;
+} RematStepInfo;
+
+/** The number of steps that a program runs through; 0 of a refused one.
+ * Available since 0.1. */
+REMAT_CAPI_EXPORTED size_t rematProgramGetNumSteps(RematProgram program);
+
+/** Describes step `number`, in the order in which they run. Since 0.1. */
+REMAT_CAPI_EXPORTED RematStatus rematProgramGetStep(RematProgram program,
+                                                    size_t number,
+                                                    RematStepInfo *info);
+
 #ifdef __cplusplus
 }
 #endif

@@ -32,6 +32,13 @@ REMAT_CAPI_EXPORTED RematStatus rematDeviceCreate(const char *name,
 REMAT_CAPI_EXPORTED void rematDeviceDestroy(RematDevice device);
 
 /**
+ * The stream that the device's work is queued on, a cudaStream_t: what writes a
+ * tensor that is to be copied from the GPU goes before it. Null on the host.
+ * Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED void *rematDeviceGetStream(RematDevice device);
+
+/**
  * Verifies the program, allocates its arena and initialises parameters and
  * states from `seed`. REMAT_OUT_OF_MEMORY leaves nothing allocated.
  * Available since 0.1.
@@ -61,6 +68,13 @@ REMAT_CAPI_EXPORTED RematStatus rematSessionWrite(RematSession session,
 REMAT_CAPI_EXPORTED RematStatus rematSessionRead(RematSession session,
                                                  const char *name, void *data,
                                                  size_t bytes);
+
+/**
+ * Writes an argument from memory of the session's device, by whomever it was
+ * allocated there. Waits for what the device's stream waits for. Since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematSessionWriteFromDevice(
+    RematSession session, const char *name, const void *data, size_t bytes);
 
 /** Size in bytes of the argument or result `name`. Available since 0.1. */
 REMAT_CAPI_EXPORTED RematStatus rematSessionGetBytes(RematSession session,

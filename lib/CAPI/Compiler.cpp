@@ -164,3 +164,24 @@ RematStatus rematProgramGetTensor(RematProgram Program, RematSide Side,
     return nullptr;
   });
 }
+
+size_t rematProgramGetNumSteps(RematProgram Program) {
+  return Program && Program->Program ? Program->Program->Steps.size() : 0;
+}
+
+RematStatus rematProgramGetStep(RematProgram Program, size_t Number,
+                                RematStepInfo *Info) {
+  return guard([&]() -> RematStatus {
+    if (!Program || !Info)
+      return makeNullError("program and info");
+    size_t Count = rematProgramGetNumSteps(Program);
+    if (Number >= Count)
+      return makeStatus(REMAT_ERROR,
+                        "there is no step #" + std::to_string(Number) +
+                            ": the program has " + std::to_string(Count));
+    const runtime::Step &S = Program->Program->Steps[Number];
+    *Info = {S.Op.c_str(), S.Phase.empty() ? "forward" : S.Phase.c_str(),
+             S.Location.c_str(), S.Recomputes, S.Flops};
+    return nullptr;
+  });
+}

@@ -33,6 +33,10 @@ RematStatus rematDeviceCreate(const char *Name, RematDevice *Device) {
 
 void rematDeviceDestroy(RematDevice Device) { delete Device; }
 
+void *rematDeviceGetStream(RematDevice Device) {
+  return Device ? Device->Device->getStream() : nullptr;
+}
+
 RematStatus rematSessionCreate(const uint8_t *Program, size_t Length,
                                RematDevice Device, uint64_t Seed,
                                RematSession *Session) {
@@ -69,6 +73,15 @@ RematStatus rematSessionWrite(RematSession Session, const char *Name,
     if (!Session || !Name || !Data)
       return makeNullError("session, name and data");
     return makeStatus((*Session)->writeArgument(Name, Data, Bytes));
+  });
+}
+
+RematStatus rematSessionWriteFromDevice(RematSession Session, const char *Name,
+                                        const void *Data, size_t Bytes) {
+  return guard([&]() -> RematStatus {
+    if (!Session || !Name || !Data)
+      return makeNullError("session, name and data");
+    return makeStatus((*Session)->writeArgumentFromDevice(Name, Data, Bytes));
   });
 }
 

@@ -38,22 +38,30 @@ static std::vector<fs::path> listFolders(const fs::path &Parent) {
   return Found;
 }
 
-/// Appends `nvidia/*/lib` of the Python environment at `Prefix`.
+/// Appends `nvidia/*/lib` of a folder of Python packages.
+static void addParts(const fs::path &Packages, std::vector<fs::path> &Out) {
+  for (const fs::path &Part : listFolders(Packages / "nvidia"))
+    Out.push_back(Part / "lib");
+}
+
+/// The same of the Python environment at `Prefix`.
 static void addPackages(const fs::path &Prefix, std::vector<fs::path> &Out) {
   for (const fs::path &Python : listFolders(Prefix / "lib")) {
     if (!Python.filename().string().starts_with("python3"))
       continue;
     for (const char *Packages : {"site-packages", "dist-packages"})
-      for (const fs::path &Part : listFolders(Python / Packages / "nvidia"))
-        Out.push_back(Part / "lib");
+      addParts(Python / Packages, Out);
   }
 }
 
-/// Appends the packages of `.venv` in each folder above `File`.
+/// Appends the packages that `File` is one of, and those of `.venv` in each
+/// folder above it.
 static void addAbove(const fs::path &File, std::vector<fs::path> &Out) {
   if (!File.is_absolute())
     return;
   for (fs::path Up = File.parent_path();; Up = Up.parent_path()) {
+    if (Up.filename() == "site-packages" || Up.filename() == "dist-packages")
+      addParts(Up, Out);
     addPackages(Up / ".venv", Out);
     if (Up == Up.parent_path())
       return;

@@ -26,9 +26,12 @@ public:
   Status copyIn(void *Destination, const void *Source, uint64_t Bytes) override;
   Status copyOut(void *Destination, const void *Source,
                  uint64_t Bytes) override;
+  Status copyWithin(void *Destination, const void *Source,
+                    uint64_t Bytes) override;
   Status fill(void *Destination, uint8_t Value, uint64_t Bytes) override;
   Result<std::unique_ptr<Executable>>
   prepare(std::shared_ptr<const Program> P) override;
+  void *getStream() const override { return State->TheStream; }
   Status synchronize() override;
   Result<MemoryInfo> getMemoryInfo() override;
 
@@ -92,6 +95,19 @@ Status CUDADevice::copyOut(void *Destination, const void *Source,
   if (Status S = State->D.check(State->D.CopyOut(Destination, toAddress(Source),
                                                  Bytes, State->TheStream),
                                 "cannot copy from the GPU");
+      !S)
+    return S;
+  return synchronize();
+}
+
+Status CUDADevice::copyWithin(void *Destination, const void *Source,
+                              uint64_t Bytes) {
+  if (Status S = makeCurrent(); !S)
+    return S;
+  if (Status S = State->D.check(State->D.CopyWithin(toAddress(Destination),
+                                                    toAddress(Source), Bytes,
+                                                    State->TheStream),
+                                "cannot copy on the GPU");
       !S)
     return S;
   return synchronize();

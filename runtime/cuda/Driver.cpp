@@ -31,6 +31,7 @@ Result<Driver> Driver::load() {
   Bind("cuMemGetInfo_v2", D.MemGetInfo);
   Bind("cuMemcpyHtoDAsync_v2", D.CopyIn);
   Bind("cuMemcpyDtoHAsync_v2", D.CopyOut);
+  Bind("cuMemcpyDtoDAsync_v2", D.CopyWithin);
   Bind("cuMemsetD8Async", D.Fill);
   Bind("cuStreamCreate", D.StreamCreate);
   Bind("cuStreamSynchronize", D.StreamSynchronize);

@@ -58,6 +58,7 @@ struct Driver {
   Code (*MemGetInfo)(size_t *, size_t *) = nullptr;
   Code (*CopyIn)(Address, const void *, size_t, Stream) = nullptr;
   Code (*CopyOut)(void *, Address, size_t, Stream) = nullptr;
+  Code (*CopyWithin)(Address, Address, size_t, Stream) = nullptr;
   Code (*Fill)(Address, unsigned char, size_t, Stream) = nullptr;
   Code (*StreamCreate)(Stream *, unsigned) = nullptr;
   Code (*StreamSynchronize)(Stream) = nullptr;

@@ -64,6 +64,11 @@ public:
     std::memcpy(Destination, Source, Bytes);
     return {};
   }
+  Status copyWithin(void *Destination, const void *Source,
+                    uint64_t Bytes) override {
+    std::memmove(Destination, Source, Bytes);
+    return {};
+  }
   Status copyOut(void *Destination, const void *Source,
                  uint64_t Bytes) override {
     std::memcpy(Destination, Source, Bytes);

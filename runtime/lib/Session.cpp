@@ -260,16 +260,40 @@ Result<void *> Session::getAddress(std::string_view Name,
   return static_cast<void *>(getAddress(*Tensor));
 }
 
+/// The number of an argument that has so many bytes.
+Result<uint32_t> Session::findArgument(std::string_view Name,
+                                       uint64_t Bytes) const {
+  std::optional<uint32_t> Index = TheProgram->findArgument(Name);
+  if (!Index)
+    return unknownName("argument", Name);
+  uint32_t Tensor = TheProgram->Arguments[*Index].Tensor;
+  REMAT_TRY(checkSize(TheProgram->Tensors[Tensor], Name, Bytes));
+  return *Index;
+}
+
 Status Session::writeArgument(std::string_view Name, const void *Data,
                               uint64_t Bytes) {
   auto Lock = TheDevice.lock();
   return guard([&]() -> Status {
-    std::optional<uint32_t> Index = TheProgram->findArgument(Name);
+    Result<uint32_t> Index = findArgument(Name, Bytes);
     if (!Index)
-      return unknownName("argument", Name);
+      return Index.getError();
     uint32_t Tensor = TheProgram->Arguments[*Index].Tensor;
-    REMAT_TRY(checkSize(TheProgram->Tensors[Tensor], Name, Bytes));
     REMAT_TRY(TheDevice.copyIn(getAddress(Tensor), Data, Bytes));
+    Written[*Index] = true;
+    return {};
+  });
+}
+
+Status Session::writeArgumentFromDevice(std::string_view Name, const void *Data,
+                                        uint64_t Bytes) {
+  auto Lock = TheDevice.lock();
+  return guard([&]() -> Status {
+    Result<uint32_t> Index = findArgument(Name, Bytes);
+    if (!Index)
+      return Index.getError();
+    uint32_t Tensor = TheProgram->Arguments[*Index].Tensor;
+    REMAT_TRY(TheDevice.copyWithin(getAddress(Tensor), Data, Bytes));
     Written[*Index] = true;
     return {};
   });

@@ -88,8 +88,11 @@ static void testTraining(void) {
   CHECK(fabsf(w[0] - (2 - 1.5f * 0.421875f)) < 1e-5f);
   CHECK(fabsf(w[1] - (-1 + 1.5f * 0.421875f)) < 1e-5f);
 
+  /* The host's memory is its device's; there is no queue. */
   const float zero[2] = {0, 0};
-  OK(rematSessionWrite(session, "w", zero, sizeof zero));
+  CHECK(!rematDeviceGetStream(device));
+  OK(rematSessionWriteFromDevice(session, "w", zero, sizeof zero));
+  FAILS(rematSessionWriteFromDevice(session, "w", zero, 4), REMAT_ERROR, "8");
   OK(rematSessionRead(session, "w", w, sizeof w));
   CHECK(w[0] == 0 && w[1] == 0);
 
@@ -187,6 +190,14 @@ static void testTensors(void) {
   CHECK(info.role == REMAT_ROLE_LOSS && info.rank == 0 && info.bytes == 4);
   FAILS(rematProgramGetTensor(program, REMAT_RESULT, 99, &info), REMAT_ERROR,
         "no result #99");
+
+  size_t steps = rematProgramGetNumSteps(program);
+  RematStepInfo step;
+  OK(rematProgramGetStep(program, 0, &step));
+  CHECK(strcmp(step.op, "matmul") == 0 && strcmp(step.phase, "forward") == 0);
+  CHECK(strstr(step.location, "graph:6:") && step.recomputes == -1);
+  CHECK(step.flops == 16);
+  FAILS(rematProgramGetStep(program, steps, &step), REMAT_ERROR, "no step #");
   CHECK(rematProgramGetNumTensors(NULL, REMAT_RESULT) == 0);
   rematProgramDestroy(program);
 

@@ -80,6 +80,27 @@ func.func @main(
 """
 
 
+def test_states(remat_opt):
+    """A state is donated to the result that it becomes, whatever comes before that."""
+    graph = remat.Graph()
+    x = graph.input("x", (4,))
+    with graph.scope("norm"):
+        mean, count = graph.state("mean", (4,)), graph.state("count", (), init.constant(3), "i64")
+    graph.output(x - mean, "out")
+    graph.update(mean, mean * 0.9 + x * 0.1)
+    text = str(graph)
+    assert (
+        "    %norm.mean: tensor<4xf32>\n"
+        '      {remat.role = #remat.role<state>, remat.name = "norm.mean", '
+        "remat.init = #remat.init<constant, 0.0>, remat.donated = 1 : i64},\n"
+    ) in text
+    assert 'tensor<4xf32> {remat.role = #remat.role<state>, remat.name = "norm.mean"}\n  ) {' in text
+    verify(remat_opt, text)
+    for state, value, part in ((mean, mean, "updated already"), (x, x, "no state"), (count, mean, "cannot become")):
+        with pytest.raises(ValueError, match=part):
+            graph.update(state, value)
+
+
 def every_op() -> remat.Graph:
     """A graph that uses every function of `remat.ops` and every kind of literal."""
     graph = remat.Graph('every op; "quotes", back\\slash, ünicode')

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -58,6 +59,16 @@ def test_report_and_tensors():
     assert program.arguments["w1.exp_avg"].role == "state"
     assert program.results["loss"].shape == () and program.results["out"].role == "output"
     assert Session(program).read("learning_rate").item() == 0.5
+
+
+def test_plan():
+    program = remat.compile(mlp(batch=256), budget="smallest", optimizer="adamw")
+    plan = program.plan
+    assert {step.phase for step in plan} == {"forward", "backward", "optimizer"}
+    repeated = [step for step in plan if step.recomputes is not None]
+    assert len(repeated) == program.report["recomputed_ops"] > 0
+    assert all(plan[step.recomputes].op == step.op for step in repeated)
+    assert any("gelu" in step.location for step in plan) and sum(step.flops for step in plan) > 0
 
 
 def test_gradients_are_results_without_an_optimizer():
@@ -390,6 +401,17 @@ def test_importing_needs_neither_library_nor_packages():
 def test_a_library_that_is_none(library, part):
     done = python("import remat; remat.compile('')", REMAT_LIBRARY=str(library))
     assert "remat.runtime.errors.Error" in done.stderr and part in done.stderr
+
+
+def test_cuda_libraries_of_the_environment_are_found(tmp_path):
+    """Those of the packages that the library is installed with."""
+    packages = tmp_path / "site-packages"
+    (packages / "nvidia" / "cu13" / "lib").mkdir(parents=True)
+    (packages / "remat").mkdir()
+    library = shutil.copy(os.environ["REMAT_LIBRARY"], packages / "remat")
+    code = f"import remat; remat.Session(remat.compile({str(mlp())!r}), device='cuda')"
+    done = python(code, REMAT_LIBRARY=str(library))
+    assert done.returncode == 0 or str(packages / "nvidia" / "cu13" / "lib") in done.stderr
 
 
 def test_exits_in_order_whoever_holds_the_memory():

@@ -32,9 +32,9 @@ SharedLibrary openLibrary(const std::vector<std::string> &Names);
 ///  - the folders in REMAT_CUDA_LIBRARIES, separated by ':';
 ///  - where the loader looks;
 ///  - CUDA_HOME, CUDA_PATH and /usr/local/cuda;
-///  - the Python packages `nvidia/*/lib` of VIRTUAL_ENV, of `.venv` in a folder
-///    above this program or library, of each python3 on PATH, of /usr/local
-///    and of /usr.
+///  - the Python packages `nvidia/*/lib` of VIRTUAL_ENV, of the packages that
+///    this library is installed with, of `.venv` in a folder above this program
+///    or library, of each python3 on PATH, of /usr/local and of /usr.
 /// Of folders that are not named by a variable of their own, only absolute ones
 /// count. With `IsGlobal`, libraries that look each other up by name find it.
 SharedLibrary openCUDALibrary(const std::vector<std::string> &Names,

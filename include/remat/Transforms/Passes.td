@@ -131,8 +131,9 @@ def Accumulate : Remat_Pass<"remat-accumulate", "optimized"> {
     the activations of one are alive at a time. Losses and gradients are added up
     in f32 as they are made and averaged; outputs are stacked along a new leading
     dimension. Random operations of different micro-batches get different ids.
-    What depends on no input and draws no numbers, as the cast of a weight, is
-    computed once. Runs behind `remat-differentiate`; a forward-only graph works
+    What depends on no input, on no state that is updated, and draws no numbers,
+    as the cast of a weight, is computed once. A state passes from one micro-batch
+    to the next: each reads what the one before it left. Runs behind `remat-differentiate`; a forward-only graph works
     too.
 
     Before:
@@ -329,7 +330,7 @@ def FitBudget : Remat_Pass<"remat-fit-budget", "planned"> {
   let dependentDialects = ["::remat::RematDialect"];
   let options = [
     Option<"Budget", "budget", "std::string", "\"unlimited\"",
-           "bytes such as 4GiB or 1000000, a part of the peak without recomputation such as 50%, or unlimited">,
+           "bytes such as 4GiB or 1000000, a part of the peak without recomputation such as 50%, smallest or unlimited">,
     Option<"Strategy", "strategy", "std::string", "\"search\"",
            "none, sqrt, mincut or search">,
     Option<"Effort", "effort", "int64_t", "1", "work of the search, a count">,

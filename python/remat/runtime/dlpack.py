@@ -59,10 +59,18 @@ _name = _declare("PyCapsule_GetName", c_char_p, ctypes.py_object)
 _pointer = _declare("PyCapsule_GetPointer", c_void_p, ctypes.py_object, c_char_p)
 
 
+class Target(NamedTuple):
+    """The device that tensors go to, and the stream of its work (0: none)."""
+
+    device: str
+    stream: int
+
+
 class Taken(NamedTuple):
     """What a foreign tensor is; its memory stays while `owner` lives."""
 
     address: int
+    on_host: bool
     dtype: str
     shape: Tuple[int, ...]
     contiguous: bool
@@ -85,18 +93,18 @@ def _ask(value: Any, **stream: Any) -> Any:
         return value.__dlpack__(**stream)
 
 
-def take(value: Any, device: str) -> Taken:
-    """Looks at a tensor of another library that is to be copied to `device`."""
+def take(value: Any, target: Target) -> Taken:
+    """Looks at a tensor of another library that is to be copied to a session's device."""
     try:
-        kind, _ = value.__dlpack_device__()
-        if kind not in HOST and not (kind == CUDA and device == "cuda"):
+        kind, number = (int(part) for part in value.__dlpack_device__())
+        on_host = kind in HOST
+        if not on_host and (kind, number, target.device) != (CUDA, 0, "cuda"):
             raise Error(
-                f"the tensor given lies on a device (DLPack's number {int(kind)}) that the "
-                f"session's device {device} cannot copy from; copy it to the host"
+                f"the tensor given lies on device {number} of DLPack's kind {kind}, which the "
+                f"session's device, {target.device}, cannot copy from; copy it to the host"
             )
-        # The copy waits for the work that makes the value: that goes before what the legacy
-        # default stream does, of number 1.
-        capsule = _ask(value, stream=1) if kind == CUDA else _ask(value)
+        # Its library lets our stream wait for the work that makes the value.
+        capsule = _ask(value) if on_host else _ask(value, stream=target.stream)
     except (BufferError, TypeError, ValueError, RuntimeError) as failure:
         raise Error(f"the tensor given cannot be read: {failure}") from None
     name = _name(capsule)
@@ -111,6 +119,7 @@ def take(value: Any, device: str) -> Taken:
     dtype = _NAMES.get((code, bits)) or f"{_KINDS.get(code, f'type {code} of ')}{bits}"
     return Taken(
         (tensor.data or 0) + tensor.byte_offset,
+        on_host,
         dtype,
         tuple(tensor.shape[: tensor.rank]),
         _is_row_major(tensor),

@@ -33,6 +33,18 @@ class TensorInfo(ctypes.Structure):
     ]
 
 
+class StepInfo(ctypes.Structure):
+    """RematStepInfo."""
+
+    _fields_ = [
+        ("op", c_char_p),
+        ("phase", c_char_p),
+        ("location", c_char_p),
+        ("recomputes", c_int64),
+        ("flops", c_double),
+    ]
+
+
 # Name: result and arguments. Handles and statuses are addresses; what is only written to is an
 # address too.
 _FUNCTIONS = {
@@ -51,11 +63,15 @@ _FUNCTIONS = {
     "rematProgramGetBytes": (c_void_p, c_void_p, c_void_p),
     "rematProgramGetNumTensors": (c_size_t, c_void_p, c_int),
     "rematProgramGetTensor": (c_void_p, c_void_p, c_int, c_size_t, c_void_p),
+    "rematProgramGetNumSteps": (c_size_t, c_void_p),
+    "rematProgramGetStep": (c_void_p, c_void_p, c_size_t, c_void_p),
+    "rematDeviceGetStream": (c_void_p, c_void_p),
     "rematDeviceCreate": (c_void_p, c_char_p, c_void_p),
     "rematSessionCreate": (c_void_p, c_void_p, c_size_t, c_void_p, c_uint64, c_void_p),
     "rematSessionDestroy": (None, c_void_p),
     "rematSessionRunStep": (c_void_p, c_void_p),
     "rematSessionWrite": (c_void_p, c_void_p, c_char_p, c_void_p, c_size_t),
+    "rematSessionWriteFromDevice": (c_void_p, c_void_p, c_char_p, c_void_p, c_size_t),
     "rematSessionGetPeakBytes": (c_uint64, c_void_p),
     "rematSessionGetStepMilliseconds": (c_double, c_void_p),
     "rematSessionGetParametersDigest": (c_void_p, c_void_p, c_char_p),

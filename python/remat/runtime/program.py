@@ -7,8 +7,9 @@ import json
 import os
 import tempfile
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from ..graph import Graph
 from . import library
@@ -50,6 +51,18 @@ class TensorInfo:
     def type(self) -> str:
         """In words, for messages."""
         return f"{self.dtype} {self.shape}"
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """A step of a program: one operation, or a "kernel" of several. `recomputes` is the number of
+    the step that it repeats, if it does."""
+
+    op: str
+    phase: str
+    location: str
+    recomputes: Optional[int]
+    flops: float
 
 
 class Program:
@@ -94,6 +107,19 @@ class Program:
         except BaseException:
             os.unlink(temporary)
             raise
+
+    @property
+    def plan(self) -> List[PlannedStep]:
+        """What a step of training runs through, in order."""
+        lib = library.load()
+        steps = []
+        for number in range(lib.rematProgramGetNumSteps(self._handle.value)):
+            raw = library.StepInfo()
+            check(lib.rematProgramGetStep(self._handle.value, number, ctypes.addressof(raw)))
+            words = (word.decode("utf-8", "replace") for word in (raw.op, raw.phase, raw.location))
+            repeated = None if raw.recomputes < 0 else raw.recomputes
+            steps.append(PlannedStep(*words, repeated, raw.flops))
+        return steps
 
     @property
     def bytes(self) -> bytes:
@@ -194,7 +220,10 @@ def _run_interruptibly(work: Callable[[], Any], interrupt: Callable[[], None]) -
         done.wait()
     except BaseException:
         interrupt()
-        done.wait()
+        # Python must not end while the library works: another Ctrl-C changes nothing.
+        while not done.is_set():
+            with suppress(KeyboardInterrupt):
+                done.wait()
         raise
     result, failure = outcome[0]
     if failure is not None:

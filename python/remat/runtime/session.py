@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 from . import library
+from .dlpack import Target
 from .errors import Error
 from .library import Handle, check
 from .program import Program, TensorInfo
@@ -57,6 +58,7 @@ class Session:
             lib.rematSessionCreate(address, length, owner.value, seed, ctypes.addressof(out))
         )
         self._handle = Handle(out.value, lib.rematSessionDestroy)
+        self._target = Target(self.device, lib.rematDeviceGetStream(owner.value) or 0)
         self._steps = 0  # that were begun: what a view of a result belongs to
         self._finished = 0
         roles = {info.role: info for info in program.results.values()}
@@ -192,13 +194,14 @@ class Session:
             info = self.program.arguments.get(name)
             if info is None:
                 raise Error(_unknown("argument", name, self.program.arguments))
-            sources.append((info, find(info, value, self.device)))
+            sources.append((info, find(info, value, self._target)))
         for info, source in sources:
-            check(
-                self._library.rematSessionWrite(
-                    self._handle.value, _encode(info.name), source.address, info.bytes
-                )
+            write = (
+                self._library.rematSessionWrite
+                if source.on_host
+                else self._library.rematSessionWriteFromDevice
             )
+            check(write(self._handle.value, _encode(info.name), source.address, info.bytes))
 
     def _find(self, name: str) -> Tuple[TensorInfo, int]:
         argument = self.program.arguments.get(name)

@@ -23,10 +23,11 @@ _SIMPLE = 0  # PyBUF_SIMPLE: bytes in row-major order
 
 
 class Source(NamedTuple):
-    """Row-major bytes at `address`, in host memory or a device's, while `owner` lives."""
+    """Row-major bytes at `address`, in the host's memory or the device's, while `owner` lives."""
 
     address: int
     owner: Any
+    on_host: bool = True
 
 
 class _Found(NamedTuple):
@@ -97,7 +98,7 @@ def _from_array_interface(value: Any) -> Optional[_Found]:
     return _Found(dtype, tuple(interface["shape"]), source)
 
 
-def _from_dlpack(value: Any, device: str) -> Optional[_Found]:
+def _from_dlpack(value: Any, target: dlpack.Target) -> Optional[_Found]:
     if not hasattr(value, "__dlpack__"):
         return None
     try:
@@ -107,8 +108,8 @@ def _from_dlpack(value: Any, device: str) -> Optional[_Found]:
             value = value.contiguous()
     except RuntimeError as failure:  # a sparse one
         raise Error(f"the tensor given cannot be read: {failure}") from None
-    taken = dlpack.take(value, device)
-    source = Source(taken.address, taken.owner) if taken.contiguous else None
+    taken = dlpack.take(value, target)
+    source = Source(taken.address, taken.owner, taken.on_host) if taken.contiguous else None
     return _Found(taken.dtype, taken.shape, source)
 
 
@@ -137,13 +138,13 @@ def _from_number(info: TensorInfo, value: Any) -> Source:
     return _pin(data)
 
 
-def find(info: TensorInfo, value: Any, device: str) -> Source:
+def find(info: TensorInfo, value: Any, target: dlpack.Target) -> Source:
     """The bytes for argument `info`; an error that names it where `value` is of another type,
     shape or device."""
     if isinstance(value, (bool, int, float)):
         return _from_number(info, value)
     try:
-        found = _from_buffer(value) or _from_array_interface(value) or _from_dlpack(value, device)
+        found = _from_buffer(value) or _from_array_interface(value) or _from_dlpack(value, target)
     except Error as failure:
         raise Error(f"argument '{info.name}': {failure}") from None
     if found is None:

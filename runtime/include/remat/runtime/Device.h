@@ -100,6 +100,10 @@ public:
   /// the bytes on return.
   virtual Status copyOut(void *Destination, const void *Source,
                          uint64_t Bytes) = 0;
+  /// Copies device memory, wherever on this device it was allocated; `Source`
+  /// may be reused on return.
+  virtual Status copyWithin(void *Destination, const void *Source,
+                            uint64_t Bytes) = 0;
   /// Sets each of `Bytes` bytes of device memory to `Value`.
   virtual Status fill(void *Destination, uint8_t Value, uint64_t Bytes) = 0;
 
@@ -109,6 +113,10 @@ public:
   /// the programs of every device: it is their oracle.
   virtual Result<std::unique_ptr<Executable>>
   prepare(std::shared_ptr<const Program> P) = 0;
+
+  /// What all work is queued on, for others to order theirs before it: a CUDA
+  /// stream. Null where work is done in the calls.
+  virtual void *getStream() const { return nullptr; }
 
   /// Waits for all work; gives its first error since the last call.
   virtual Status synchronize() = 0;

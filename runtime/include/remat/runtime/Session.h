@@ -83,6 +83,10 @@ public:
   /// Writes or reads a whole tensor by name; `Bytes` must be its size. `Data`
   /// is host memory and stays the caller's.
   Status writeArgument(std::string_view Name, const void *Data, uint64_t Bytes);
+  /// `Data` is memory of the session's device, written by what its stream waits
+  /// for.
+  Status writeArgumentFromDevice(std::string_view Name, const void *Data,
+                                 uint64_t Bytes);
   Status readArgument(std::string_view Name, void *Data, uint64_t Bytes);
   Status readResult(std::string_view Name, void *Data, uint64_t Bytes);
 
@@ -125,6 +129,7 @@ private:
   Status allocateArena();
   Status loadConstants();
   char *getAddress(uint32_t Tensor) const;
+  Result<uint32_t> findArgument(std::string_view Name, uint64_t Bytes) const;
   Result<uint32_t> findValue(std::string_view Name, bool IsArgument) const;
   Status read(std::string_view Name, bool IsArgument, void *Data,
               uint64_t Bytes);

@@ -50,6 +50,12 @@ TEST_P(DeviceConformance, CopiesAndFills) {
   ASSERT_TRUE(D->copyOut(Out.data(), *Memory, Bytes));
   std::fill(In.begin() + 10, In.begin() + 15, 0xab);
   EXPECT_EQ(In, Out);
+  auto *Begin = static_cast<char *>(*Memory);
+  ASSERT_TRUE(D->copyWithin(Begin, Begin + Bytes / 2, Bytes / 2));
+  ASSERT_TRUE(D->copyOut(Out.data(), *Memory, Bytes));
+  EXPECT_TRUE(
+      std::equal(Out.begin(), Out.begin() + Bytes / 2, In.begin() + Bytes / 2));
+  EXPECT_EQ(D->getStream() == nullptr, GetParam() == "host");
   EXPECT_TRUE(D->synchronize());
   D->deallocate(*Memory, Bytes);
 }
