@@ -104,6 +104,7 @@ def test_budgets():
         ({"fuse": 3}, "true or false"),
         ({"device": "tpu"}, "host, cuda"),
         ({"autocast": "f64"}, "bf16, f16"),
+        ({"budget": "8GiB\0"}, "zero character"),
     ],
 )
 def test_bad_options(options, part):
@@ -204,6 +205,13 @@ def test_learning_rate_is_set_between_steps():
     assert session.read("learning_rate").item() == 0.125
 
 
+def test_too_large():
+    graph = Graph()
+    graph.output(ops.neg(graph.input("x", (2**44,))), "y")
+    with pytest.raises(remat.OutOfMemory, match=str(2**47)):
+        Session(remat.compile(graph))
+
+
 def test_seeds():
     program = remat.compile(mlp(), seed=4)
     digest = Session(program).parameters_digest()
@@ -230,6 +238,86 @@ def test_states_are_written_once_a_step(budget, optimizer):
         assert torch.allclose(out, (x - mean) @ weights, atol=1e-5)
         mean = mean * 0.9 + x.mean(0) * 0.1
         assert torch.allclose(torch.from_dlpack(session.read("norm.mean")), mean, atol=1e-6)
+
+
+def normalising(layers=4, batch=64, width=16) -> Graph:
+    """Layers that divide by running deviations, which the backward reads too, after an update that
+    reads values of the forward."""
+    graph = Graph()
+    x = graph.input("x", (batch, width))
+    for i in range(layers):
+        with graph.scope(f"layer{i}"):
+            square = graph.state("square", (width,), init.constant(1))
+            x = ops.gelu(x @ graph.parameter("w", (width, width), init.normal(0.3)))
+            mean = ops.reduce("mean", x * x, [0])
+            x = x * ops.rsqrt(square + 0.1)
+            graph.update(square, square * 0.75 + mean * 0.25)
+    graph.loss(ops.reduce("mean", x * x))
+    return graph
+
+
+@pytest.mark.parametrize("strategy", ["search", "mincut", "sqrt"])
+def test_states_are_the_same_at_every_budget(strategy):
+    """However much is recomputed, what reads a state reads the old value."""
+    graph = normalising()
+    inputs = random_inputs(graph)
+    names = [f"layer{i}.square" for i in range(4)]
+
+    def train(budget, **options):
+        program = remat.compile(graph, budget=budget, strategy=strategy, optimizer="sgd", **options)
+        session = Session(program)
+        losses = [session.step(inputs) for _ in range(3)]
+        states = [session.read(name).tolist() for name in names]
+        return program.report["recomputed_ops"], (losses, states, session.parameters_digest())
+
+    _, expected = train(None)
+    recomputed = set()
+    for budget in ("90%", "75%", "60%", "smallest"):
+        for fuse in (True, False):
+            try:
+                count, trained = train(budget, fuse=fuse)
+            except remat.BudgetRefused:
+                continue
+            recomputed.add(count)
+            assert trained == expected, (budget, fuse)
+    assert max(recomputed) > 0
+
+
+def test_states_of_the_backward_are_pytorchs():
+    graph = normalising()
+    x = random_inputs(graph)["x"]
+    session = Session(remat.compile(graph, budget="smallest"))
+    weights = [torch.from_dlpack(session.read(f"layer{i}.w")).requires_grad_() for i in range(4)]
+    squares = [torch.ones(16) for _ in range(4)]
+    for _ in range(2):
+        loss, value = session.step(x=x), x
+        for i, weight in enumerate(weights):
+            value = torch.nn.functional.gelu(value @ weight, approximate="none")
+            mean, divided = (value * value).mean(0), (squares[i] + 0.1).rsqrt()
+            squares[i] = (squares[i] * 0.75 + mean * 0.25).detach()
+            value = value * divided
+        expected = (value * value).mean()
+        assert loss == pytest.approx(expected.item(), rel=1e-5)
+        for i, gradient in enumerate(torch.autograd.grad(expected, weights)):
+            got = torch.from_dlpack(session.read(f"grad.layer{i}.w"))
+            assert torch.allclose(got, gradient, rtol=1e-4, atol=1e-7)
+            assert torch.allclose(torch.from_dlpack(session.read(f"layer{i}.square")), squares[i])
+
+
+def test_evaluation_reads_what_another_session_trains():
+    graph, forward = statistics(), statistics()
+    forward.results = [result for result in forward.results if result.attributes["remat.name"] == "out"]
+    del forward.arguments[2].attributes["remat.donated"]  # the running mean stays
+    trains, evaluates = Session(remat.compile(graph, optimizer="adamw")), Session(remat.compile(forward))
+    inputs = random_inputs(graph)
+    for _ in range(3):
+        trains.step(inputs)
+    evaluates.copy_from(trains)
+    assert evaluates.step(inputs) is None
+    trains.step(inputs)
+    assert evaluates.read("out").tolist() == trains.read("out").tolist()
+    with pytest.raises(remat.Error, match="'w1' is f32"):
+        Session(remat.compile(mlp(width=8))).copy_from(Session(remat.compile(mlp())))
 
 
 def test_micro_batches_pass_states_on():

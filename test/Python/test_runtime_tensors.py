@@ -2,6 +2,7 @@
 
 import array
 import gc
+import os
 
 import numpy as np
 import pytest
@@ -151,6 +152,22 @@ def test_views_keep_the_memory():
     del session
     gc.collect()
     assert tensor.tolist() == expected and array.tolist() == expected
+
+
+def test_memory_does_not_grow():
+    session = Session(remat.compile(mlp(batch=512)))
+    inputs = random_inputs(mlp(batch=512))
+
+    def use(times):
+        for _ in range(times):
+            session.step(inputs)
+            np.asarray(session.view("out")), torch.from_dlpack(session.view("out"))
+            session.read("out"), session.outputs(), session.view("out").__dlpack__()
+        with open("/proc/self/statm") as statistics:
+            return int(statistics.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    before = use(100)
+    assert use(1000) - before < 2**20  # one result of each step, kept, would be 8 MB
 
 
 def test_unused_capsules_are_freed():

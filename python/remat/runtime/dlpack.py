@@ -112,7 +112,10 @@ def take(value: Any, target: Target) -> Taken:
     if form is None:
         raise Error(f"__dlpack__ of a {type(value).__name__} gives no tensor")
     # The capsule is not marked as used: it frees the tensor itself.
-    tensor = form.from_address(_pointer(capsule, name)).tensor
+    managed = form.from_address(_pointer(capsule, name))
+    if form is _Versioned and managed.major != MAX_VERSION[0]:
+        raise Error(f"the tensor given is of version {managed.major} of DLPack, not 1")
+    tensor = managed.tensor
     if tensor.lanes != 1:
         raise Error("the tensor given has vectors as elements")
     bits, code = tensor.bits, tensor.code

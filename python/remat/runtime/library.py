@@ -131,6 +131,13 @@ def load() -> ctypes.CDLL:
     return library
 
 
+def encode(text: str, kind: type = Error) -> bytes:
+    """Text for the library, which ends at a zero."""
+    if "\0" in text:
+        raise kind(f"{text!r} has a zero character")
+    return text.encode("utf-8", "surrogateescape")
+
+
 def take(status: Optional[int]) -> "tuple[int, str]":
     """Code and message of a status, which is freed."""
     if not status:

@@ -262,7 +262,7 @@ def compile(
     for name, value in chosen.items():
         if value is not None:
             arguments = (name.replace("_", "-"), _text(name, value))
-            encoded = (part.encode("utf-8") for part in arguments)
+            encoded = (library.encode(part, CompileError) for part in arguments)
             check(lib.rematOptionsSet(handle.value, *encoded), CompileError)
     out = ctypes.c_void_p()
 

@@ -24,7 +24,7 @@ _devices_lock = threading.Lock()
 def _make_device(name: str) -> Handle:
     lib = library.load()
     out = ctypes.c_void_p()
-    check(lib.rematDeviceCreate(name.encode("utf-8"), ctypes.addressof(out)))
+    check(lib.rematDeviceCreate(library.encode(name), ctypes.addressof(out)))
     return Handle(out.value, lambda value: None)  # it lives as long as the process
 
 
@@ -104,6 +104,17 @@ class Session:
         with self._alone():
             self._write(values)
 
+    def copy_from(self, other: "Session") -> None:
+        """Copies the parameters and states that both programs have: so a forward-only program
+        evaluates what another trains. None may be of another type or shape there."""
+        mine, theirs = self.program.arguments, other.program.arguments
+        shared = [
+            name
+            for name, info in mine.items()
+            if info.role in ("parameter", "state") and name in theirs
+        ]
+        self.write_all({name: other.view(name) for name in shared})
+
     def read(self, name: str) -> Tensor:
         """A copy, in host memory, of an argument's value or of what the last step gave.
 
@@ -134,14 +145,13 @@ class Session:
         with its type and shape, and what the optimizer remembers where all of it is there.
         Nothing is written unless all of it fits."""
         with self._alone():
-            check(self._library.rematSessionLoad(self._handle.value, os.fsencode(path)))
+            check(self._library.rematSessionLoad(self._handle.value, _path(path)))
 
     def save(self, path: Union[str, os.PathLike], optimizer: bool = False) -> None:
         """Writes parameters and states, as `remat-run --save` does; with `optimizer` what it
         remembers too, so that training goes on where it was."""
         with self._alone():
-            handle = self._handle.value
-            check(self._library.rematSessionSave(handle, os.fsencode(path), optimizer))
+            check(self._library.rematSessionSave(self._handle.value, _path(path), optimizer))
 
     # Figures -----------------------------------------------------------------------------------
 
@@ -201,7 +211,7 @@ class Session:
                 if source.on_host
                 else self._library.rematSessionWriteFromDevice
             )
-            check(write(self._handle.value, _encode(info.name), source.address, info.bytes))
+            check(write(self._handle.value, library.encode(info.name), source.address, info.bytes))
 
     def _find(self, name: str) -> Tuple[TensorInfo, int]:
         argument = self.program.arguments.get(name)
@@ -240,8 +250,8 @@ class Session:
         return check_view
 
 
-def _encode(name: str) -> bytes:
-    return name.encode("utf-8", "surrogateescape")
+def _path(path: Union[str, os.PathLike]) -> bytes:
+    return library.encode(os.fsdecode(path))
 
 
 def _unknown(what: str, name: Any, known: Mapping[str, Any]) -> str:
