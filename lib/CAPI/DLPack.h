@@ -16,8 +16,8 @@ namespace remat::capi::dlpack {
 enum DeviceType : int32_t { CPU = 1, CUDA = 2 };
 
 struct Device {
-  DeviceType Type;
-  int32_t Ordinal;
+  DeviceType Type = CPU;
+  int32_t Ordinal = 0;
 };
 
 enum TypeCode : uint8_t {

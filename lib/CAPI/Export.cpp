@@ -14,7 +14,7 @@ struct Value {
   std::shared_ptr<SharedSession> Session; ///< of a view
   std::unique_ptr<uint8_t[]> Copy;
   void *Data = nullptr;
-  dlpack::Device Device = {dlpack::CPU, 0};
+  dlpack::Device Device;
   dlpack::DataType Type = {};
   std::vector<int64_t> Shape, Strides;
   uint64_t Flags = 0;

@@ -144,6 +144,18 @@ def test_programs_are_kept(tmp_path):
         remat.Program.from_bytes(program.bytes[:-9])
 
 
+def test_programs_for_a_gpu_run_on_the_host(tmp_path):
+    """Their oracle; where they were loaded they still say where they belong."""
+    program = remat.compile(mlp(), device="cuda", arch="sm_90", optimizer="sgd")
+    loaded = remat.Program.from_bytes(program.bytes)
+    assert program.device == loaded.device == loaded.report["device"] == "cuda"
+    session, inputs = Session(loaded, device="host"), random_inputs(mlp())
+    other = Session(remat.compile(mlp(), optimizer="sgd"))
+    for _ in range(2):
+        assert session.step(inputs) == pytest.approx(other.step(inputs), rel=1e-5)
+    assert session.view("w1").device == "host"
+
+
 # Running ---------------------------------------------------------------------------------------
 
 
