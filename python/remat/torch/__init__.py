@@ -6,12 +6,15 @@ it within a budget. `python -m remat.torch` writes files.
 
 from .errors import ImportFailure, Refused, UnsupportedNodes
 from .importer import Imported, Input, import_module
+from .step import Step, compile
 
 __all__ = [
     "Imported",
     "ImportFailure",
     "Input",
     "Refused",
+    "Step",
     "UnsupportedNodes",
+    "compile",
     "import_module",
 ]

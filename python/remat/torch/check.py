@@ -12,6 +12,10 @@ from .importer import Imported, import_module
 from .reference import Reference, evaluate
 
 LOSS, GRADIENT, BUFFER = 1e-5, 1e-4, 1e-5  # relative
+# A kink, such as that of ReLU, takes or leaves an element by the sign of a number near zero: float32
+# decides it by its rounding. A gradient over the tolerance passes where rounding the parameters
+# otherwise, in so many ways, moves PyTorch's own gradient half as far, if that is not far.
+WAYS, FARTHEST = 4, 0.05
 # A gradient is zero where float64 leaves less of it than this, relative to the largest one; there
 # the float32 of both sides is noise.
 ZERO, NOISE = 1e-12, 1e-5
@@ -33,10 +37,11 @@ class Compared:
 
 @dataclass
 class Check:
-    """Every comparison, and gradients that are zero but for rounding."""
+    """Every comparison; gradients that are zero but for rounding, or that rounding decides."""
 
     compared: List[Compared] = field(default_factory=list)
     zero: List[str] = field(default_factory=list)
+    kinks: Dict[str, float] = field(default_factory=dict)  # name to how far PyTorch's own moves
     report: Dict[str, Any] = field(default_factory=dict)
     notes: List[str] = field(default_factory=list)
 
@@ -64,6 +69,12 @@ class Check:
                 lines.append(f"  {one.kind} {one.name}: {one.error:.2e} over {one.tolerance:g}")
         if self.zero:
             lines.append(f"{len(self.zero)} gradients are zero but for rounding")
+        if self.kinks:
+            name = max(self.kinks, key=self.kinks.get)
+            lines.append(
+                f"{len(self.kinks)} gradients are over {GRADIENT:g} by the rounding of elements near "
+                f"a kink, which moves PyTorch's own {name} by {self.kinks[name]:.2e}"
+            )
         return "\n".join(lines + self.notes)
 
 
@@ -102,9 +113,15 @@ def check(
     loss = distance(ran.gradients["loss"], torch.tensor(expected.loss))
     made.compared.append(Compared("loss", "loss", loss, LOSS))
     _compare_gradients(made, imported, ran.gradients, expected, exact)
+    _excuse_kinks(made, module, args, kwargs, expected)
     for name in imported.written:
-        error = distance(ran.parameters[name], expected.buffers[name])
-        made.compared.append(Compared("buffer", name, error, BUFFER))
+        actual, buffer = ran.parameters[name], expected.buffers[name]
+        true = (exact or expected).buffers[name].double().norm().item()
+        if true <= ZERO:  # such as the mean of what was normalised before
+            error = actual.double().norm().item()
+            made.compared.append(Compared("buffer", name, error, NOISE))
+        else:
+            made.compared.append(Compared("buffer", name, distance(actual, buffer), BUFFER))
     return made
 
 
@@ -127,3 +144,23 @@ def _compare_gradients(made: Check, imported: Imported, ours, expected, exact) -
         else:
             error = distance(actual, reference)
             made.compared.append(Compared("gradient", name, error, GRADIENT))
+
+
+def _excuse_kinks(made: Check, module, args, kwargs, expected: Reference) -> None:
+    """Gives gradients over the tolerance that of PyTorch's own, where that is the larger."""
+    over = [one for one in made.compared if one.kind == "gradient" and not one.passed]
+    if not over:
+        return
+    moved = {one.name: 0.0 for one in over}
+    for way in range(WAYS):
+        gradients = evaluate(module, args, kwargs, rounding=way + 1).gradients
+        for name, most in moved.items():
+            reference = expected.gradients[name]
+            if reference is not None and gradients[name] is not None:
+                moved[name] = max(most, distance(gradients[name], reference))
+    for one in over:
+        tolerance = 2 * moved[one.name]
+        if one.error <= tolerance and moved[one.name] <= FARTHEST:
+            made.kinks[one.name] = moved[one.name]
+            made.compared.remove(one)
+            made.compared.append(Compared(one.kind, one.name, one.error, tolerance))

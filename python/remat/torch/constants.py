@@ -34,9 +34,9 @@ def number(tensor: torch.Tensor) -> Optional[object]:
 
 def key(tensor: torch.Tensor):
     """Equal for tensors of one type and one value."""
-    flat = tensor.detach().cpu().contiguous()
-    raw = flat.view(-1).view(torch.uint8) if flat.dim() else flat.view(1).view(torch.uint8)
-    return str(flat.dtype), tuple(flat.shape), raw.numpy().tobytes()
+    data = tensor.detach().cpu()
+    bits = data.view(torch.int16) if data.dtype == torch.bfloat16 else data
+    return str(data.dtype), tuple(data.shape), bits.numpy().tobytes()
 
 
 def emit(graph: Graph, tensor: torch.Tensor) -> Value:

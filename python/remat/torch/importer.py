@@ -51,18 +51,25 @@ class Imported:
         tensors = {**self.parameters, **self.states}
         return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
 
-    def bind(self, args: Sequence[Any], kwargs: Optional[Dict[str, Any]] = None):
-        """The inputs of a call by name; ImportFailure where shape or type is another."""
+    def bind(
+        self,
+        args: Sequence[Any],
+        kwargs: Optional[Dict[str, Any]] = None,
+        lead: Tuple[int, ...] = (),
+    ) -> Dict[str, torch.Tensor]:
+        """The inputs of a call by name; ImportFailure where shape or type is another. `lead`:
+        dimensions in front of each, for micro-batches."""
         flat, _ = torch.utils._pytree.tree_flatten((tuple(args), kwargs or {}))
         bound = {}
         for spec in self.inputs:
             given = flat[spec.index] if spec.index < len(flat) else None
             if not isinstance(given, torch.Tensor):
                 raise ImportFailure(f"input {spec.name!r} is missing or is no tensor")
-            if tuple(given.shape) != spec.shape or given.dtype != spec.dtype:
+            shape = lead + spec.shape
+            if tuple(given.shape) != shape or given.dtype != spec.dtype:
                 raise ImportFailure(
                     f"input {spec.name!r} is {tuple(given.shape)} of {given.dtype}, the step was "
-                    f"made for {spec.shape} of {spec.dtype}\n"
+                    f"made for {shape} of {spec.dtype}\n"
                     "  note: compile a step of its own for each shape"
                 )
             bound[spec.name] = given

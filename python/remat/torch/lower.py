@@ -44,12 +44,6 @@ class Lowering:
         if not holds:
             raise Unsupported(reason, help)
 
-    def operation(self, name: str):
-        """An operation of `remat.ops` by name; Unsupported where the dialect has none."""
-        if not hasattr(ops, name):
-            raise Unsupported(f"there is no operation remat.{name}")
-        return getattr(ops, name)
-
     @property
     def shape(self):
         """The shape of the current node's (first) result."""
@@ -206,7 +200,7 @@ def _check_types(node: Node) -> None:
         if value.is_complex() or value.layout != torch.strided:
             kind = "complex" if value.is_complex() else str(value.layout)
             raise Unsupported(f"its result is {kind}, only dense real tensors are supported")
-        if 0 in value.shape:
+        if 0 in value.shape and value is results:
             raise Unsupported(f"its result of shape {tuple(value.shape)} has no elements")
 
 

@@ -68,14 +68,27 @@ def _converted(x, dtype: Optional[torch.dtype]):
     return x.to(dtype) if dtype is not None and x.is_floating_point() else x
 
 
+def _move(module: torch.nn.Module, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for tensor in module.parameters():
+            size = torch.finfo(tensor.dtype).eps
+            tensor.mul_(1 + size * torch.randint(-1, 2, tensor.shape, generator=generator))
+
+
 def evaluate(
     module: torch.nn.Module,
     args: Sequence[Any],
     kwargs: Optional[Dict[str, Any]] = None,
     dtype: Optional[torch.dtype] = None,
+    rounding: int = 0,
 ) -> Reference:
-    """Runs a copy of the module forward and backward, in another float type where one is given."""
+    """Runs a copy of the module forward and backward, in another float type where one is given.
+    `rounding`, if not 0, seeds moves of every parameter's elements by their last bit or not.
+    """
     module = copy.deepcopy(module)
+    if rounding:
+        _move(module, rounding)
     if dtype is not None:
         module = module.to(dtype)
     args, kwargs = torch.utils._pytree.tree_map(

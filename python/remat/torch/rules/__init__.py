@@ -36,6 +36,7 @@ from . import (  # noqa: E402, F401  (each registers its rules)
     products,
     randomness,
     reductions,
+    resampling,
     selection,
     shapes,
 )

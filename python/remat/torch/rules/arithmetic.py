@@ -228,6 +228,12 @@ def logical_or_(cx, self, other):
     return _logic(cx, logical_or, self, other)
 
 
+@rule(aten.bitwise_xor.Tensor)
+def bitwise_xor(cx, self, other):
+    cx.require(cx.dtype == "i1", "bits of integers")
+    return logical_xor_(cx, self, other)
+
+
 @rule(aten.logical_xor.default)
 def logical_xor_(cx, self, other):
     return _logic(cx, lambda a, b: ops.select(a, logical_not(b), b), self, other)

@@ -9,7 +9,7 @@ import torch
 from ... import ops
 from ...graph import Value
 from . import rule
-from .products import product
+from .resampling import along
 
 aten = torch.ops.aten
 
@@ -43,7 +43,7 @@ def _patches(cx, x: Value, weight: Value, bias, strides, padding, groups: int):
     kernel = weight.shape[2:]
     tiles = list(kernel) == list(strides) and not any(n for pair in padding for n in pair)
     whole = all(n % k == 0 for n, k in zip(x.shape[2:], kernel))
-    if not tiles or not whole or groups != 1:
+    if not tiles or not whole or groups != 1 or prod(kernel) == 1:
         return None
     batch, channels = x.shape[:2]
     counts = [n // k for n, k in zip(x.shape[2:], kernel)]
@@ -70,10 +70,7 @@ def _convolved(cx, input, weight, bias, stride, padding, dilation, groups):
     if all(d == 1 for d, k in zip(dilation, w.shape[2:]) if k > 1):
         made = _patches(cx, x, w, b, strides, padding, groups)
     if made is None:
-        convolution = cx.operation("convolution")
-        made = convolution(
-            x, w, b, strides=strides, padding=padding, dilation=dilation, groups=groups
-        )
+        made = ops.convolution(x, w, b, strides, padding, dilation, groups)
     return cx.views.reshape(made, cx.shape)
 
 
@@ -108,17 +105,9 @@ def transpose(
     padding, extra = _each(padding, spatial), _each(output_padding, spatial)
     kernel = list(w.shape[2:])
     tiles = kernel == strides and not any(padding) and not any(extra) and set(dilation) == {1}
-    if tiles and groups == 1:
+    if tiles and groups == 1 and prod(kernel) > 1:
         return cx.views.reshape(_spread(cx, x, w, b), cx.shape)
-    made = cx.operation("convolution_transpose")(
-        x,
-        w,
-        b,
-        strides=strides,
-        padding=[(p, p - e) for p, e in zip(padding, extra)],
-        dilation=dilation,
-        groups=groups,
-    )
+    made = ops.convolution_transpose(x, w, b, strides, padding, extra, dilation, groups)
     return cx.views.reshape(made, cx.shape)
 
 
@@ -148,26 +137,26 @@ def _excess(extent: int, window: int, stride: int, low: int, out: int, dilation:
     return max((out - 1) * stride + dilation * (window - 1) + 1 - extent - low, 0)
 
 
-def _pooled(cx, name: str, self, kernel_size, stride, padding, dilation=1, **options):
-    x = cx.value(self)
-    spatial = len(_each(kernel_size, 1)) if not isinstance(kernel_size, int) else 1
-    spatial = max(spatial, x.type.rank - 2)
-    x = _batched(cx, x, spatial)
-    window = _each(kernel_size, spatial)
-    strides = _each(stride, spatial) if stride not in (None, []) else window
-    low, steps = _each(padding, spatial), _each(dilation, spatial)
-    out = cx.shape[-spatial:]
-    high = [_excess(*sizes) for sizes in zip(x.shape[2:], window, strides, low, out, steps)]
-    if name == "max_pool":
-        options["dilation"] = steps
-    pairs = list(zip(low, high))
-    made = cx.operation(name)(x, window, strides, pairs, **options)
-    return cx.views.reshape(made, cx.shape)
+class _Window:
+    """How a window moves over the last dimensions, as the operations take it."""
+
+    def __init__(self, cx, self_, kernel_size, stride, padding, dilation=1) -> None:
+        # One number is for every dimension of the overload.
+        rank = int(str(cx.node.target).split("_pool")[1][0])
+        self.x = cx.value(self_)
+        self.size = _each(kernel_size, rank)
+        self.strides = _each(stride, rank) if stride not in (None, [], ()) else self.size
+        self.dilation = _each(dilation, rank)
+        extent, out = self.x.shape[-rank:], cx.shape[-rank:]
+        low = _each(padding, rank)
+        sizes = zip(extent, self.size, self.strides, low, out, self.dilation)
+        self.padding = list(zip(low, [_excess(*one) for one in sizes]))
 
 
 @rule(aten.max_pool1d.default, aten.max_pool2d.default, aten.max_pool3d.default)
 def max_pool(cx, self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
-    return _pooled(cx, "max_pool", self, kernel_size, list(stride), padding, dilation)
+    window = _Window(cx, self, kernel_size, stride, padding, dilation)
+    return ops.max_pool(window.x, window.size, window.strides, window.padding, window.dilation)
 
 
 @rule(aten.max_pool2d_with_indices.default, aten.max_pool3d_with_indices.default)
@@ -186,11 +175,17 @@ def avg_pool(
     count_include_pad=True,
     divisor_override=None,
 ):
-    cx.require(divisor_override is None, "divisor_override")
-    cx.require(not (ceil_mode and count_include_pad and _each(padding, 1) != [0]), "ceil_mode")
-    include = count_include_pad and not ceil_mode
-    stride = list(stride)
-    return _pooled(cx, "avg_pool", self, kernel_size, stride, padding, count_include_pad=include)
+    window = _Window(cx, self, kernel_size, stride, padding)
+    padded = any(_each(padding, 1))
+    cx.require(
+        not (ceil_mode and padded and count_include_pad and divisor_override is None),
+        "ceil_mode with padding that counts",
+    )
+    # In ceil mode what is seen beyond the end never counts.
+    counted = count_include_pad and not ceil_mode
+    return ops.avg_pool(
+        window.x, window.size, window.strides, window.padding, counted, divisor_override
+    )
 
 
 @rule(
@@ -212,13 +207,7 @@ def adaptive_avg_pool(cx, self, output_size):
         return cx.views.reshape(ops.reduce("mean", split, dims), cx.shape)
     # Windows of several sizes: a matrix of averages for each dimension.
     for i, (extent, count) in enumerate(zip(extents, counts)):
-        dim = len(lead) + i
-        order = [d for d in range(x.type.rank) if d != dim] + [dim]
-        moved = cx.views.transpose(x, order)
-        rows = cx.views.reshape(moved, (x.type.elements // extent, extent))
-        made = product(cx, rows, cx.compact(_averages(extent, count)))
-        made = cx.views.reshape(made, moved.shape[:-1] + (count,))
-        x = cx.views.transpose(made, [order.index(d) for d in range(x.type.rank)])
+        x = along(cx, x, len(lead) + i, _averages(extent, count))
     return x
 
 

@@ -16,16 +16,15 @@ aten = torch.ops.aten
 
 
 def _rows(cx, table: Value, ids: Value) -> Value:
-    """Rows of [V, C] by ids that lie in [0, V); integers take the way of floats."""
+    """Rows of [V, C] by ids that lie in [0, V)."""
     if table.type.is_float:
         return ops.embedding(ids, table)
-    cx.require(
-        table.dtype in ("i1", "i32", "i64") and table.type.elements < 2**24,
-        f"indexing a tensor of {table.dtype}",
-    )
-    # Integers below 2^24 are exact in f32; larger ones would not be.
-    cx.require(table.dtype == "i1", f"indexing a tensor of {table.dtype} that is not constant")
-    return ops.compare("ne", ops.embedding(ids, ops.cast(table, "f32")), 0.0)
+    flat = cx.views.reshape(ids, (ids.type.elements, 1))
+    flat = cx.expand(flat, (ids.type.elements, table.shape[1]))
+    bits = table.dtype == "i1"
+    made = ops.gather(ops.cast(table, "i32") if bits else table, flat, 0)
+    made = ops.compare("ne", made, 0) if bits else made
+    return cx.views.reshape(made, ids.shape + table.shape[1:])
 
 
 @rule(aten.embedding.default)
@@ -39,7 +38,7 @@ def embedding(cx, weight, indices, padding_idx=-1, scale_grad_by_freq=False, spa
         return made
     # The padding's row is read, and has no gradient.
     padding = ops.compare("eq", cx.views.reshape(ids, ids.shape + (1,)), padding_idx)
-    return ops.select(padding, cx.operation("stop_gradient")(made), made)
+    return ops.select(padding, ops.stop_gradient(made), made)
 
 
 def nonnegative(cx, index, extent: int):
@@ -70,13 +69,8 @@ def _linear(cx, indices, sizes) -> object:
 @rule(aten.index.Tensor)
 def index_(cx, self, indices: List[Optional[object]]):
     x = cx.value(self)
-    given = [dim for dim, index in enumerate(indices) if index is not None]
-    for dim in given:
-        bits = isinstance(indices[dim], torch.Tensor) and indices[dim].dtype == torch.bool
-        bits = bits or (isinstance(indices[dim], Value) and indices[dim].dtype == "i1")
-        cx.require(not bits, "indexing by a mask", "torch.where keeps the shape")
-    first, last = given[0], given[-1]
-    cx.require(given == list(range(first, last + 1)), "indices of dimensions that are not adjacent")
+    given = _leading(cx, indices, "indexing")
+    first = given[0]
     box = _box(cx, x, [indices[dim] for dim in given], given)
     if box is not None:
         return cx.views.reshape(box, cx.shape)
@@ -116,25 +110,78 @@ def index_select(cx, self, dim, index):
     return index_(cx, self, [None] * (dim % max(x.type.rank, 1)) + [index])
 
 
+def _leading(cx, indices, what: str):
+    """The dimensions that are indexed, which must be adjacent; masks are refused."""
+    given = [dim for dim, index in enumerate(indices) if index is not None]
+    for dim in given:
+        bits = str(indices[dim].dtype) in ("i1", "torch.bool")
+        cx.require(not bits, f"{what} by a mask", "torch.where keeps the shape")
+    cx.require(
+        given == list(range(given[0], given[-1] + 1)), f"{what} by dimensions that are not adjacent"
+    )
+    return given
+
+
+@rule(aten.index_put.default)
+def index_put(cx, self, indices, values, accumulate=False):
+    x, new = cx.value(self), cx.value(values)
+    masks = [index for index in indices if index is not None]
+    if len(masks) == 1 and str(masks[0].dtype) in ("i1", "torch.bool"):
+        mask = cx.value(masks[0])
+        cx.require(indices[0] is not None and new.type.elements == 1 and not accumulate, "a mask")
+        wide = cx.views.reshape(mask, mask.shape + (1,) * (x.type.rank - mask.type.rank))
+        return ops.select(wide, cx.views.reshape(cx.cast(new, x.dtype), ()), x)
+    given = _leading(cx, indices, "writing")
+    cx.require(given[0] == 0 and x.type.is_float, "writing by inner indices, or integers")
+    sizes = [x.shape[dim] for dim in given]
+    rest = x.shape[len(given) :]
+    lines = (prod(sizes), prod(rest))
+    index = cx.value(_linear(cx, [indices[dim] for dim in given], sizes))
+    shape = tuple(torch.broadcast_shapes(*(tuple(indices[dim].shape) for dim in given)))
+    index = cx.views.reshape(cx.expand(index, shape), (prod(shape), 1))
+    updates = cx.views.reshape(cx.expand(new, shape + rest), (prod(shape), lines[1]))
+    added = ops.scatter_add(cx.expand(index, updates.shape), updates, lines[0], 0)
+    flat = cx.views.reshape(x, lines)
+    if accumulate:
+        return cx.views.reshape(flat + added, x.shape)
+    # Where an index comes twice PyTorch leaves open which value stays: here it is their mean.
+    ones = ops.constant(cx.graph, 1.0, index.shape, x.dtype)
+    count = ops.scatter_add(index, ones, lines[0], 0)
+    written = ops.compare("gt", count, 0.0)
+    return cx.views.reshape(ops.select(written, added / ops.max(count, 1.0), flat), x.shape)
+
+
+def _corner(cx, x: Value, sizes, dim: int) -> Value:
+    """The first elements of every dimension but one, as many as there are in `sizes`."""
+    sizes = [x.shape[i] if i == dim else n for i, n in enumerate(sizes)]
+    return cx.views.slice(x, [0] * x.type.rank, sizes)
+
+
 @rule(aten.gather.default)
 def gather(cx, self, dim, index, sparse_grad=False):
     x, ids = cx.value(self), cx.value(index)
-    if hasattr(ops, "gather"):
-        return ops.gather(x, ids, dim % x.type.rank)
     dim %= x.type.rank
-    last = dim == x.type.rank - 1 and ids.shape[-1] == 1 and x.shape[:-1] == ids.shape[:-1]
-    cx.require(last, "there is no operation remat.gather")
-    numbers = cx.compact(torch.arange(x.shape[-1]))
-    chosen = ops.compare("eq", ops.cast(ids, "i64"), numbers)
-    zero = cx.graph.splat(0.0 if x.type.is_float else 0, x.dtype)
-    return ops.reduce("sum", ops.select(chosen, x, zero), [-1], keep_dims=True)
+    return ops.gather(_corner(cx, x, ids.shape, dim), ids, dim)
 
 
 @rule(aten.scatter_add.default)
 def scatter_add(cx, self, dim, index, src):
-    x = cx.value(self)
-    added = cx.operation("scatter_add")
-    return added(x, cx.value(index), cx.value(src), dim % x.type.rank)
+    x, ids, updates = cx.value(self), cx.value(index), cx.value(src)
+    dim %= x.type.rank
+    updates = cx.views.slice(updates, [0] * x.type.rank, ids.shape)
+    made = ops.scatter_add(ids, updates, x.shape[dim], dim)
+    high = [a - b for a, b in zip(x.shape, made.shape)]
+    return x + (ops.pad(made, [0] * x.type.rank, high) if any(high) else made)
+
+
+@rule(aten.index_add.default)
+def index_add(cx, self, dim, index, source, alpha=1):
+    x, ids, updates = cx.value(self), cx.value(index), cx.value(source)
+    dim %= x.type.rank
+    wide = [ids.type.elements if i == dim else 1 for i in range(x.type.rank)]
+    ids = cx.expand(cx.views.reshape(ids, wide), updates.shape)
+    made = ops.scatter_add(ids, updates, x.shape[dim], dim)
+    return x + (made if alpha == 1 else made * alpha)
 
 
 @rule(aten.one_hot.default)

@@ -117,8 +117,7 @@ def _along(cx, x: Value, dim: int, function) -> Value:
 def logsumexp_of(x: Value, dims) -> Value:
     """log(sum(exp(x))) over dimensions, kept with size 1, without overflow."""
     top = ops.reduce("max", x, dims, keep_dims=True)
-    if hasattr(ops, "stop_gradient"):
-        top = ops.stop_gradient(top)
+    top = ops.stop_gradient(top)
     total = ops.reduce("sum", ops.exp(x - top), dims, keep_dims=True)
     return ops.log(total) + top
 

@@ -258,4 +258,4 @@ def stop_gradient(cx, x):
     value = cx.value(x)
     if not cx.depends_on_parameters(0):
         return value
-    return cx.operation("stop_gradient")(value)
+    return ops.stop_gradient(value)

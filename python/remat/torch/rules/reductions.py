@@ -77,25 +77,25 @@ def _variance(cx, x: Value, dim, correction) -> Value:
     return total * (1.0 / (count - correction))
 
 
-@rule(aten.var.correction)
-def var(cx, self, dim=None, correction=None, keepdim=False):
-    return cx.views.reshape(_variance(cx, cx.value(self), dim, correction), cx.shape)
+def _moment(cx, self, dim, correction, root: bool) -> Value:
+    made = _variance(cx, cx.value(self), dim, correction)
+    return cx.views.reshape(ops.sqrt(made) if root else made, cx.shape)
 
 
-@rule(aten.var.dim)
-def var_dim(cx, self, dim=None, unbiased=True, keepdim=False):
-    return cx.views.reshape(_variance(cx, cx.value(self), dim, int(unbiased)), cx.shape)
+@rule(aten.var.correction, aten.var.default, aten.var.dim)
+def var(cx, self, dim=None, correction=None, unbiased=True, keepdim=False):
+    return _moment(cx, self, dim, correction if unbiased else 0, root=False)
 
 
-@rule(aten.std.correction)
-def std(cx, self, dim=None, correction=None, keepdim=False):
-    return cx.views.reshape(ops.sqrt(_variance(cx, cx.value(self), dim, correction)), cx.shape)
+@rule(aten.std.correction, aten.std.default, aten.std.dim)
+def std(cx, self, dim=None, correction=None, unbiased=True, keepdim=False):
+    return _moment(cx, self, dim, correction if unbiased else 0, root=True)
 
 
-@rule(aten.var_mean.correction)
-def var_mean(cx, self, dim=None, correction=None, keepdim=False):
+@rule(aten.var_mean.correction, aten.var_mean.default, aten.var_mean.dim)
+def var_mean(cx, self, dim=None, correction=None, unbiased=True, keepdim=False):
     x = cx.value(self)
-    made = cx.views.reshape(_variance(cx, x, dim, correction), cx.shape)
+    made = _moment(cx, x, dim, correction if unbiased else 0, root=False)
     return made, cx.views.reshape(ops.reduce("mean", x, dims_of(x, dim)), cx.shape)
 
 

@@ -1,0 +1,218 @@
+"""A module as a step that trains: compiled within a budget, run by a session."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional, Sequence, Union
+
+import torch
+
+from .. import runtime
+from . import optimizers
+from .errors import ImportFailure
+from .importer import Imported, import_module
+from .optimizers import MOMENTS, Optimizer
+
+GRADIENT = "grad."  # before a parameter's name
+
+
+class Step:
+    """`loss = step(*args)` trains one step. The module itself keeps the weights that it had;
+    `update_module` copies the trained ones into it.
+    """
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        imported: Imported,
+        program: runtime.Program,
+        optimizer: Optimizer,
+        micro_batches: int,
+    ) -> None:
+        self.module, self.imported, self.program = module, imported, program
+        self._optimizer = optimizer
+        self._kind, _ = optimizers.options_of(optimizer)
+        self._lead = (micro_batches,) if micro_batches > 1 else ()
+        self._session = runtime.Session(program)
+        self._session.write_all(imported.weights())
+        self._rate = None
+        self._loss: Optional[float] = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        """Runs one step and returns the loss. Shapes and types must be the example's; all is
+        checked before anything is trained."""
+        inputs = self.imported.bind(args, kwargs, self._lead)
+        if isinstance(self._optimizer, torch.optim.Optimizer):
+            self.learning_rate = self._optimizer.param_groups[0]["lr"]
+        self._loss = self._session.step(inputs)
+        return torch.tensor(self._loss)
+
+    @property
+    def session(self) -> runtime.Session:
+        return self._session
+
+    @property
+    def report(self) -> Dict[str, Any]:
+        """The keys of `remat-run --report` that are known by now."""
+        made = dict(self.program.report)
+        made["measured_peak_bytes"] = self._session.peak_bytes
+        if self._session.steps:
+            made["loss"] = [self._loss]
+            made["ms_per_step"] = self._session.step_ms
+        return made
+
+    @property
+    def learning_rate(self) -> Optional[float]:
+        """What the next step takes; of a given torch.optim.Optimizer that one's, each step."""
+        if self._kind is None:
+            return None
+        return self._session.read("learning_rate").item()
+
+    @learning_rate.setter
+    def learning_rate(self, rate: float) -> None:
+        if self._kind is None:
+            raise ImportFailure("a step without an optimizer has no learning rate")
+        if rate != self._rate:
+            self._session.write("learning_rate", float(rate))
+            self._rate = rate
+
+    def _read(self, name: str) -> torch.Tensor:
+        return torch.from_dlpack(self._session.read(name))
+
+    def gradients(self) -> Dict[str, torch.Tensor]:
+        """Gradients of the last step by the parameters' names; of a step without an optimizer."""
+        if self._kind is not None:
+            raise ImportFailure(
+                "a step with an optimizer keeps no gradients\n  note: compile with optimizer=None"
+            )
+        return {name: self._read(GRADIENT + name) for name in self.imported.parameters}
+
+    # State -------------------------------------------------------------------------------------
+
+    def state_dict(self) -> Dict[str, Any]:
+        """{"module": ..., "optimizer": ...} as `load_state_dict` of the module and of PyTorch's
+        optimizer take them; "optimizer" only where there is one."""
+        made = {"module": self._module_state()}
+        if self._kind is not None:
+            made["optimizer"] = self._optimizer_state()
+        return made
+
+    def _module_state(self) -> Dict[str, torch.Tensor]:
+        ours = {**self.imported.parameters, **self.imported.states}
+        state = {}
+        for name, tensor in self.module.state_dict().items():
+            source = self.imported.aliases.get(name, name)
+            state[name] = self._read(source) if source in ours else tensor.detach().clone()
+        return state
+
+    def _optimizer_state(self) -> Dict[str, Any]:
+        steps = torch.tensor(float(self._session.read("step").item()))
+        order = optimizers.order(self._optimizer, self.imported.parameters)
+        state = {}
+        for number, name in enumerate(order):
+            if name is None:
+                continue
+            found = {
+                theirs: self._read(f"{name}.{ours}")
+                for theirs, ours in MOMENTS[self._kind].items()
+                if f"{name}.{ours}" in self.program.arguments
+            }
+            state[number] = {"step": steps.clone(), **found} if "exp_avg" in found else found
+        if isinstance(self._optimizer, torch.optim.Optimizer):
+            groups = self._optimizer.state_dict()["param_groups"]
+        else:
+            groups = [{"lr": self.learning_rate, "params": list(range(len(order)))}]
+        return {"state": state, "param_groups": groups, "steps": int(steps.item())}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Takes what `state_dict` gave; all of it is checked before anything is written."""
+        if "module" not in state:
+            raise ImportFailure('the state has no "module"; step.state_dict() makes such a state')
+        written = self._module_values(state["module"])
+        if self._kind is not None and "optimizer" in state:
+            written.update(self._optimizer_values(state["optimizer"]))
+        for name, tensor in written.items():
+            info = self.program.arguments[name]
+            if isinstance(tensor, torch.Tensor) and tuple(tensor.shape) != info.shape:
+                raise ImportFailure(f"{name!r} is {tuple(tensor.shape)}, the step has {info.shape}")
+        self._session.write_all(written)
+        self._rate = None
+
+    def _module_values(self, given: Dict[str, torch.Tensor]) -> Dict[str, torch.Tensor]:
+        made = {}
+        for name, own in {**self.imported.parameters, **self.imported.states}.items():
+            if name not in given:
+                raise ImportFailure(f"the state has no {name!r}")
+            made[name] = given[name].detach().to("cpu", own.dtype).contiguous()
+        buffers = dict(self.module.named_buffers())
+        for name in self.imported.constants:
+            # Its value is part of the program.
+            if name in given and not torch.equal(given[name].cpu(), buffers[name].cpu()):
+                raise ImportFailure(
+                    f"buffer {name!r} is a constant of the program, and the state's is another\n"
+                    "  note: load it into the module and compile again"
+                )
+        return made
+
+    def _optimizer_values(self, given: Dict[str, Any]) -> Dict[str, Any]:
+        made: Dict[str, Any] = {}
+        order = optimizers.order(self._optimizer, self.imported.parameters)
+        steps = given.get("steps", 0)
+        for number, name in enumerate(order):
+            entry = given["state"].get(number, {})
+            if name is None:
+                continue
+            for theirs, ours in MOMENTS[self._kind].items():
+                argument = f"{name}.{ours}"
+                if argument in self.program.arguments and entry.get(theirs) is not None:
+                    made[argument] = entry[theirs].detach().to("cpu").contiguous()
+            if "step" in entry:
+                steps = int(entry["step"])
+        made["step"] = steps
+        made["learning_rate"] = float(given["param_groups"][0]["lr"])
+        return made
+
+    def update_module(self) -> None:
+        """Copies parameters and buffers into the module."""
+        self.module.load_state_dict(self._module_state())
+
+    def close(self) -> None:
+        """Frees the program's memory."""
+        self._session.close()
+
+
+def compile(
+    module: torch.nn.Module,
+    args: Sequence[Any],
+    kwargs: Optional[Dict[str, Any]] = None,
+    *,
+    optimizer: Optimizer = None,
+    budget: Union[None, int, str] = None,
+    device: str = "host",
+    autocast: Any = None,
+    seed: int = 0,
+    dropout: bool = True,
+    unused: str = "error",
+    **options: Any,
+) -> Step:
+    """A step that trains `module`, whose `module(*args, **kwargs)` gives the loss.
+
+    `optimizer`: "adamw", "sgd", a torch.optim.Optimizer whose settings are taken, or None:
+    `Step.gradients` has the gradients then. `budget`: bytes, "8GiB", "60%" of what the step takes
+    without recomputation, "smallest", or None for any; one that cannot be met raises
+    `remat.BudgetRefused`. `autocast`: torch.bfloat16 or torch.float16. `seed` is that of dropout.
+    Other options are those of `remat.compile`: `accumulate=4` takes inputs with four micro-batches
+    in front. Raises ImportFailure where the module cannot be imported.
+    """
+    imported = import_module(module, args, kwargs, dropout=dropout, unused=unused)
+    optimizers.check_parameters(optimizer, imported.parameters)
+    name, settings = optimizers.options_of(optimizer)
+    program = runtime.compile(
+        imported.graph,
+        budget=budget,
+        device=device,
+        optimizer=name,
+        autocast=autocast,
+        seed=seed,
+        **{**settings, **options},
+    )
+    return Step(module, imported, program, optimizer, int(options.get("accumulate", 1)))

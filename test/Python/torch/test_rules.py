@@ -1,0 +1,359 @@
+"""Every rule's values and gradients are PyTorch's: functions of one parameter each, by kind."""
+
+from __future__ import annotations
+
+import modules
+import pytest
+import torch
+import torch.nn.functional as F
+from remat.torch.check import check
+from torch import nn
+
+R = torch.Generator().manual_seed(7)
+
+
+def positive(function):
+    return lambda x: function(x.abs() + 0.5)
+
+
+def without_gradients(x):
+    with torch.no_grad():
+        return x.exp() + 1
+
+
+def written(x):
+    made = (x * 1).index_put((torch.tensor([2, 0]),), x[:2] * 2)
+    made = made.index_put((IDS[0].abs(), IDS[1]), x[:, 0], accumulate=True)
+    made[x > 1] = 0.5
+    made[1] += 1
+    made[:, 2] *= x[:, 0]
+    return made
+
+
+MASK = torch.rand(3, 4, generator=R) > 0.4
+OTHER = torch.randn(3, 4, generator=R)
+IDS = torch.tensor([[2, 0, -1], [1, 1, 2]])
+
+CASES = {
+    "unary": {
+        "exp": (torch.exp, (3, 4)),
+        "log": (positive(torch.log), (3, 4)),
+        "log1p": (positive(torch.log1p), (3, 4)),
+        "expm1": (torch.expm1, (3, 4)),
+        "sqrt": (positive(torch.sqrt), (3, 4)),
+        "rsqrt": (positive(torch.rsqrt), (3, 4)),
+        "reciprocal": (positive(torch.reciprocal), (3, 4)),
+        "sin": (torch.sin, (3, 4)),
+        "cos": (torch.cos, (3, 4)),
+        "tan": (torch.tan, (3, 4)),
+        "atan": (torch.atan, (3, 4)),
+        "asin": (lambda x: torch.asin(x * 0.2), (3, 4)),
+        "acos": (lambda x: torch.acos(x * 0.2), (3, 4)),
+        "sinh": (torch.sinh, (3, 4)),
+        "cosh": (torch.cosh, (3, 4)),
+        "tanh": (torch.tanh, (3, 4)),
+        "erf": (torch.erf, (3, 4)),
+        "erfc": (torch.erfc, (3, 4)),
+        "exp2": (torch.exp2, (3, 4)),
+        "log2": (positive(torch.log2), (3, 4)),
+        "log10": (positive(torch.log10), (3, 4)),
+        "sigmoid": (torch.sigmoid, (3, 4)),
+        "logit": (lambda x: torch.logit(torch.sigmoid(x)), (3, 4)),
+        "abs": (torch.abs, (3, 4)),
+        "neg": (torch.neg, (3, 4)),
+        "square": (torch.square, (3, 4)),
+        "stairs": (lambda x: x * (x.floor() + x.ceil() + x.round() + x.sign() + x.trunc()), (3, 4)),
+        "frac": (torch.frac, (3, 4)),
+        "log_sigmoid": (F.logsigmoid, (3, 4)),
+    },
+    "activations": {
+        "relu": (torch.relu, (3, 4)),
+        "gelu": (F.gelu, (3, 4)),
+        "gelu_tanh": (lambda x: F.gelu(x, approximate="tanh"), (3, 4)),
+        "silu": (F.silu, (3, 4)),
+        "mish": (F.mish, (3, 4)),
+        "elu": (lambda x: F.elu(x, 0.7), (3, 4)),
+        "selu": (F.selu, (3, 4)),
+        "celu": (lambda x: F.celu(x, 1.3), (3, 4)),
+        "hardswish": (F.hardswish, (3, 4)),
+        "hardsigmoid": (F.hardsigmoid, (3, 4)),
+        "hardtanh": (F.hardtanh, (3, 4)),
+        "relu6": (lambda x: F.relu6(5 * x), (3, 4)),
+        "leaky_relu": (lambda x: F.leaky_relu(x, 0.2), (3, 4)),
+        "prelu": (lambda x: F.prelu(x, x.mean(0)), (3, 4)),
+        "softplus": (lambda x: F.softplus(x, beta=2.0, threshold=3.0), (3, 4)),
+        "softsign": (F.softsign, (3, 4)),
+        "tanhshrink": (F.tanhshrink, (3, 4)),
+        "glu": (F.glu, (3, 4)),
+        "threshold": (lambda x: F.threshold(x, 0.1, 0.3), (3, 4)),
+        "clamp": (lambda x: x.clamp(-0.5, 0.7) + x.clamp(min=0.1) + x.clamp_max(0.2), (3, 4)),
+        "softmax": (lambda x: x.softmax(-1) + x.softmax(0), (3, 4)),
+        "log_softmax": (lambda x: x.log_softmax(-1) + F.log_softmax(x, 0), (3, 4)),
+        "logsumexp": (lambda x: x.logsumexp(1) + x.logsumexp((0, 1)), (3, 4)),
+    },
+    "arithmetic": {
+        "add": (lambda x: x + OTHER + 2 + torch.add(x, OTHER[0], alpha=0.5), (3, 4)),
+        "sub": (lambda x: 1 - x - OTHER, (3, 4)),
+        "mul": (lambda x: x * OTHER * 3 * x[:1], (3, 4)),
+        "div": (lambda x: x / 3 + x / 4 + 1 / (x.abs() + 1), (3, 4)),
+        "div_mode": (lambda x: x * torch.div(x, 0.3, rounding_mode="floor"), (3, 4)),
+        "trunc_mode": (lambda x: x * torch.div(x, 0.3, rounding_mode="trunc"), (3, 4)),
+        "remainder": (lambda x: x % 0.7, (3, 4)),
+        "pow": (lambda x: x**2 + x**3 + x**4 + (x * x + 1) ** -0.5 + (x * x) ** 1.5, (3, 4)),
+        "pow_tensor": (lambda x: (x.abs() + 1) ** x + 2**x, (3, 4)),
+        "maximum": (lambda x: torch.maximum(x, OTHER) - torch.minimum(x, OTHER), (3, 4)),
+        "addcmul": (lambda x: torch.addcmul(x, x, OTHER, value=0.3), (3, 4)),
+        "addcdiv": (lambda x: torch.addcdiv(x, x, OTHER.abs() + 1, value=0.3), (3, 4)),
+        "lerp": (lambda x: torch.lerp(x, OTHER, 0.3), (3, 4)),
+        "atan2": (lambda x: torch.atan2(x, OTHER), (3, 4)),
+        "where": (lambda x: torch.where(x > OTHER, x, 2 * x) + torch.where(MASK, x, 0.0), (3, 4)),
+        "masked_fill": (lambda x: x.masked_fill(MASK, 0.5), (3, 4)),
+        "logic": (lambda x: x * ((x > 0) & MASK) + x * ((x < 0.5) | ~MASK) * 2, (3, 4)),
+        "xor": (lambda x: x * ((x > 0) ^ MASK).float(), (3, 4)),
+        "compare": (lambda x: x * ((x >= 0).int() + (x != OTHER).long() + (x <= 1)), (3, 4)),
+        "integers": (lambda x: x * ((x * 10).int() // 3 - (x * 10).long() % 4).abs(), (3, 4)),
+        "any": (lambda x: x * (x > 1).any() + x * (x > -9).all(1, keepdim=True), (3, 4)),
+        "nan": (lambda x: torch.nan_to_num(x) + x.isnan().float(), (3, 4)),
+    },
+    "shapes": {
+        "permute": (lambda x: x.permute(2, 0, 1).transpose(0, 1) * 2, (2, 3, 4)),
+        "view": (lambda x: x.view(6, 4).t().reshape(2, 12), (2, 3, 4)),
+        "squeeze": (lambda x: x.squeeze(1).unsqueeze(0).squeeze(), (2, 1, 4)),
+        "flatten": (lambda x: x.flatten(1).unflatten(1, (4, 3)), (2, 3, 4)),
+        "expand": (lambda x: x.expand(3, 2, 4) * 2 + x.repeat(1, 2, 1), (3, 1, 4)),
+        "interleave": (lambda x: x.repeat_interleave(3, 1), (2, 3, 4)),
+        "slices": (lambda x: x[:, 1:] + x[:, :-1] + x[:, :1, -1:], (2, 3, 4)),
+        "strided": (lambda x: x[:, ::2, 1::3] * 2 + x[:, ::2, :2], (2, 5, 6)),
+        "select": (lambda x: x[:, -1] + x[1, 0], (2, 3, 4)),
+        "split": (lambda x: x.split(3, 1)[1] + x.split([1, 2, 2], 1)[2], (2, 5, 4)),
+        "chunk": (lambda x: x.chunk(2, -1)[0] * x.chunk(2, -1)[1], (2, 3, 4)),
+        "unbind": (lambda x: x.unbind(1)[2] * x.unbind(1)[0], (2, 3, 4)),
+        "cat": (lambda x: torch.cat([x, 2 * x, x[:, :1]], 1), (2, 3, 4)),
+        "stack": (lambda x: torch.stack([x, x * x], 1), (2, 3)),
+        "pad": (lambda x: F.pad(x, (1, 2, 0, 1)) + F.pad(x, (1, 2, 0, 1), value=3.0), (2, 3, 4)),
+        "negative_pad": (lambda x: F.pad(x, (-1, 1)), (2, 3, 4)),
+        "roll": (lambda x: x.roll((1, -2), (1, 2)) + x.roll(5), (2, 3, 4)),
+        "flip": (lambda x: x.flip(1, 2), (2, 3, 4)),
+        "tril": (lambda x: x.tril() + x.triu(1) * 2 + x.tril(-1), (2, 3, 4)),
+        "pixel_shuffle": (lambda x: F.pixel_shuffle(x, 2), (2, 8, 3, 2)),
+        "pixel_unshuffle": (lambda x: F.pixel_unshuffle(x, 2), (2, 2, 4, 6)),
+        "movedim": (lambda x: x.movedim(0, 2).contiguous().view(-1) * 2, (2, 3, 4)),
+    },
+    "reductions": {
+        "sum": (lambda x: x.sum() + x.sum(1) + x.sum((0, 2), keepdim=True).sum(), (2, 3, 4)),
+        "mean": (lambda x: x.mean() + x.mean(-1) + x.mean((0, 1)).sum(), (2, 3, 4)),
+        "amax": (lambda x: x.amax(1) + x.amin((1,)) + x.max() - x.min(), (2, 3, 4)),
+        "var": (lambda x: x.var(1) + x.std(1) + x.var((1, 2), unbiased=False).sum(), (2, 3, 4)),
+        "var_mean": (lambda x: torch.var_mean(x, 1)[0] * torch.var_mean(x, 1)[1], (2, 3, 4)),
+        "norm": (lambda x: x.norm(dim=1) + x.norm(p=1) + torch.linalg.norm(x, dim=1), (2, 3, 4)),
+        "normalize": (lambda x: F.normalize(x, dim=-1), (2, 3, 4)),
+        "cosine": (lambda x: F.cosine_similarity(x, x.roll(1, 1), dim=1), (2, 3, 4)),
+    },
+    "products": {
+        "matmul": (lambda x: x @ x.transpose(-1, -2) @ x[0], (2, 3, 4)),
+        "vectors": (lambda x: x[0] @ x.t() + x @ x[1] + torch.dot(x[0], x[1]), (3, 3)),
+        "batches": (lambda x: x[:, None] @ x.transpose(1, 2)[None], (2, 3, 4)),
+        "bmm": (lambda x: torch.bmm(x, x.transpose(1, 2)), (2, 3, 4)),
+        "addmm": (lambda x: torch.addmm(x[:, 0], x, x.t(), beta=0.5, alpha=2.0), (3, 3)),
+        "baddbmm": (lambda x: torch.baddbmm(x, x, x.transpose(1, 2)), (2, 3, 3)),
+        "linear": (lambda x: F.linear(x, x[0], x[0, :, 0]) + F.linear(x[0, 0], x[0]), (2, 3, 3)),
+        "einsum": (lambda x: torch.einsum("bij,bkj->bik", x, x), (2, 3, 4)),
+        "outer": (lambda x: torch.outer(x, x), (3,)),
+    },
+    "indexing": {
+        "embedding": (lambda x: F.embedding(IDS.abs(), x), (3, 4)),
+        "index": (lambda x: x[IDS], (3, 4)),
+        "index_pair": (lambda x: x[IDS, IDS.flip(1)], (3, 3, 4)),
+        "index_inner": (lambda x: x[:, IDS], (2, 3, 4)),
+        "index_run": (lambda x: x[:, torch.tensor([1, 2])] * 2, (2, 3, 4)),
+        "index_select": (lambda x: x.index_select(1, torch.tensor([2, 0])), (2, 3, 4)),
+        "gather_one": (lambda x: x.gather(-1, torch.tensor([[1], [0], [3]])), (3, 4)),
+        "one_hot": (lambda x: x * F.one_hot(torch.tensor([1, 0, 3]), 4), (3, 4)),
+    },
+    "norms": {
+        "layer_norm": (lambda x: F.layer_norm(x, (4,), x[0, 0], x[0, 1]), (2, 3, 4)),
+        "layer_norm_two": (lambda x: F.layer_norm(x, (3, 4)), (2, 3, 4)),
+        "rms_norm": (lambda x: F.rms_norm(x, (4,), x[0, 0], 1e-5) + F.rms_norm(x, (4,)), (2, 3, 4)),
+        "group_norm": (lambda x: F.group_norm(x, 2, x[0, :, 0, 0], x[1, :, 0, 0]), (2, 4, 3, 3)),
+        "instance_norm": (lambda x: F.instance_norm(x), (2, 4, 3, 3)),
+        "batch_norm": (
+            lambda x: F.batch_norm(x, None, None, x[0, :, 0], x[1, :, 0], training=True),
+            (3, 4, 5),
+        ),
+        "adaptive": (lambda x: F.adaptive_avg_pool2d(x, 1), (2, 3, 4, 6)),
+        "adaptive_even": (lambda x: F.adaptive_avg_pool2d(x, (2, 3)), (2, 3, 4, 6)),
+        "adaptive_uneven": (lambda x: F.adaptive_avg_pool2d(x, (3, 4)), (2, 3, 5, 6)),
+        "adaptive_line": (lambda x: F.adaptive_avg_pool1d(x, 2), (2, 3, 5)),
+        "patches": (lambda x: F.conv2d(x, x[:, :, :2, :3], x[0, :2, 0, 0], (2, 3)), (2, 3, 4, 6)),
+        "spread": (
+            lambda x: F.conv_transpose2d(x, x[:, :, :2, :2], x[0, 0, 0, :3], 2),
+            (3, 3, 4, 6),
+        ),
+    },
+    "windows": {
+        "conv1d": (lambda x: F.conv1d(x, x[:2, :, :3], x[0, :2, 0], 2, 1), (3, 4, 7)),
+        "conv2d": (lambda x: F.conv2d(x, x[:, :, :3, :2], None, (1, 2), (1, 0)), (3, 4, 5, 6)),
+        "conv3d": (lambda x: F.conv3d(x, x[:, :, :2, :2, :2]), (2, 3, 3, 4, 3)),
+        "depthwise": (lambda x: F.conv2d(x, x[0, :, None, :3, :3], groups=4), (2, 4, 5, 5)),
+        "groups": (lambda x: F.conv2d(x, x[0, :, :4].view(4, 2, 2, 5), groups=2), (2, 4, 5, 5)),
+        "dilated": (lambda x: F.conv2d(x, x[:, :, :2, :2], dilation=(2, 3)), (2, 3, 6, 7)),
+        "same": (lambda x: F.conv2d(x, x[:, :, :2, :3], padding="same"), (2, 3, 6, 7)),
+        "pointwise": (lambda x: F.conv2d(x, x[:, :, :1, :1]), (3, 4, 5, 6)),
+        "unbatched": (lambda x: F.conv2d(x, x[None, :, :2, :2]), (3, 5, 6)),
+        "transposed": (
+            lambda x: F.conv_transpose2d(x, x[:, :, :3, :2], x[0, :, 0, 0], 2, 1, 1),
+            (3, 3, 4, 5),
+        ),
+        "transposed_line": (lambda x: F.conv_transpose1d(x, x[:, :, :3], dilation=2), (3, 3, 4)),
+        "max_pool": (lambda x: F.max_pool2d(x, 3, 2, 1), (2, 3, 7, 6)),
+        "max_pool_ceil": (lambda x: F.max_pool2d(x, 2, ceil_mode=True), (2, 3, 7, 6)),
+        "max_pool_line": (lambda x: F.max_pool1d(x, 3, 1, dilation=2), (2, 3, 7)),
+        "avg_pool": (lambda x: F.avg_pool2d(x, 3, 2, 1), (2, 3, 7, 6)),
+        "avg_pool_seen": (
+            lambda x: F.avg_pool2d(x, (3, 2), 2, 1, count_include_pad=False),
+            (2, 3, 7, 6),
+        ),
+        "avg_pool_ceil": (lambda x: F.avg_pool2d(x, 2, ceil_mode=True), (2, 3, 7, 6)),
+        "avg_pool_divisor": (lambda x: F.avg_pool2d(x, 2, divisor_override=3), (2, 3, 6, 6)),
+        "avg_pool_line": (lambda x: F.avg_pool1d(x, 3, 2), (2, 3, 7)),
+        "nearest": (lambda x: F.interpolate(x, scale_factor=2), (1, 2, 3, 3)),
+        "nearest_odd": (lambda x: F.interpolate(x, size=(5, 2)), (1, 2, 3, 3)),
+        "bilinear": (lambda x: F.interpolate(x, size=(5, 7), mode="bilinear"), (1, 2, 3, 4)),
+        "bilinear_scale": (
+            lambda x: F.interpolate(x, scale_factor=1.7, mode="bilinear", align_corners=True),
+            (1, 2, 3, 4),
+        ),
+        "bicubic": (lambda x: F.interpolate(x, size=(5, 7), mode="bicubic"), (1, 2, 3, 4)),
+        "linear": (lambda x: F.interpolate(x, size=5, mode="linear"), (1, 2, 3)),
+        "antialias": (
+            lambda x: F.interpolate(x, size=(3, 2), mode="bilinear", antialias=True),
+            (1, 2, 6, 5),
+        ),
+    },
+    "selection": {
+        "argmax": (lambda x: x * (x.argmax(1, keepdim=True) + x.argmin()), (3, 4)),
+        "max": (lambda x: x.max(1)[0] + x.min(0)[0].sum() + x.max(1)[1] * x.min(1)[0], (3, 4)),
+        "topk": (lambda x: x.topk(2, 1)[0] + x.topk(2, 1, largest=False)[1] * x[:, :2], (3, 4)),
+        "sort": (lambda x: x.sort(1)[0] * x.sort(0, descending=True)[0], (3, 4)),
+        "cumsum": (lambda x: x.cumsum(1) + x.cumsum(0) * 2, (3, 4)),
+        "gather": (lambda x: x.gather(1, IDS.abs()), (3, 4)),
+        "scatter_add": (lambda x: x.scatter_add(1, IDS.abs(), x[:2, 1:] * 3), (3, 4)),
+        "index_add": (lambda x: x.index_add(1, torch.tensor([2, 0]), x[:, :2] * 2), (3, 4)),
+        "index_put": (written, (3, 4)),
+        "detach": (lambda x: x * x.detach() + x * x.exp().detach(), (3, 4)),
+        "no_grad": (lambda x: x * without_gradients(x), (3, 4)),
+        "padding": (lambda x: F.embedding(IDS.abs(), x, padding_idx=1), (3, 4)),
+        "chosen": (lambda x: x[torch.arange(3), x.argmax(-1)] * x[:, 0], (3, 4)),
+    },
+    "losses": {
+        "cross_entropy": (lambda x: F.cross_entropy(x, torch.tensor([1, 0, -100])), (3, 4)),
+        "images": (lambda x: F.cross_entropy(x, IDS.abs(), ignore_index=2), (2, 4, 3)),
+        "smoothed": (
+            lambda x: F.cross_entropy(x, torch.tensor([1, 0, -100]), label_smoothing=0.1),
+            (3, 4),
+        ),
+        "weighted": (
+            lambda x: F.cross_entropy(
+                x, torch.tensor([1, 0, 3]), torch.tensor([0.5, 1.0, 2.0, 3.0]), label_smoothing=0.1
+            ),
+            (3, 4),
+        ),
+        "summed": (lambda x: F.cross_entropy(x, torch.tensor([1, 0, 3]), reduction="sum"), (3, 4)),
+        "rows": (lambda x: F.cross_entropy(x, torch.tensor([1, 0, 3]), reduction="none"), (3, 4)),
+        "soft": (lambda x: F.cross_entropy(x, OTHER.softmax(-1), label_smoothing=0.2), (3, 4)),
+        "nll": (lambda x: F.nll_loss(x, torch.tensor([1, 0, 3])), (3, 4)),
+        "mse": (lambda x: F.mse_loss(x, OTHER) + F.mse_loss(x, OTHER, reduction="sum"), (3, 4)),
+        "l1": (lambda x: F.l1_loss(x, OTHER), (3, 4)),
+        "smooth_l1": (lambda x: F.smooth_l1_loss(x, OTHER, beta=0.7), (3, 4)),
+        "huber": (lambda x: F.huber_loss(x, OTHER, delta=0.7), (3, 4)),
+        "bce": (lambda x: F.binary_cross_entropy(torch.sigmoid(x), MASK.float()), (3, 4)),
+        "logits": (
+            lambda x: F.binary_cross_entropy_with_logits(
+                x, MASK.float(), pos_weight=torch.tensor([1.0, 2.0, 3.0, 4.0])
+            ),
+            (3, 4),
+        ),
+        "kl": (
+            lambda x: F.kl_div(x.log_softmax(-1), OTHER.softmax(-1), reduction="batchmean"),
+            (3, 4),
+        ),
+        "kl_log": (
+            lambda x: F.kl_div(x.log_softmax(-1), OTHER.log_softmax(-1), log_target=True),
+            (3, 4),
+        ),
+        "cosine": (lambda x: F.cosine_embedding_loss(x, OTHER, torch.tensor([1, -1, 1])), (3, 4)),
+    },
+    "attention": {
+        "causal": (lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True), (2, 2, 5, 4)),
+        "scale": (lambda x: F.scaled_dot_product_attention(x, x, x, scale=0.3), (2, 2, 5, 4)),
+        "mask": (
+            lambda x: F.scaled_dot_product_attention(
+                x, x, x, torch.eye(5).bool() | (IDS[0, 0] > 3)
+            ),
+            (2, 2, 5, 4),
+        ),
+        "added": (
+            lambda x: F.scaled_dot_product_attention(x, x, x, torch.linspace(0, 1, 25).view(5, 5)),
+            (2, 2, 5, 4),
+        ),
+        "bias": (lambda x: F.scaled_dot_product_attention(x, x, x, x @ x.mT), (2, 2, 5, 4)),
+        "cross": (
+            lambda x: F.scaled_dot_product_attention(x[:, :, :3], x, x, is_causal=True),
+            (2, 2, 5, 4),
+        ),
+        "grouped": (
+            lambda x: F.scaled_dot_product_attention(x, x[:, :2], x[:, 2:], enable_gqa=True),
+            (2, 4, 5, 4),
+        ),
+        "wide": (lambda x: F.scaled_dot_product_attention(x, x, x[..., :3]), (2, 2, 5, 4)),
+        "one_head": (lambda x: F.scaled_dot_product_attention(x, x, x), (2, 5, 4)),
+    },
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_values_and_gradients(kind):
+    done = check(*modules.functions(CASES[kind]))
+    assert done.passed, str(done)
+
+
+class BatchNorms(nn.Module):
+    """Batch statistics, running statistics and their count; evaluation where it is frozen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.BatchNorm1d(4), nn.BatchNorm1d(4, momentum=0.3, affine=False)
+        self.frozen = nn.BatchNorm1d(4)
+        with torch.no_grad():
+            self.frozen.running_mean.uniform_(generator=R)
+            self.frozen.running_var.uniform_(0.5, 2, generator=R)
+
+    def forward(self, x):
+        frozen = self.frozen.train(False)
+        return (frozen(self.second(self.first(x).tanh())) * torch.arange(5.0)).square().sum()
+
+
+def test_running_statistics():
+    done = check(BatchNorms(), (torch.randn(3, 4, 5, generator=R),))
+    assert done.passed, str(done)
+    names = {one.name for one in done.compared if one.kind == "buffer"}
+    assert names == {
+        f"{layer}.{name}"
+        for layer in ("first", "second")
+        for name in ("running_mean", "running_var", "num_batches_tracked")
+    }
+
+
+def test_buffers_after_three_steps():
+    import copy
+
+    import remat.torch
+
+    module, args = BatchNorms(), (torch.randn(3, 4, 5, generator=R),)
+    reference = copy.deepcopy(module)
+    step = remat.torch.compile(module, args)
+    for _ in range(3):
+        reference(*args)
+        step(*args)
+    for name, tensor in step.state_dict()["module"].items():
+        assert torch.allclose(tensor, reference.state_dict()[name], rtol=1e-5), name

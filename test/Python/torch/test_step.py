@@ -1,0 +1,159 @@
+"""`remat.torch.compile`: steps train as PyTorch does, and their state is PyTorch's."""
+
+from __future__ import annotations
+
+import copy
+
+import modules
+import pytest
+import remat
+import remat.torch
+import torch
+from torch import nn
+
+
+def mlp(width=32):
+    return modules.classifier(nn.Linear(8, width), nn.Tanh(), nn.Linear(width, 5))
+
+
+def train(module, args, optimizer, steps):
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = module(*args)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+OPTIMIZERS = {
+    "adamw": lambda p: torch.optim.AdamW(p, lr=1e-2, weight_decay=0.1, betas=(0.8, 0.99)),
+    "adam": lambda p: torch.optim.Adam(p, lr=1e-2, eps=1e-6),
+    "sgd": lambda p: torch.optim.SGD(p, lr=1e-1, momentum=0.9, weight_decay=0.01),
+    "plain sgd": lambda p: torch.optim.SGD(p, lr=1e-1),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_three_steps_and_the_state(name):
+    module, args = mlp()
+    reference = copy.deepcopy(module)
+    optimizer = OPTIMIZERS[name](reference.parameters())
+    expected = train(reference, args, optimizer, 3)
+    ours = OPTIMIZERS[name](module.parameters())
+    step = remat.torch.compile(module, args, optimizer=ours)
+    assert [step(*args).item() for _ in range(3)] == pytest.approx(expected, rel=1e-5)
+    state = step.state_dict()
+    for key, tensor in reference.state_dict().items():
+        assert torch.allclose(state["module"][key], tensor, rtol=1e-4, atol=1e-6), key
+    for number, entry in optimizer.state_dict()["state"].items():
+        for key, value in entry.items():
+            if value is not None:
+                found = state["optimizer"]["state"][number][key]
+                assert torch.allclose(found, value, rtol=1e-4, atol=1e-6), key
+    # A PyTorch that takes the state over goes on as the one that made the same steps.
+    ours.load_state_dict(state["optimizer"])
+    module.load_state_dict(state["module"])
+    more = train(module, args, ours, 2)
+    assert more == pytest.approx(train(reference, args, optimizer, 2), rel=1e-4)
+
+
+def test_budgets_have_equal_bits():
+    module, args = modules.tiny_gpt(length=8, p=0.1)
+    losses, peaks = [], []
+    free = remat.torch.compile(module, args, optimizer="adamw", seed=5)
+    for budget in (None, "90%", "smallest"):
+        step = remat.torch.compile(module, args, optimizer="adamw", seed=5, budget=budget)
+        losses.append([step(*args).item() for _ in range(3)])
+        peaks.append(step.report["measured_peak_bytes"])
+    assert losses[0] == losses[1] == losses[2]
+    assert peaks[0] == free.report["unplanned_peak_bytes"] > peaks[1] >= peaks[2]
+    with pytest.raises(remat.BudgetRefused, match="smallest peak found"):
+        remat.torch.compile(module, args, optimizer="adamw", budget=peaks[2] - 1024)
+
+
+def test_gradients_without_an_optimizer():
+    module, args = mlp()
+    step = remat.torch.compile(module, args)
+    loss = step(*args)
+    module(*args).backward()
+    assert loss.item() == pytest.approx(module(*args).item(), rel=1e-5)
+    gradients = step.gradients()
+    assert set(gradients) == {name for name, _ in module.named_parameters()}
+    for name, parameter in module.named_parameters():
+        assert torch.allclose(gradients[name], parameter.grad, rtol=1e-4, atol=1e-6), name
+    assert step.learning_rate is None
+    with pytest.raises(remat.torch.ImportFailure, match="optimizer=None"):
+        remat.torch.compile(module, args, optimizer="sgd").gradients()
+
+
+def test_the_learning_rate_of_a_schedule():
+    module, args = mlp()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.1)
+    step = remat.torch.compile(module, args, optimizer=optimizer)
+    step(*args)
+    assert step.learning_rate == pytest.approx(0.1)
+    optimizer.step()
+    schedule.step()
+    step(*args)
+    assert step.learning_rate == pytest.approx(0.01)
+
+
+def test_state_goes_on_in_another_step():
+    module, args = mlp()
+    first = remat.torch.compile(module, args, optimizer="adamw", learning_rate=0.01)
+    second = remat.torch.compile(module, args, optimizer="adamw")
+    for _ in range(2):
+        first(*args)
+    state = first.state_dict()
+    second.load_state_dict(state)
+    assert second(*args).item() == first(*args).item()
+    first.update_module()
+    for name, tensor in module.state_dict().items():
+        assert torch.equal(tensor, first.state_dict()["module"][name])
+    del state["module"]["body.0.weight"]
+    with pytest.raises(remat.torch.ImportFailure, match="no 'body.0.weight'"):
+        second.load_state_dict(state)
+
+
+def test_nothing_is_trained_by_inputs_of_another_shape():
+    module, args = mlp()
+    step = remat.torch.compile(module, args, optimizer="sgd")
+    before = step.session.parameters_digest()
+    with pytest.raises(remat.torch.ImportFailure, match=r"'x' is \(5, 8\)"):
+        step(torch.randn(5, 8), args[1])
+    with pytest.raises(remat.torch.ImportFailure, match="'y' is .* of torch.int32"):
+        step(args[0], args[1].int())
+    assert step.session.parameters_digest() == before
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda p: torch.optim.RMSprop(p), "RMSprop is not supported"),
+        (lambda p: torch.optim.Adam(p, weight_decay=0.1), "AdamW takes it"),
+        (lambda p: torch.optim.SGD(p, lr=1, momentum=0.9, nesterov=True), "nesterov=True"),
+        (lambda p: torch.optim.AdamW(p[:-1]), "body.2.bias missing"),
+        (
+            lambda p: torch.optim.SGD([{"params": p[:2]}, {"params": p[2:], "lr": 0.5}], lr=0.1),
+            "group 1 of the optimizer has lr 0.5",
+        ),
+    ],
+)
+def test_optimizers_that_are_refused(make, said):
+    module, args = mlp()
+    with pytest.raises(remat.torch.ImportFailure, match=said):
+        remat.torch.compile(module, args, optimizer=make(list(module.parameters())))
+
+
+def test_autocast():
+    module, args = mlp()
+    step = remat.torch.compile(module, args, autocast=torch.bfloat16)
+    exact = remat.torch.compile(module, args)
+    with torch.autocast("cpu", torch.bfloat16):
+        expected = module(*args)
+    loss = step(*args).item()
+    assert loss == pytest.approx(expected.item(), rel=2e-2)
+    assert loss != exact(*args).item()
