@@ -6,9 +6,10 @@ it within a budget. `python -m remat.torch` writes files.
 
 from .errors import ImportFailure, Refused, UnsupportedNodes
 from .importer import Imported, Input, import_module
-from .step import Step, compile
+from .step import Evaluation, Step, compile
 
 __all__ = [
+    "Evaluation",
     "Imported",
     "ImportFailure",
     "Input",

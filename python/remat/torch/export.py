@@ -26,8 +26,9 @@ class Exported:
     constants: Dict[str, torch.Tensor] = field(default_factory=dict)  # placeholder -> value
     inputs: List[str] = field(default_factory=list)  # placeholders of tensors, in order
     input_indices: List[int] = field(default_factory=list)  # which of the flat arguments
-    loss: torch.fx.Node = None
+    results: List[torch.fx.Node] = field(default_factory=list)  # the loss, or what is returned
     mutations: Dict[str, torch.fx.Node] = field(default_factory=dict)  # buffer -> new value
+    structure: Any = None  # of what is returned, where all of it is tensors
 
 
 def _inline(graph: torch.fx.Graph, call: torch.fx.Node, body: torch.fx.GraphModule) -> None:
@@ -114,8 +115,11 @@ def _trace(module: torch.nn.Module, args: Tuple, kwargs: Dict[str, Any]):
         raise ImportFailure(f"the module's graph cannot be decomposed: {first}") from error
 
 
-def export(module: torch.nn.Module, args: Tuple, kwargs: Dict[str, Any]) -> Exported:
-    """Traces `module(*args, **kwargs)`, which must give the loss: a float scalar."""
+def export(
+    module: torch.nn.Module, args: Tuple, kwargs: Dict[str, Any], training: bool = True
+) -> Exported:
+    """Traces `module(*args, **kwargs)`, which must give the loss if it is for training: a float
+    scalar."""
     guards.check_module(module)
     guards.check_inputs(module, args, kwargs)
     program = _trace(module, args, kwargs)
@@ -149,12 +153,16 @@ def export(module: torch.nn.Module, args: Tuple, kwargs: Dict[str, Any]) -> Expo
                 f"the module changes {spec.target or spec.arg.name!r} while it runs"
                 "\n  note: only buffers may be written; copy an argument before it is changed"
             )
-    made.loss = _loss(outputs, nodes)
+    tensors = [spec for spec in outputs if isinstance(spec.arg, TensorArgument)]
+    if training:
+        made.results = [_loss(outputs, tensors, nodes)]
+    else:
+        made.results = [nodes[spec.arg.name] for spec in tensors]
+        made.structure = program.call_spec.out_spec if len(tensors) == len(outputs) else None
     return made
 
 
-def _loss(outputs, nodes) -> torch.fx.Node:
-    tensors = [spec for spec in outputs if isinstance(spec.arg, TensorArgument)]
+def _loss(outputs, tensors, nodes) -> torch.fx.Node:
     if len(outputs) != 1 or len(tensors) != 1:
         raise ImportFailure(
             f"the module returns {len(outputs)} values, it must return the loss alone"

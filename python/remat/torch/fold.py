@@ -25,9 +25,9 @@ _EMPTY = {aten.empty_like.default, aten.new_empty.default, aten.empty.memory_for
 
 
 def live_nodes(exported: Exported) -> Set[Node]:
-    """What the loss and the new values of buffers depend on."""
+    """What the results and the new values of buffers depend on."""
     live: Set[Node] = set()
-    work = [exported.loss, *exported.mutations.values()]
+    work = [*exported.results, *exported.mutations.values()]
     while work:
         node = work.pop()
         if node not in live:

@@ -45,6 +45,8 @@ class Imported:
     constants: List[str] = field(default_factory=list)  # buffers that became constants
     unused: List[str] = field(default_factory=list)  # trained, but not by this loss
     random: bool = False  # whether a step draws random numbers
+    outputs: List[str] = field(default_factory=list)  # results of a graph that is not trained
+    structure: Any = None  # what they make, as PyTorch's pytree
 
     def weights(self) -> Dict[str, torch.Tensor]:
         """Parameters and states by name, as `--weights` takes them."""
@@ -109,10 +111,10 @@ def _propagated(exported: Exported, begin: Set[Node]) -> Set[Node]:
 class _Importer:
     """The steps of one import, in the order in which `run` takes them."""
 
-    def __init__(self, exported: Exported, description: str, dropout: bool) -> None:
-        self.exported, self.dropout = exported, dropout
+    def __init__(self, exported: Exported, dropout: bool, training: bool) -> None:
+        self.exported, self.dropout, self.training = exported, dropout, training
         self.module = exported.module
-        self.made = Imported(Graph(description))
+        self.made = Imported(Graph(type(self.module).__name__), structure=exported.structure)
         self.live: Set[Node] = set()
         self.states: Dict[str, Value] = {}
         self.arguments: Dict[Node, Value] = {}
@@ -164,9 +166,9 @@ class _Importer:
         return trained
 
     def _reached(self) -> Set[Node]:
-        """What the loss depends on by a way that passes gradients."""
+        """What the results depend on by a way that passes gradients."""
         found: Set[Node] = set()
-        work = [self.exported.loss]
+        work = list(self.exported.results)
         while work:
             node = work.pop()
             if node not in found:
@@ -236,14 +238,26 @@ class _Importer:
 
     def _results(self, lowering: Lowering) -> None:
         graph = self.made.graph
-        loss = lowering.values.get(self.exported.loss)
-        if loss is None:
-            raise ImportFailure("the loss depends on no input or parameter: it is a constant")
-        graph.loss(ops.reshape(loss, ()) if loss.shape else loss)
+        if self.training:
+            loss = lowering.values.get(self.exported.results[0])
+            if loss is None:
+                raise ImportFailure("the loss depends on no input or parameter: it is a constant")
+            graph.loss(ops.reshape(loss, ()) if loss.shape else loss)
+        else:
+            self._outputs(lowering)
         for name, node in self.exported.mutations.items():
             made = lowering.values.get(node, lowering.known.get(node))
             graph.update(self.states[name], lowering.value(made))
             self.made.written.append(name)
+
+    def _outputs(self, lowering: Lowering) -> None:
+        for number, node in enumerate(self.exported.results):
+            value = lowering.value(lowering.values.get(node, lowering.known.get(node)))
+            name = f"output.{number}"
+            if any(argument.value is value for argument in self.made.graph.arguments):
+                value = ops.copy(value)
+            self.made.graph.output(value, name)
+            self.made.outputs.append(name)
 
 
 def _bound(node: Node) -> Optional[int]:
@@ -274,19 +288,21 @@ def import_module(
     *,
     dropout: bool = True,
     unused: str = "error",
+    training: bool = True,
 ) -> Imported:
     """The graph of `module(*args, **kwargs)`, which must give the loss, as the module is now: in
     train or in evaluation mode.
 
     `dropout=False` leaves dropout out, as comparisons with PyTorch need. `unused="keep"` accepts
-    trained parameters that the loss does not depend on: they stay as they are. Raises
-    ImportFailure, of which UnsupportedNodes lists every operation without a rule.
+    trained parameters that the loss does not depend on: they stay as they are. With
+    `training=False` the module may return any tensors: they are outputs of a graph without a loss.
+    Raises ImportFailure, of which UnsupportedNodes lists every operation without a rule.
     """
     if unused not in ("error", "keep"):
         raise ValueError(f'unused {unused!r} is neither "error" nor "keep"')
-    exported = export(module, tuple(args), dict(kwargs or {}))
-    made = _Importer(exported, type(module).__name__, dropout).run()
-    if made.unused and unused == "error":
+    exported = export(module, tuple(args), dict(kwargs or {}), training)
+    made = _Importer(exported, dropout, training).run()
+    if training and made.unused and unused == "error":
         names = ", ".join(made.unused)
         raise ImportFailure(
             f"the loss does not depend on {len(made.unused)} trained parameters: {names}\n"

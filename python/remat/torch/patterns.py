@@ -166,7 +166,7 @@ def recognise(exported: Exported, known: Dict[Node, object]) -> None:
             node.replace_all_uses_with(new)
             replaced[node] = new
             _erase(graph, node)
-    exported.loss = replaced.get(exported.loss, exported.loss)
+    exported.results = [replaced.get(node, node) for node in exported.results]
     for name, node in exported.mutations.items():
         exported.mutations[name] = replaced.get(node, node)
 

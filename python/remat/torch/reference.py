@@ -60,6 +60,10 @@ class Reference:
     gradients: Dict[str, Optional[torch.Tensor]] = field(default_factory=dict)
     buffers: Dict[str, torch.Tensor] = field(default_factory=dict)
 
+    def tensor(self, kind: str, name: str) -> Optional[torch.Tensor]:
+        """A "gradient" or a "buffer"."""
+        return (self.gradients if kind == "gradient" else self.buffers).get(name)
+
 
 def _converted(x, dtype: Optional[torch.dtype]):
     if not isinstance(x, torch.Tensor):

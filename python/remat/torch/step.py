@@ -51,6 +51,11 @@ class Step:
         return self._session
 
     @property
+    def plan(self):
+        """The operations of a step in the order in which they run."""
+        return self.program.plan
+
+    @property
     def report(self) -> Dict[str, Any]:
         """The keys of `remat-run --report` that are known by now."""
         made = dict(self.program.report)
@@ -175,9 +180,59 @@ class Step:
         """Copies parameters and buffers into the module."""
         self.module.load_state_dict(self._module_state())
 
+    def evaluation(
+        self,
+        args: Sequence[Any],
+        kwargs: Optional[Dict[str, Any]] = None,
+        *,
+        module: Optional[torch.nn.Module] = None,
+        budget: Union[None, int, str] = None,
+    ) -> "Evaluation":
+        """A forward-only program of the step's module, or of a part of it such as the one that
+        gives logits, in evaluation mode. Each call takes the step's parameters as they are."""
+        return Evaluation(self, self.module if module is None else module, args, kwargs, budget)
+
     def close(self) -> None:
         """Frees the program's memory."""
         self._session.close()
+
+
+class Evaluation:
+    """Calls a module in evaluation mode with the parameters of a step."""
+
+    def __init__(self, step: Step, module: torch.nn.Module, args, kwargs, budget) -> None:
+        paths = [path for path, part in step.module.named_modules() if part is module]
+        if not paths:
+            raise ImportFailure("the module to evaluate is no part of the step's module")
+        self._step, self._prefix = step, paths[0] + "." if paths[0] else ""
+        modes = {part: part.training for part in module.modules()}
+        try:
+            module.eval()
+            self.imported = import_module(module, args, kwargs, training=False)
+        finally:
+            for part, mode in modes.items():
+                part.training = mode
+        device = step.program.device
+        self.program = runtime.compile(self.imported.graph, budget=budget, device=device)
+        self._session = runtime.Session(self.program)
+        self._session.write_all(self.imported.weights())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module returns, where that is made of tensors alone; else the tensors."""
+        inputs = self.imported.bind(args, kwargs)
+        theirs, aliases = self._step.session, self._step.imported.aliases
+        shared = {}
+        for name in [*self.imported.parameters, *self.imported.states]:
+            source = self._prefix + name
+            source = aliases.get(source, source)
+            if source in theirs.program.arguments:
+                shared[name] = theirs.view(source)
+        self._session.write_all(shared)
+        self._session.step(inputs)
+        made = [torch.from_dlpack(self._session.read(name)) for name in self.imported.outputs]
+        if self.imported.structure is None:
+            return tuple(made)
+        return torch.utils._pytree.tree_unflatten(made, self.imported.structure)
 
 
 def compile(

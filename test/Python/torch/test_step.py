@@ -157,3 +157,27 @@ def test_autocast():
     loss = step(*args).item()
     assert loss == pytest.approx(expected.item(), rel=2e-2)
     assert loss != exact(*args).item()
+
+
+def test_evaluation_has_the_steps_parameters():
+    layers = (nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Dropout(0.5), nn.Linear(16, 5))
+    module, args = modules.classifier(*layers)
+    step = remat.torch.compile(module, args, optimizer="adamw")
+    loss = step.evaluation(args)
+    logits = step.evaluation(args[:1], module=module.body)
+    for _ in range(3):
+        step(*args)
+        before, same = loss(*args), logits(args[0])
+    assert module.training and module.body[2].training
+    step.update_module()
+    module.eval()
+    assert before.item() == pytest.approx(module(*args).item(), rel=1e-5)
+    assert torch.allclose(same, module.body(args[0]), rtol=1e-4, atol=1e-5)
+    with pytest.raises(remat.torch.ImportFailure, match="no part of the step's module"):
+        step.evaluation(args, module=nn.Linear(8, 5))
+
+
+def test_the_plan_names_modules():
+    module, args = mlp()
+    plan = remat.torch.compile(module, args, optimizer="sgd").plan
+    assert any("body.2" in planned.location for planned in plan)
