@@ -87,13 +87,26 @@ def checks():
     yield "a parameter is written through its view", bool((read == 0.5).all())
     out = torch.from_dlpack(session.view("out"))
     yield "results are seen there", torch.equal(out.cpu(), torch.from_dlpack(session.read("out")))
+    held = out.clone()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        torch.cuda._sleep(200_000_000)
+        late = out.clone()  # queued before the step below, which overwrites what it reads
+    session.step(there)
+    torch.cuda.synchronize()
+    yield "a step waits for what reads its views", torch.equal(late, held)
+    with torch.cuda.stream(torch.cuda.Stream()):
+        torch.cuda._sleep(200_000_000)
+        view.fill_(0.25)
+    read = torch.from_dlpack(session.read("w1"))
+    yield "a copy waits for what writes a view", bool((read == 0.25).all())
     yield "the peak is the predicted one", session.peak_bytes == program.report["predicted_peak_bytes"]
     session.close()
     yield "views outlive the session", torch.equal(view.cpu(), read)
 
-    held = Session(remat.compile(build()))
+    host_session = Session(remat.compile(build()))
     try:
-        held.step(there)
+        host_session.step(there)
     except remat.Error as error:
         yield "a session of the host names the argument that it cannot copy", "'x'" in str(error)
 

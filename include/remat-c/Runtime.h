@@ -121,7 +121,9 @@ typedef enum {
   /** The session's own memory, on its device. It stays allocated as long as the
    * view or what was exported from it, and shows what lies there: of a result,
    * and of an argument that does not survive, other bytes from the next step
-   * on. An argument may be written through it, between steps. */
+   * on. An argument may be written through it, between steps. On a GPU all that
+   * others queued on views, on whatever stream, is done before the session's
+   * memory is next read, written or stepped on. */
   REMAT_VIEW = 0,
   /** A copy in host memory. */
   REMAT_COPY = 1

@@ -65,15 +65,17 @@ static std::shared_ptr<Value> makeValue(const runtime::Tensor &T) {
   return Made;
 }
 
-static RematStatus fillCopy(runtime::Session &Session, RematSide Side,
+static RematStatus fillCopy(const RematSession_ &Handle, RematSide Side,
                             const std::string &Name, uint64_t Bytes,
                             Value &To) {
+  if (runtime::Status Waited = Handle.waitForOthers(); !Waited)
+    return makeStatus(Waited);
   To.Copy.reset(new uint8_t[Bytes]);
   To.Data = To.Copy.get();
   To.Flags = dlpack::IsCopied;
   return makeStatus(Side == REMAT_ARGUMENT
-                        ? Session.readArgument(Name, To.Data, Bytes)
-                        : Session.readResult(Name, To.Data, Bytes));
+                        ? Handle->readArgument(Name, To.Data, Bytes)
+                        : Handle->readResult(Name, To.Data, Bytes));
 }
 
 static RematStatus fillView(const RematSession_ &Handle, RematSide Side,
@@ -108,10 +110,10 @@ RematStatus rematSessionGetTensor(RematSession Session, RematSide Side,
             ? std::pair(P.Arguments[Number].Name, P.Arguments[Number].Tensor)
             : std::pair(P.Results[Number].Name, P.Results[Number].Tensor);
     std::shared_ptr<Value> Made = makeValue(P.Tensors[Index]);
-    RematStatus Failed = Access == REMAT_COPY
-                             ? fillCopy(*Session->Shared->Session, Side, Name,
-                                        P.Tensors[Index].Bytes, *Made)
-                             : fillView(*Session, Side, Name, *Made);
+    RematStatus Failed =
+        Access == REMAT_COPY
+            ? fillCopy(*Session, Side, Name, P.Tensors[Index].Bytes, *Made)
+            : fillView(*Session, Side, Name, *Made);
     if (Failed)
       return Failed;
     *Tensor = new RematTensor_{std::move(Made)};
@@ -153,6 +155,8 @@ RematStatus rematTensorExport(RematTensor Tensor, int Versioned,
     if (!Tensor || !Managed)
       return makeNullError("tensor and managed");
     *Managed = nullptr;
+    if (Tensor->Of->Session)
+      Tensor->Of->Session->Shown = true;
     if (!Versioned) {
       *Managed = makeExport<dlpack::Managed>(Tensor->Of);
       return nullptr;

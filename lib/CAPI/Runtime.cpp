@@ -57,44 +57,52 @@ RematStatus rematSessionCreate(const uint8_t *Program, size_t Length,
   });
 }
 
+/// Calls `F` with the session, once what others queued on its memory is done.
+/// The error for null arguments names `What`.
+template <typename Function>
+static RematStatus use(RematSession Session, bool AreThere, const char *What,
+                       Function F) {
+  return guard([&]() -> RematStatus {
+    if (!Session || !AreThere)
+      return makeNullError(What);
+    if (runtime::Status Waited = Session->waitForOthers(); !Waited)
+      return makeStatus(Waited);
+    return makeStatus(F(*Session->Shared->Session));
+  });
+}
+
 void rematSessionDestroy(RematSession Session) { delete Session; }
 
 RematStatus rematSessionRunStep(RematSession Session) {
-  return guard([&]() -> RematStatus {
-    if (!Session)
-      return makeNullError("session");
-    return makeStatus((*Session)->runStep());
-  });
+  return use(Session, true, "session",
+             [](runtime::Session &S) { return S.runStep(); });
 }
 
 RematStatus rematSessionWrite(RematSession Session, const char *Name,
                               const void *Data, size_t Bytes) {
-  return guard([&]() -> RematStatus {
-    if (!Session || !Name || !Data)
-      return makeNullError("session, name and data");
-    return makeStatus((*Session)->writeArgument(Name, Data, Bytes));
-  });
+  return use(
+      Session, Name && Data, "session, name and data",
+      [&](runtime::Session &S) { return S.writeArgument(Name, Data, Bytes); });
 }
 
 RematStatus rematSessionWriteFromDevice(RematSession Session, const char *Name,
                                         const void *Data, size_t Bytes) {
-  return guard([&]() -> RematStatus {
-    if (!Session || !Name || !Data)
-      return makeNullError("session, name and data");
-    return makeStatus((*Session)->writeArgumentFromDevice(Name, Data, Bytes));
-  });
+  return use(Session, Name && Data, "session, name and data",
+             [&](runtime::Session &S) {
+               return S.writeArgumentFromDevice(Name, Data, Bytes);
+             });
 }
 
 RematStatus rematSessionRead(RematSession Session, const char *Name, void *Data,
                              size_t Bytes) {
-  return guard([&]() -> RematStatus {
-    if (!Session || !Name || !Data)
-      return makeNullError("session, name and data");
-    // An updated parameter is both an argument and a result, at the same bytes.
-    if ((*Session)->getProgram().findArgument(Name))
-      return makeStatus((*Session)->readArgument(Name, Data, Bytes));
-    return makeStatus((*Session)->readResult(Name, Data, Bytes));
-  });
+  return use(Session, Name && Data, "session, name and data",
+             [&](runtime::Session &S) {
+               // An updated parameter is both an argument and a result, at the
+               // same bytes.
+               return S.getProgram().findArgument(Name)
+                          ? S.readArgument(Name, Data, Bytes)
+                          : S.readResult(Name, Data, Bytes);
+             });
 }
 
 RematStatus rematSessionGetBytes(RematSession Session, const char *Name,
@@ -124,32 +132,26 @@ double rematSessionGetStepMilliseconds(RematSession Session) {
 
 RematStatus rematSessionGetParametersDigest(RematSession Session,
                                             char Digest[65]) {
-  return guard([&]() -> RematStatus {
-    if (!Session || !Digest)
-      return makeNullError("session and digest");
-    runtime::Result<std::string> Text = (*Session)->computeParametersDigest();
-    if (!Text)
-      return makeStatus(Text.getError());
-    Digest[Text->copy(Digest, 64)] = '\0';
-    return nullptr;
-  });
+  return use(Session, Digest, "session and digest",
+             [&](runtime::Session &S) -> runtime::Status {
+               runtime::Result<std::string> Text = S.computeParametersDigest();
+               if (!Text)
+                 return Text.getError();
+               Digest[Text->copy(Digest, 64)] = '\0';
+               return {};
+             });
 }
 
 RematStatus rematSessionLoad(RematSession Session, const char *Path) {
-  return guard([&]() -> RematStatus {
-    if (!Session || !Path)
-      return makeNullError("session and path");
-    return makeStatus(runtime::loadWeights(*Session->Shared->Session, Path));
+  return use(Session, Path, "session and path", [&](runtime::Session &S) {
+    return runtime::loadWeights(S, Path);
   });
 }
 
 RematStatus rematSessionSave(RematSession Session, const char *Path,
                              int Optimizer) {
-  return guard([&]() -> RematStatus {
-    if (!Session || !Path)
-      return makeNullError("session and path");
-    return makeStatus(runtime::saveWeights(*Session->Shared->Session, Path,
-                                           Optimizer ? runtime::Saved::Training
-                                                     : runtime::Saved::Model));
+  return use(Session, Path, "session and path", [&](runtime::Session &S) {
+    return runtime::saveWeights(
+        S, Path, Optimizer ? runtime::Saved::Training : runtime::Saved::Model);
   });
 }

@@ -33,6 +33,7 @@ public:
   prepare(std::shared_ptr<const Program> P) override;
   void *getStream() const override { return State->TheStream; }
   Status synchronize() override;
+  Status synchronizeOthers() override;
   Result<MemoryInfo> getMemoryInfo() override;
 
 private:
@@ -136,6 +137,13 @@ Status CUDADevice::synchronize() {
     return S;
   return State->D.check(State->D.StreamSynchronize(State->TheStream),
                         "the GPU's work failed");
+}
+
+Status CUDADevice::synchronizeOthers() {
+  if (Status S = makeCurrent(); !S)
+    return S;
+  return State->D.check(State->D.ContextSynchronize(),
+                        "work on the GPU has failed");
 }
 
 Result<MemoryInfo> CUDADevice::getMemoryInfo() {

@@ -26,6 +26,7 @@ Result<Driver> Driver::load() {
   Bind("cuDevicePrimaryCtxRetain", D.PrimaryRetain);
   Bind("cuDevicePrimaryCtxRelease_v2", D.PrimaryRelease);
   Bind("cuCtxSetCurrent", D.SetCurrent);
+  Bind("cuCtxSynchronize", D.ContextSynchronize);
   Bind("cuMemAlloc_v2", D.MemAlloc);
   Bind("cuMemFree_v2", D.MemFree);
   Bind("cuMemGetInfo_v2", D.MemGetInfo);

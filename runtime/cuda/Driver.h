@@ -53,6 +53,7 @@ struct Driver {
   Code (*PrimaryRetain)(Context *, Ordinal) = nullptr;
   Code (*PrimaryRelease)(Ordinal) = nullptr;
   Code (*SetCurrent)(Context) = nullptr;
+  Code (*ContextSynchronize)() = nullptr;
   Code (*MemAlloc)(Address *, size_t) = nullptr;
   Code (*MemFree)(Address) = nullptr;
   Code (*MemGetInfo)(size_t *, size_t *) = nullptr;

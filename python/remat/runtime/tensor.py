@@ -22,8 +22,8 @@ class Tensor:
     `torch.from_dlpack(tensor)`, `jax.dlpack.from_dlpack(tensor)` and `numpy.asarray(tensor)` take
     it without another copy. The session's memory lives as long as its views do. A view shows what
     lies there: that of a result holds its value until the next step begins. From then on the view
-    says so, by an error; arrays that were made of it cannot. On a GPU, what other streams do with
-    a view must be done before the next step.
+    says so, by an error; arrays that were made of it cannot. On a GPU the session's next call waits
+    for what other streams do with its views.
     """
 
     def __init__(

@@ -121,6 +121,9 @@ public:
   /// Waits for all work; gives its first error since the last call.
   virtual Status synchronize() = 0;
 
+  /// Waits for the work that others of this process started on the device too.
+  virtual Status synchronizeOthers() { return {}; }
+
   virtual Result<MemoryInfo> getMemoryInfo() = 0;
 
 private:

@@ -56,6 +56,7 @@ TEST_P(DeviceConformance, CopiesAndFills) {
   EXPECT_TRUE(
       std::equal(Out.begin(), Out.begin() + Bytes / 2, In.begin() + Bytes / 2));
   EXPECT_EQ(D->getStream() == nullptr, GetParam() == "host");
+  EXPECT_TRUE(D->synchronizeOthers());
   EXPECT_TRUE(D->synchronize());
   D->deallocate(*Memory, Bytes);
 }
