@@ -23,12 +23,16 @@ function(remat_add_library name)
 endfunction()
 
 # remat_add_unit_test(NAME sources... LINK libs...)
-# A GoogleTest program in build/test/unit, found and run by ctest.
+# A GoogleTest program in build/test/unit, found and run by ctest. It can see
+# whether it is sanitized, to have fewer cases.
 function(remat_add_unit_test name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
+  if(REMAT_SANITIZE)
+    target_compile_definitions(${name} PRIVATE REMAT_SANITIZE)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
 endfunction()

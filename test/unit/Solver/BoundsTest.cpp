@@ -44,7 +44,7 @@ Problem repeated(int Layers, const std::function<int64_t(int)> &Bytes,
 
 int numCases() {
   const char *Cases = std::getenv("REMAT_SOLVER_CASES");
-  return Cases ? std::atoi(Cases) : 150;
+  return Cases ? std::atoi(Cases) : casesOf(150);
 }
 
 /// Per op: does it descend from `From`? By a walk from each reader on.

@@ -17,7 +17,7 @@ namespace {
 
 int numCases() {
   const char *Text = std::getenv("REMAT_SOLVER_FUZZ");
-  return Text ? std::atoi(Text) : 400;
+  return Text ? std::atoi(Text) : casesOf(400);
 }
 
 /// Random fields, in range and out of it: most of these are malformed.

@@ -18,7 +18,7 @@ namespace {
 
 int numCases() {
   const char *Text = std::getenv("REMAT_SOLVER_CASES");
-  return Text ? std::atoi(Text) : 150;
+  return Text ? std::atoi(Text) : casesOf(150);
 }
 
 /// Small graphs with every feature: aliases, reuse, effects, kernels, policies.

@@ -35,7 +35,7 @@ void expectRight(const Problem &P, int64_t Budget, const SolveResult &R) {
 }
 
 TEST(Planner, ACallForItselfIsThatOfAFreshPlanner) {
-  for (int Case = 0; Case < 2; ++Case) {
+  for (int Case = 0; Case < casesOf(2); ++Case) {
     Rng R(Case + 17);
     Problem P = training(R, 20 + 4 * Case);
     Planner Plans(P, {});
@@ -59,7 +59,7 @@ TEST(Planner, ACallForItselfIsThatOfAFreshPlanner) {
 }
 
 TEST(Planner, APlanServesEveryLargerBudget) {
-  for (int Case = 0; Case < 3; ++Case) {
+  for (int Case = 0; Case < casesOf(3); ++Case) {
     Rng R(Case + 71);
     Problem P = training(R, 20 + 5 * Case);
     SolveOptions O;
@@ -86,7 +86,7 @@ TEST(Planner, APlanServesEveryLargerBudget) {
 }
 
 TEST(Planner, AFrontierFallsAndIsInTheOrderAsked) {
-  for (int Case = 0; Case < 2; ++Case) {
+  for (int Case = 0; Case < casesOf(2); ++Case) {
     Rng R(Case + 5);
     Problem P = training(R, 20 + 4 * Case);
     SolveOptions O;

@@ -142,7 +142,7 @@ int64_t randomBudget(Rng &R, int64_t Floor, int64_t Peak) {
 
 TEST(Properties, ClaimsNeverContradictPlans) {
   int First = number("REMAT_SOLVER_FIRST", 0), Tight = 0, Compared = 0;
-  int Cases = number("REMAT_SOLVER_FUZZ", 160);
+  int Cases = number("REMAT_SOLVER_FUZZ", casesOf(160));
   for (int Case = First; Case < First + Cases; ++Case) {
     Rng R(Case + 4242);
     Problem P = RichProblem(R, 1 + R.below(R.chance(20) ? 40 : 14)).P;
@@ -176,7 +176,7 @@ TEST(Properties, ClaimsNeverContradictPlans) {
 }
 
 TEST(Properties, SearchIsNeverWorseThanTheBaselines) {
-  int Planned = 0, Cases = number("REMAT_SOLVER_FUZZ", 160) / 4;
+  int Planned = 0, Cases = number("REMAT_SOLVER_FUZZ", casesOf(160)) / 4;
   for (int Case = 0; Case < Cases; ++Case) {
     Rng R(Case + 99);
     Problem P = RichProblem(R, 8 + R.below(40)).P;
@@ -201,7 +201,7 @@ TEST(Properties, SearchIsNeverWorseThanTheBaselines) {
 }
 
 TEST(Properties, EveryBudgetFromTheSmallestFoundIsMet) {
-  int Cases = number("REMAT_SOLVER_FUZZ", 160) / 4;
+  int Cases = number("REMAT_SOLVER_FUZZ", casesOf(160)) / 4;
   for (int Case = 0; Case < Cases; ++Case) {
     Rng R(Case + 1234);
     Problem P = RichProblem(R, 4 + R.below(24)).P;

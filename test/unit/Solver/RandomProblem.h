@@ -8,6 +8,16 @@
 
 namespace remat::solver::test {
 
+/// How many of `Count` cases a test looks at. Sanitizers slow the planner down
+/// about ten times; with them one of four must do.
+constexpr int casesOf(int Count) {
+#ifdef REMAT_SANITIZE
+  return (Count + 3) / 4;
+#else
+  return Count;
+#endif
+}
+
 /// A small generator of its own: the same numbers on every machine.
 class Rng {
 public:

@@ -64,7 +64,7 @@ int64_t basePeak(const Problem &P) {
 }
 
 TEST(Search, TheSmallestFeasibleBudgetIsExactlyThat) {
-  for (int Case = 1; Case <= 6; ++Case) {
+  for (int Case = 1; Case <= casesOf(6); ++Case) {
     Rng R(Case);
     Problem P = Case % 2 ? layeredStep(R, 6 + R.below(10))
                          : randomProblem(R, 20 + R.below(40));
@@ -119,7 +119,7 @@ TEST(Search, SameInputSamePlan) {
 TEST(Search, NeverWorseThanTheBaselinesAndRoughlyMonotone) {
   const char *Text = std::getenv("REMAT_SOLVER_SWEEP");
   int Points = Text ? std::atoi(Text) : 5;
-  for (int Case = 1; Case <= (Text ? 10 : 4); ++Case) {
+  for (int Case = 1; Case <= (Text ? 10 : casesOf(4)); ++Case) {
     Rng R(Case + 100);
     Problem P = layeredStep(R, 5 + 2 * Case);
     SolveOptions O;
@@ -169,7 +169,7 @@ TEST(Search, NeighboursAgree) {
   // What one call finds, one with a little more to spend finds as well, from
   // the lowest peak up to that of the base order.
   Rng R(7);
-  Problem P = randomLayers(R, 6, 6);
+  Problem P = randomLayers(R, 1 + casesOf(5), 6);
   SolveOptions O;
   O.Effort = 1;
   int64_t Highest = O.Budget = basePeak(P), Near = 7 * (Highest / 1024);

@@ -147,7 +147,7 @@ TEST(SegmentsTest, EqualSegmentsAreSimulatedOnce) {
 TEST(SegmentsTest, EveryPlanOfARandomProblemIsValid) {
   Rng R(7);
   int Plans = 0;
-  for (int Case = 0; Case < 400; ++Case) {
+  for (int Case = 0; Case < casesOf(400); ++Case) {
     Features F;
     F.Policy = 10;
     F.After = Case % 2 ? 5 : 0;

@@ -181,7 +181,7 @@ Problem chain(Rng &R, int Layers) {
 TEST(Stages, TheCertificateNamesItsSpace) {
   bool Library = whyNoLinearSolver().empty();
   int Given = 0, Better = 0;
-  for (int Case = 0; Case < 2; ++Case) {
+  for (int Case = 0; Case < casesOf(2); ++Case) {
     Rng R(Case + 50);
     Problem P = chain(R, 20);
     int64_t Budget = verify(P, basePlan(P), INT64_MAX).Peak * (4 + Case) / 10;

@@ -150,10 +150,10 @@ TEST(Threads, PlansOfTrainingStepsAreTheSame) {
   Rng R(3);
   SolveOptions O;
   expectSamePlans(training(R, 30), O, {0.6, 0.3});
-  expectSamePlans(training(R, 155), O, {0.6});
+  expectSamePlans(training(R, casesOf(155)), O, {0.6});
   O.Effort = 0;
   O.FindMinBudget = true;
-  expectSamePlans(training(R, 155), O, {0.3});
+  expectSamePlans(training(R, casesOf(155)), O, {0.3});
 }
 
 TEST(Threads, PlansOfRandomProblemsAreTheSame) {
