@@ -52,8 +52,8 @@ void Workers::startThreads() {
     Threads.reserve(count() - 1);
     while (Threads.size() + 1 < count())
       Threads.emplace_back([this] { work(); });
-  } catch (const std::system_error &) {
-  } catch (const std::bad_alloc &) {
+  } catch (const std::system_error &) { // NOLINT(bugprone-empty-catch)
+  } catch (const std::bad_alloc &) {    // NOLINT(bugprone-empty-catch)
   }
   Count = unsigned(Threads.size()) + 1;
 }
