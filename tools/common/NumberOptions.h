@@ -19,7 +19,7 @@ CLI::Option *addInteger(CLI::App &App, const std::string &Name, To &Target,
       throw CLI::ValidationError(
           Name, "expected an integer from " + std::to_string(Min) + " to " +
                     std::to_string(Max) + ", got '" + Text + "'");
-    // NOLINTNEXTLINE(bugprone-optional-value-conversion): few targets are optional
+    // NOLINTNEXTLINE(bugprone-optional-value-conversion): few are optional
     Target = *Value;
   };
   return App.add_option_function<std::string>(Name, Parse, Help)
