@@ -19,6 +19,8 @@ from .rules import RULES
 from .source import line_of, module_of
 from .views import Views
 
+EMPTY = object()  # a tensor without elements, which the dialect does not have
+
 
 class Lowering:
     """The graph under construction and what the rules need of it."""
@@ -66,12 +68,16 @@ class Lowering:
         """A Value of the full shape, from a Value or a constant tensor."""
         if isinstance(x, Value):
             return x
+        if x is EMPTY:
+            raise Unsupported("an operand has no elements")
         return self.expand(self.compact(x), tuple(x.shape))
 
     def compact(self, x) -> Value:
         """Like `value`, but a constant may have size 1 where its elements repeat."""
         if isinstance(x, Value):
             return self._wide.get(x, x)
+        if x is EMPTY:
+            raise Unsupported("an operand has no elements")
         made = constants.compact(x)
         key = constants.key(made)
         if key not in self._constants:
@@ -156,6 +162,8 @@ class Lowering:
                 raise Unsupported(f"result {node.args[1]} of {node.args[0].target} is not computed")
             return made
         _check_types(node)
+        if _without_elements(node.meta["val"]):
+            return EMPTY
         function = RULES.get(node.target)
         if function is None:
             raise Unsupported("there is no rule for it")
@@ -200,8 +208,10 @@ def _check_types(node: Node) -> None:
         if value.is_complex() or value.layout != torch.strided:
             kind = "complex" if value.is_complex() else str(value.layout)
             raise Unsupported(f"its result is {kind}, only dense real tensors are supported")
-        if 0 in value.shape and value is results:
-            raise Unsupported(f"its result of shape {tuple(value.shape)} has no elements")
+
+
+def _without_elements(value) -> bool:
+    return isinstance(value, torch.Tensor) and 0 in value.shape
 
 
 def _check_one(made, expected: torch.Tensor) -> None:

@@ -129,6 +129,7 @@ CASES = {
         "chunk": (lambda x: x.chunk(2, -1)[0] * x.chunk(2, -1)[1], (2, 3, 4)),
         "unbind": (lambda x: x.unbind(1)[2] * x.unbind(1)[0], (2, 3, 4)),
         "cat": (lambda x: torch.cat([x, 2 * x, x[:, :1]], 1), (2, 3, 4)),
+        "cat_nothing": (lambda x: torch.cat([x * 2, -x[:, 3:]], 1), (2, 3, 4)),
         "stack": (lambda x: torch.stack([x, x * x], 1), (2, 3)),
         "pad": (lambda x: F.pad(x, (1, 2, 0, 1)) + F.pad(x, (1, 2, 0, 1), value=3.0), (2, 3, 4)),
         "negative_pad": (lambda x: F.pad(x, (-1, 1)), (2, 3, 4)),
@@ -303,6 +304,10 @@ CASES = {
         ),
         "grouped": (
             lambda x: F.scaled_dot_product_attention(x, x[:, :2], x[:, 2:], enable_gqa=True),
+            (2, 4, 5, 4),
+        ),
+        "one_key_head": (
+            lambda x: F.scaled_dot_product_attention(x, x[:, :1], x[:, 1:2]),
             (2, 4, 5, 4),
         ),
         "wide": (lambda x: F.scaled_dot_product_attention(x, x, x[..., :3]), (2, 2, 5, 4)),

@@ -34,7 +34,8 @@ def attention(
         q, k, v = (cx.views.reshape(x, (1,) + x.shape) for x in (q, k, v))
     heads = q.shape[1]
     if k.shape[1] != heads or v.shape[1] != heads:
-        cx.require(enable_gqa, f"{heads} heads of queries and {k.shape[1]} of keys")
+        alone = k.shape[1] == v.shape[1] == 1  # broadcasts
+        cx.require(enable_gqa or alone, f"{heads} heads of queries and {k.shape[1]} of keys")
         k, v = (_repeated(cx, x, heads) for x in (k, v))
     dropout_p = dropout_p if cx.dropout else 0.0
     scale = 1.0 / sqrt(q.shape[-1]) if scale is None else float(scale)

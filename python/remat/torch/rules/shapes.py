@@ -144,6 +144,8 @@ def unbind(cx, self, dim=0):
 
 @rule(aten.cat.default)
 def cat(cx, tensors, dim=0):
+    # Of one dimension and without elements is what PyTorch lets join anything.
+    tensors = [x for x in tensors if isinstance(x, (Value, torch.Tensor)) and 0 not in x.shape]
     values = [cx.cast(cx.value(x), cx.dtype) for x in tensors]
     return joined(values, dim % values[0].type.rank)
 
