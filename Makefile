@@ -6,7 +6,8 @@
 # make asan    every native test under address and undefined-behaviour sanitizers
 # make wheel   the Python package with its library, in build-wheel/dist, and its
 #              test; a first one takes as long as a build
-# make static  tools that need libc only, in build-static/bin, to carry to a GPU machine
+# make static  tools that need libc only, in build-static/bin, and such a libremat.so
+#              in build-static/lib, to carry to a GPU machine
 # make format  clang-format on every source; make tidy: clang-tidy
 
 .PHONY: configure build demo test fuzz asan wheel static format tidy docs clean

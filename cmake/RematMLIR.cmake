@@ -39,7 +39,6 @@ if(REMAT_STATIC)
     IMPORTED_LOCATION_RELWITHDEBINFO ${LLVM_LIBRARY_DIR}/libMLIRSupport.a
     IMPORTED_LOCATION ${LLVM_LIBRARY_DIR}/libMLIRSupport.a
     INTERFACE_LINK_LIBRARIES "${known}")
-  set(CMAKE_SKIP_RPATH ON) # they find what they need where they are carried to
   add_link_options(-static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections)
   if(NOT REMAT_FUZZ) # a fuzzer's traces name functions and lines
     add_link_options(-s)
