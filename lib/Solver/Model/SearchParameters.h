@@ -162,6 +162,12 @@ struct SearchParameters {
     uint32_t NearPower = 7;
     /// Part of a ruin's moves that go anywhere.
     double Far = 0.2;
+    /// Of those, where ops are taken along: the part that moves a
+    /// recomputation, to the quieter of two places.
+    double OfExtras = 0.5;
+    /// Steps after an op in which an exchange looks for a quiet place for it;
+    /// twice as many the next time, up to `Reach`.
+    int LeastReach = 8;
   } Moves;
 
   /// Ruin and recreate.
@@ -247,6 +253,12 @@ struct SearchParameters {
     /// The seeds again at each second fine budget, far up at each fourth:
     /// repairs from afar take long there and find little.
     size_t SeedsEvery = 2, SeedsEveryAbove = 4;
+    /// Above `Size.Few` ops: units from one budget to the next, and budgets of
+    /// a stage, which is also the part of the height that a step above the
+    /// lowest peak has at most; the seeds' part of the work, how often they are
+    /// searched from, and the plans of a budget that exchanges are tried on.
+    int StageUnits = 16, OfStage = 4, StagePart = 32;
+    size_t SeedsEveryStages = 8, Exchanged = 3;
   } Grid;
 
   /// Many budgets at once.

@@ -26,10 +26,10 @@ public:
     }
     Prove();
     if (O.Effort > 0 && !closes() && Start.leastPeak() <= O.Budget) {
-      if (M.numOps() <= Tuned.Size.Few)
-        searchGrid();
-      else
+      if (isLarge())
         searchHere();
+      else
+        searchGrid();
     }
     SearchResult R;
     R.MinBudget = Start.lowest().Peak;
@@ -41,7 +41,7 @@ public:
 
   void fill() {
     Start.lower();
-    climb(Start.leastPeak(), nullptr, [&](const Point &) { return false; });
+    climb(Start.leastPeak(), nullptr, [](const PointPtr &) { return false; });
   }
 
 private:
@@ -57,6 +57,10 @@ private:
   std::vector<Seed> Seen;
   const int64_t Work;
   static constexpr const auto &Of = Tuned.Grid;
+
+  bool isLarge() const { return M.numOps() > Tuned.Size.Few; }
+  /// Few plans are tried and none crossed: to build a schedule takes long.
+  bool isVeryLarge() const { return M.numOps() >= Tuned.Size.Many; }
 
   void offerSeeds() {
     for (const Seed &X : Start.seeds())
@@ -84,15 +88,14 @@ private:
         New.push_back({&Y.S, 0, Y.From});
     Fitted.fromPlans(New);
     Seen = X.Ends;
-    if (Fitted.best().feasible())
-      Best.offer(Fitted.best().plan());
+    offer(Fitted);
     return closes() || D.passed();
   }
 
   void searchGrid() {
     // Where the walk ends without a point to climb from, this is needed.
     Start.lowerLater();
-    auto Look = [this](const Point &X) { return look(X); };
+    auto Look = [this](const PointPtr &X) { return look(*X); };
     int64_t Step = Of.Coarse * unit(), First = highest() / Step * Step;
     int64_t Count =
         std::max<int64_t>(0, (First - Start.leastSeedPeak() + Step) / Step);
@@ -130,18 +133,37 @@ private:
     climb(Start.leastPeak(), nullptr, Look);
   }
 
-  /// Within the budget itself. On large problems few plans are tried and none
-  /// crossed: to build a schedule takes long there.
+  /// Within the budget itself; where that leaves something open, from the plans
+  /// of the grid below it too.
   void searchHere() {
-    bool Few = M.numOps() >= Tuned.Size.Many;
     Attempt A(M, O.Seed, D, O.Budget, D.Bound);
-    A.fromSeeds(Start.seeds(), Few,
-                Few ? Work : Work * Tuned.Attempt.SeedEighths / 8);
-    if (!Few) {
+    A.fromSeeds(Start.seeds(), /*Few=*/isVeryLarge(),
+                isVeryLarge() ? Work : Work * Tuned.Attempt.SeedEighths / 8);
+    auto FromBest = [&] {
+      if (isVeryLarge())
+        return;
       A.fromPairs(Work * Tuned.Attempt.PairEighths / 8);
       A.fromBest(Work * Tuned.Attempt.BestEighths / 8);
-    }
+    };
+    FromBest();
+    A.TakeAlong = true;
+    A.exchangeEnds(Tuned.Attempt.Crossed);
     tell(A.ends());
+    offer(A);
+    if (closes() || D.passed())
+      return;
+    PointPtr Below = climbStages();
+    if (!Below)
+      return;
+    A.fromPlans(Below->Ends);
+    A.exchangeEnds(Of.Exchanged);
+    FromBest();
+    A.exchangeEnds(Of.Exchanged);
+    tell(A.ends());
+    offer(A);
+  }
+
+  void offer(const Attempt &A) {
     if (A.best().feasible())
       Best.offer(A.best().plan());
   }
@@ -166,22 +188,59 @@ private:
   /// shows every point until `Look` says that it is enough.
   template <typename LookFn>
   void climb(int64_t Low, PointPtr Below, LookFn Look) {
-    std::vector<PointPtr> &Fine = Found.Fine[Low];
     std::vector<int64_t> Budgets;
     auto Next = [&](int64_t At) {
       return At + std::max(unit(), (At - Low) / Of.OfHeight);
     };
     for (int64_t At = Below ? Next(Low) : Low; At <= highest(); At = Next(At))
       Budgets.push_back(At);
+    climbBy(Found.Fine[Low], Budgets, Start.seeds(), std::move(Below), Look);
+  }
+
+  /// Goes up from where the stage before that of the budget begins, or from the
+  /// lowest peak known. The last point, if there is any.
+  PointPtr climbStages() {
+    int64_t Step = Of.StageUnits * unit(), Stage = Of.OfStage * Step;
+    int64_t Low = std::max<int64_t>(0, highest() / Stage - 1) * Stage;
+    // None of these depends on the budget of the call.
+    std::vector<Seed> Seeds = Start.unsqueezed();
+    bool IsLowest = false;
+    if (Low < Start.leastSeedPeak()) {
+      Start.lower();
+      addSeed(M, Seeds, Start.lowest().S, Family::Squeezed);
+      IsLowest = Low < Start.leastPeak();
+      Low = std::max(Low, Start.leastPeak());
+    }
+    // Low down, a little more room saves much.
+    auto Next = [&](int64_t At) {
+      int64_t Near = At + std::max(unit(), (At - Low) / Of.OfStage);
+      return IsLowest ? std::min(Near, (At / Step + 1) * Step)
+                      : (At / Step + 1) * Step;
+    };
+    std::vector<int64_t> Budgets;
+    for (int64_t At = Low; At <= highest(); At = Next(At))
+      Budgets.push_back(At);
+    PointPtr Last;
+    auto Look = [&](const PointPtr &X) {
+      Last = X;
+      return false;
+    };
+    climbBy(Found.Fine[Low], Budgets, Seeds, nullptr, Look);
+    return Last;
+  }
+
+  template <typename LookFn>
+  void climbBy(std::vector<PointPtr> &Fine, const std::vector<int64_t> &Budgets,
+               const std::vector<Seed> &Seeds, PointPtr Below, LookFn Look) {
     size_t Known = Fine.size();
     auto Make = [&](size_t I, const Watch &Here) {
-      return I < Known ? nullptr : fine(I, Budgets[I], Here);
+      return I < Known ? nullptr : fine(I, Budgets[I], Seeds, Here);
     };
     auto Take = [&](size_t I, std::unique_ptr<Attempt> A) {
       PointPtr X = I < Known ? Fine[I] : fineFrom(std::move(A), Below.get());
       if (I == Fine.size())
         tell(X->Ends);
-      bool IsEnough = Look(*X);
+      bool IsEnough = Look(X);
       if (D.passed())
         return false;
       if (I == Fine.size())
@@ -194,11 +253,18 @@ private:
 
   /// The part of a fine budget that does not depend on the one below: now and
   /// then a search from the seeds.
-  std::unique_ptr<Attempt> fine(size_t I, int64_t At, const Watch &Here) const {
+  std::unique_ptr<Attempt> fine(size_t I, int64_t At,
+                                const std::vector<Seed> &Seeds,
+                                const Watch &Here) const {
     auto A = std::make_unique<Attempt>(M, O.Seed + 1000 * uint64_t(I), Here, At,
                                        M.BaseTime);
-    if (I % (I < size_t(Of.OfHeight) ? Of.SeedsEvery : Of.SeedsEveryAbove) == 0)
-      A->fromSeeds(Start.seeds(), /*Few=*/true, Work / Of.FinePart);
+    A->TakeAlong = isLarge();
+    size_t Every = isLarge()                 ? Of.SeedsEveryStages
+                   : I < size_t(Of.OfHeight) ? Of.SeedsEvery
+                                             : Of.SeedsEveryAbove;
+    if (I % Every == 0)
+      A->fromSeeds(Seeds, /*Few=*/true,
+                   Work / (isLarge() ? Of.StagePart : Of.FinePart));
     return A;
   }
 
@@ -208,7 +274,9 @@ private:
     int64_t Part = Work / Of.FinePart;
     if (Below)
       A->fromPlans(Below->Ends);
-    A->fromPairs(Part);
+    A->fromPairs(isVeryLarge() ? 0 : Part);
+    if (isLarge())
+      A->exchangeEnds(Of.Exchanged);
     A->fromBest(Part);
     return pointOf(*A, /*IsClosed=*/false);
   }

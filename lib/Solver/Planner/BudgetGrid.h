@@ -25,6 +25,10 @@ namespace remat::solver {
 /// dearer than A's, by the bound of A, but for `Near.Open`. Else B has looked
 /// at all plans of the grid that A has, or it started above A, at a plan as
 /// good as proven for a budget larger than A's.
+///
+/// Above `Size.Few` ops that would take too long. There a call searches within
+/// its own budget, and where that leaves something open, it goes up the last
+/// two *stages* of a coarser grid and on from what that ends with.
 class BudgetGrid {
 public:
   BudgetGrid(const Model &M, SearchMemory &Memory) : M(M), Memory(Memory) {}

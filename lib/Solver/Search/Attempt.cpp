@@ -147,6 +147,7 @@ Attempt::Ended Attempt::exchange(const Seed &From, Heat How,
   Schedule S(M, P, Budget);
   Exchange L(S, RandomSeed + How.Round, Here);
   L.WorkLimit = Work;
+  L.TakeAlong = TakeAlong;
   while (L.Work < Work && !Here.passed() && L.exchange()) {
     L.restore();
     P = S.plan();
@@ -163,6 +164,7 @@ Attempt::Annealed Attempt::anneal(const Seed &From, Heat How,
   L.WorkLimit = How.Work;
   L.Enough = Bound + Tuned.Near.OfBound * M.BaseTime;
   L.Warmth = How.Warmth;
+  L.TakeAlong = TakeAlong;
   // Where everything is tight, moves help some searches and hinder others.
   if (M.numOps() < Tuned.Size.Many)
     L.Reordering = How.Round % Tuned.Attempt.ReorderEvery == 1
@@ -269,6 +271,22 @@ void Attempt::fromSeeds(const std::vector<Seed> &Seeds, bool Few,
   sortEnds();
   if (!Ends.empty())
     Ends[0] = annealLong(std::move(Ends[0]), Work / Tuned.Attempt.LongPart);
+}
+
+void Attempt::exchangeEnds(size_t Count) {
+  sortEnds();
+  if (M.numOps() >= Tuned.Size.Many)
+    return;
+  auto Make = [&](size_t I, const Watch &Here) {
+    return exchange(Ends[I], {0, 0, I}, Here);
+  };
+  auto Take = [&](size_t I, Ended X) {
+    Done += X.Work;
+    offer(std::move(X.Chosen));
+    Ends[I] = std::move(X.X);
+    return true;
+  };
+  inOrder(*D, std::min(Ends.size(), Count), Lead::Certain, Make, Take);
 }
 
 void Attempt::fromBest(int64_t Work) {

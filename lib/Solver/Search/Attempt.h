@@ -29,6 +29,8 @@ public:
           double Bound)
       : M(M), RandomSeed(RandomSeed), D(&D), Budget(Budget), Bound(Bound),
         Best(M, Budget) {}
+  /// As in `Moves`, in annealings and in exchanges.
+  bool TakeAlong = false;
   /// Goes on under another watch, of the same call.
   void watch(const Watch &Other) { D = &Other; }
 
@@ -46,6 +48,8 @@ public:
   /// second part of another, repaired. What one local search does not reach
   /// from another's plan, the part of a third may bring.
   void fromPairs(int64_t Work);
+  /// Makes the cheapest plans found so far cheaper by exchanges.
+  void exchangeEnds(size_t Count);
   /// From the best plan found so far.
   void fromBest(int64_t Work);
   /// Repairs each plan, takes back what the budget does not ask for, and keeps

@@ -50,6 +50,11 @@ bool Exchange::make(const Trial &X) {
     return moveAway(X.Storage, X.Node, false);
   case Trial::MoveLater:
     return moveAway(X.Storage, X.Node, true);
+  case Trial::Postpone: {
+    int Left = Tuned.Moves.Along;
+    return S.node(X.Node).Alive && T.before(X.Node, X.Storage) &&
+           postponeWithMakers(X.Node, X.Storage, Left);
+  }
   }
   return false;
 }
@@ -123,6 +128,22 @@ void Exchange::tryGaps(int32_t Storage, Trials &R) {
   }
 }
 
+/// Where the node itself stands at a full place: runs it at the quietest one of
+/// the next few, of a few more and so on.
+void Exchange::tryLater(int32_t N, Trials &R) {
+  int64_t Full = T.limit() - T.limit() / Tuned.Exchange.FullPart;
+  if (S.node(N).Op == None || T.bytesAt(N) < Full)
+    return;
+  int32_t Last = -1;
+  for (int Reach = Tuned.Moves.LeastReach; Reach <= Tuned.Moves.Reach;
+       Reach *= 2)
+    if (int32_t To = quietPlace(N, /*Later=*/true, Reach);
+        To >= 0 && To != Last) {
+      tryOut({Trial::Postpone, N, To, 0, Rng}, R);
+      Last = To;
+    }
+}
+
 /// In a random order, of which a limit on the work leaves a part.
 void Exchange::tryAll(Trials &R) {
   std::vector<int32_t> Extras = S.extras();
@@ -130,6 +151,9 @@ void Exchange::tryAll(Trials &R) {
     for (int Steps = 0; Steps < Tuned.Exchange.Back; ++Steps)
       if (!tryOut({Trial::Remove, N, -1, Steps, Rng}, R))
         break;
+  if (TakeAlong)
+    for (int32_t N : T.nodes())
+      tryLater(N, R);
   std::vector<int32_t> Storages;
   for (int32_t I = 0; I < S.numInstances(); ++I)
     if (const Schedule::Instance &X = S.instance(I);

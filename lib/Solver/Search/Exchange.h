@@ -17,9 +17,10 @@ public:
 
 private:
   /// A change that is tried: a storage dropped or moved away at a node, or a
-  /// recomputation taken out. The same random numbers make it the same.
+  /// recomputation taken out, or an op run later (`Storage` is then the node
+  /// before which it goes). The same random numbers make it the same.
   struct Trial {
-    enum Kind : uint8_t { Remove, Drop, MoveEarlier, MoveLater } What;
+    enum Kind : uint8_t { Remove, Drop, MoveEarlier, MoveLater, Postpone } What;
     int32_t Node, Storage;
     int Steps;
     Random Rng;
@@ -32,6 +33,7 @@ private:
   void tryAll(Trials &R);
   std::vector<int32_t> fullestNodes() const;
   void tryGaps(int32_t Storage, Trials &R);
+  void tryLater(int32_t N, Trials &R);
 };
 
 } // namespace remat::solver

@@ -67,6 +67,33 @@ bool Moves::advance(int32_t N, int32_t Next, int &Left) {
   return true;
 }
 
+/// Postpones a node, then moves after it the recomputations that nothing reads
+/// before the node any more, so that what they make stands no longer than it
+/// did.
+bool Moves::postponeWithMakers(int32_t N, int32_t Next, int &Left) {
+  if (!postpone(N, Next, Left))
+    return false;
+  std::vector<int32_t> Stack = {N};
+  while (!Stack.empty()) {
+    int32_t At = Stack.back();
+    Stack.pop_back();
+    for (int32_t I : S.node(At).Reads) {
+      int32_t By = S.instance(I).Node;
+      if (By < 0 || !S.node(By).Extra || T.next(By) == At)
+        continue;
+      bool Waits = true;
+      for (int32_t Made : S.node(By).Makes)
+        for (int32_t R : S.instance(Made).Reads)
+          Waits = Waits && !T.before(R, At);
+      if (!Waits || --Left < 0 || !S.canMove(By, At))
+        continue;
+      move(By, At);
+      Stack.push_back(By);
+    }
+  }
+  return true;
+}
+
 /// Where the op may run, with the inputs that there are before `Next`: there,
 /// or else before the ops that run after it, which are moved there. -1 where
 /// one of them cannot be moved.
@@ -86,10 +113,10 @@ int32_t Moves::makeWay(OpId O, int32_t Next) {
 }
 
 /// The node with the fewest bytes among those before or after, within reach.
-int32_t Moves::quietPlace(int32_t At, bool Later) const {
+int32_t Moves::quietPlace(int32_t At, bool Later, int Reach) const {
   int32_t Best = -1;
   int32_t N = At;
-  for (int I = 0; I < Tuned.Moves.Reach; ++I) {
+  for (int I = 0; I < Reach; ++I) {
     N = Later ? T.next(N) : T.prev(N);
     if (N < 0 || N == S.startNode() || N == S.endNode())
       break;
@@ -159,7 +186,7 @@ bool Moves::reorderStep(int32_t At, int Tries) {
     return false;
   };
   for (bool Later : {false, true}) {
-    int32_t Place = quietPlace(At, Later);
+    int32_t Place = quietPlace(At, Later, Tuned.Moves.Reach);
     int Left = Tuned.Moves.Along;
     if (Place >= 0 &&
         Kept(Later ? postpone(At, Place, Left) : advance(At, Place, Left)))
@@ -182,11 +209,19 @@ int32_t Moves::randomNode() {
 /// to have again than to keep.
 bool Moves::moveFar() {
   int32_t N = randomNode(), To = randomNode();
+  if (TakeAlong && !S.extras().empty() && Rng.chance(Tuned.Moves.OfExtras)) {
+    N = S.extras()[Rng.below(uint32_t(S.extras().size()))];
+    if (int32_t Other = randomNode(); S.node(Other).Alive && S.node(To).Alive &&
+                                      T.bytesAt(Other) < T.bytesAt(To))
+      To = Other;
+  }
   if (!S.node(N).Alive || !S.node(To).Alive || N == To || To == S.startNode())
     return false;
   int Left = Tuned.Moves.Along;
   size_t Mark = Log.size();
-  if (T.before(N, To) ? postpone(N, To, Left) : advance(N, To, Left))
+  if (!T.before(N, To) ? advance(N, To, Left)
+      : TakeAlong      ? postponeWithMakers(N, To, Left)
+                       : postpone(N, To, Left))
     return true;
   rollback(Mark);
   return false;
