@@ -15,6 +15,8 @@ config.test_exec_root = config.remat_test_dir
 config.environment["PATH"] = os.pathsep.join(
     [config.remat_bin_dir, config.llvm_bin_dir, config.environment["PATH"]]
 )
+# Scripts that run tools take them from here, which need not be build/bin.
+config.environment["REMAT_BIN"] = config.remat_bin_dir
 for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "CUDA_HOME", "LD_LIBRARY_PATH"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
