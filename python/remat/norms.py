@@ -31,10 +31,12 @@ def batch_norm(
     mean = ops.reduce("mean", x, others, keep_dims=True)
     centred = x - mean
     variance = ops.reduce("mean", centred * centred, others, keep_dims=True)
-    normed = centred * ops.rsqrt(variance + float(epsilon))
+    # One factor for each channel: of the size of x the backward wants `centred` alone.
+    factor = ops.rsqrt(variance + float(epsilon))
+    factor = factor if scale is None else factor * _per_channel(scale, x.type.rank)
     channels = (x.shape[1],)
     statistics = (ops.reshape(mean, channels), ops.reshape(variance, channels))
-    return (_affine(normed, scale, bias), *statistics)
+    return (_affine(centred * factor, None, bias), *statistics)
 
 
 def batch_norm_evaluation(
@@ -75,8 +77,20 @@ def group_norm(
     batch, channels = x.shape[:2]
     if groups <= 0 or channels % groups:
         raise ValueError(f"group_norm: {channels} channels are no multiple of {groups} groups")
-    rows = ops.reshape(x, (batch, groups, x.type.elements // (batch * groups)))
-    graph, width = x.graph, (rows.shape[2],)
-    one, zero = graph.splat(1.0, "f32", width), graph.splat(0.0, "f32", width)
-    normed = ops.layer_norm(rows, one, zero, epsilon)[0]
-    return _affine(ops.reshape(normed, x.shape), scale, bias)
+    graph, size = x.graph, x.type.elements // (batch * channels)
+    if scale is None and bias is None:
+        rows = ops.reshape(x, (batch, groups, channels // groups * size))
+        width = (rows.shape[2],)
+        one, zero = graph.splat(1.0, "f32", width), graph.splat(0.0, "f32", width)
+        return ops.reshape(ops.layer_norm(rows, one, zero, epsilon)[0], x.shape)
+    # One factor for each channel of each example: of the size of x the backward wants `centred`
+    # alone, where a normalised tensor that is scaled would be kept beside x.
+    split = ops.reshape(x, (batch, groups, channels // groups, size))
+    centred = split - ops.reduce("mean", split, [2, 3], keep_dims=True)
+    variance = ops.reduce("mean", centred * centred, [2, 3], keep_dims=True)
+    factor = ops.rsqrt(variance + float(epsilon))
+    per_channel = (1, groups, channels // groups, 1)
+    factor = factor if scale is None else factor * ops.reshape(scale, per_channel)
+    made = centred * factor
+    made = made if bias is None else made + ops.reshape(bias, per_channel)
+    return ops.reshape(made, x.shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import modules
 import pytest
+import remat
 import torch
 from harness import run
 from remat.torch import import_module
@@ -89,3 +90,17 @@ def test_a_region_without_gradients_that_no_parameter_needs():
 
     done = check(Scaled(), (torch.randn(3),))
     assert done.passed, str(done)
+
+
+@pytest.mark.parametrize("norm", [nn.BatchNorm2d, lambda channels: nn.GroupNorm(2, channels)])
+def test_normalisation_keeps_one_tensor(norm):
+    """Of each convolution, norm and ReLU the backward wants two tensors: what the norm centred and
+    what ReLU gave. Beside them are two gradients that pass, the images and the parameters."""
+    layers, count = [nn.Conv2d(3, 8, 3, padding=1)], 5
+    for _ in range(count):
+        layers += [norm(8), nn.ReLU(), nn.Conv2d(8, 8, 3, padding=1, bias=False)]
+    layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5)]
+    module, args = modules.classifier(*layers, shape=(4, 3, 32, 32))
+    report = remat.compile(import_module(module, args).graph, optimizer="sgd").report
+    one = 4 * 8 * 32 * 32 * 4  # bytes
+    assert report["unplanned_peak_bytes"] < (2 * count + 3) * one
