@@ -3,7 +3,7 @@
 # every budget, GPT-2 124M beside PyTorch, a loss curve, the sanitizers.
 #
 # usage: bench/gpu.sh OUTPUT_FOLDER [PART...]
-#   parts: kernels device types small package random sanitizer gpt2 curve (default: all)
+#   parts: kernels device types convolutions small package random sanitizer gpt2 curve (default: all)
 #
 # REMAT_BIN names the folder of the tools (default build/bin), REMAT_LIBRARY the
 # library of the Python package (default: that of the tools), REMAT_DATA a token
@@ -17,7 +17,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 out=${1:?usage: bench/gpu.sh OUTPUT_FOLDER [PART...]}
 shift
-parts=${*:-kernels device types small package random sanitizer gpt2 curve}
+parts=${*:-kernels device types convolutions small package random sanitizer gpt2 curve}
 mkdir -p "$out"
 out=$(realpath "$out")
 export REMAT_BIN=${REMAT_BIN:-$PWD/build/bin}
@@ -45,6 +45,7 @@ for part in $parts; do
     run device "${REMAT_TESTS:-$REMAT_BIN/../test/unit/RuntimeTests}" --gtest_filter='CUDA*' --gtest_brief=1 ;;
   types) # every operation in every element type that it takes
     run types python3 test/Target/op_types.py --cuda ;;
+  convolutions) run convolutions python3 bench/gpu/convolutions.py -o "$out/convolutions.jsonl" ;;
   small) run small python3 bench/gpu/small.py -o "$out/small.jsonl" ;;
   package) # the Python package with tensors on the GPU
     REMAT_LIBRARY=${REMAT_LIBRARY:-$REMAT_BIN/../lib/libremat.so} \

@@ -19,7 +19,7 @@
 namespace remat {
 
 struct OptimizerOptions {
-  std::string Kind = "adamw"; ///< "adamw", "sgd" or "none"
+  std::string Kind = "adamw"; ///< a rule of remat-add-optimizer, or "none"
   double LearningRate = 1e-3;
   double Beta1 = 0.9, Beta2 = 0.999, Epsilon = 1e-8;
   double WeightDecay = 0.01;

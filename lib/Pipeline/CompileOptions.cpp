@@ -42,16 +42,24 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
       {"arch", "sm_NN",
        "CUDA architecture (default: as the graph says, else sm_90)", false},
       {"attention", "auto|cudnn|own",
-       "attention kernels on CUDA (default: as the graph says, else auto)",
+       "attention and convolution kernels on CUDA (default: as the graph "
+       "says, else auto)",
        false},
-      {"optimizer", "adamw|sgd|none",
+      {"optimizer", "adamw|adam|sgd|lion|rmsprop|adafactor|none",
        "none: gradients are results (default adamw)", true},
       {"learning-rate", "X", "learning rate (default 0.001)", true},
-      {"beta1", "X", "AdamW: decay of the mean (default 0.9)", true},
-      {"beta2", "X", "AdamW: decay of the mean square (default 0.999)", true},
-      {"epsilon", "X", "AdamW: added to the root (default 1e-8)", true},
+      {"beta1", "X", "adamw, adam, lion: decay of the mean (default 0.9)",
+       true},
+      {"beta2", "X",
+       "adamw, adam, rmsprop: decay of the mean square; lion: of the mean that "
+       "is kept (default 0.999)",
+       true},
+      {"epsilon", "X",
+       "adamw, adam, rmsprop: added to the root; adafactor: least size of a "
+       "parameter (default 1e-8)",
+       true},
       {"weight-decay", "X", "weight decay (default 0.01)", true},
-      {"momentum", "X", "SGD: momentum (default 0)", true},
+      {"momentum", "X", "sgd, rmsprop: momentum (default 0)", true},
       {"clip-norm", "X",
        "largest global norm of the gradients; 0: any (default 0)", true},
   };
@@ -128,7 +136,9 @@ Failure setArch(std::string &Target, StringRef Text) {
 std::optional<Failure> setOptimizerOption(OptimizerOptions &O, StringRef Name,
                                           StringRef Text) {
   if (Name == "optimizer")
-    return setChoice(O.Kind, Text, {"adamw", "sgd", "none"});
+    return setChoice(
+        O.Kind, Text,
+        {"adamw", "adam", "sgd", "lion", "rmsprop", "adafactor", "none"});
   if (Name == "learning-rate")
     return setReal(O.LearningRate, Text);
   if (Name == "beta1")

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Updates.h"
 #include "remat/Analysis/Uses.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
@@ -43,7 +44,11 @@ private:
   void addUpdate(func::FuncOp Graph, OpBuilder &B, Trained &T);
   void addResults(func::FuncOp Graph, OpBuilder &B, SignatureEditor &Signature);
   LogicalResult refuse(StringRef Option, double Is, StringRef Must);
+  UpdateSettings getSettings() const {
+    return {beta1, beta2, epsilon, weightDecay, momentum};
+  }
 
+  const UpdateRule *Rule = nullptr;
   SmallVector<Trained> Parameters;
   Value Rate, Step, Scale;
   std::string StepName;
@@ -63,12 +68,13 @@ LogicalResult AddOptimizer::refuse(StringRef Option, double Is,
 }
 
 LogicalResult AddOptimizer::checkOptions() {
-  if (kind != "adamw" && kind != "sgd") {
+  Rule = findUpdateRule(kind);
+  if (!Rule) {
     InFlightDiagnostic Diag = emitError(getOperation().getLoc())
                               << "unknown optimizer '" << kind.getValue()
                               << "'";
-    Diag.attachNote() << "known are adamw and sgd; leave the pass out to keep "
-                         "gradients as results";
+    Diag.attachNote() << "known are " << listUpdateRules()
+                      << "; leave the pass out to keep gradients as results";
     return Diag;
   }
   auto Check = [&](StringRef Name, double Value, bool BelowOne) {
@@ -135,20 +141,16 @@ void AddOptimizer::addArguments(func::FuncOp Graph,
         Argument.getArgNumber(), InitAttrName,
         InitAttr::get(&getContext(), InitKind::constant, Value));
   };
-  SmallVector<StringRef> Suffixes;
-  if (kind == "adamw")
-    Suffixes = {".exp_avg", ".exp_avg_sq"};
-  else if (momentum > 0.0)
-    Suffixes = {".momentum"};
   for (Trained &T : Parameters) {
     BlockArgument Parameter = Graph.getArgument(T.Argument);
-    Type StateType = cast<RankedTensorType>(Parameter.getType()).clone(F32);
-    for (StringRef Suffix : Suffixes) {
-      std::string Name = T.Name + Suffix.str();
-      BlockArgument State = Signature.appendArgument(StateType, Role::state,
-                                                     Name, Parameter.getLoc());
-      SetInit(State, 0.0);
-      T.States.push_back({State, Name});
+    for (const UpdateState &State : Rule->GetStates(
+             cast<RankedTensorType>(Parameter.getType()), getSettings())) {
+      std::string Name = T.Name + State.Suffix;
+      BlockArgument Argument =
+          Signature.appendArgument(RankedTensorType::get(State.Shape, F32),
+                                   Role::state, Name, Parameter.getLoc());
+      SetInit(Argument, 0.0);
+      T.States.push_back({Argument, Name});
     }
   }
   BlockArgument RateArgument = Signature.appendArgument(
@@ -231,24 +233,13 @@ void AddOptimizer::addUpdate(func::FuncOp Graph, OpBuilder &B, Trained &T) {
   else
     B.setInsertionPointToStart(&Graph.getBody().front());
 
-  Location Loc = Parameter.getLoc();
-  if (kind == "adamw") {
-    auto Update = AdamWOp::create(
-        B, Loc, Parameter, T.Gradient, T.States[0].first, T.States[1].first,
-        Rate, Step, Scale, B.getF64FloatAttr(beta1), B.getF64FloatAttr(beta2),
-        B.getF64FloatAttr(epsilon), B.getF64FloatAttr(weightDecay));
-    T.NewParameter = Update.getNewParameter();
-    T.NewStates = {Update.getNewMoment1(), Update.getNewMoment2()};
-    return;
-  }
-  Value Buffer = T.States.empty() ? Value() : T.States[0].first;
-  auto Update = SgdOp::create(
-      B, Loc, Parameter.getType(), Buffer ? Buffer.getType() : Type(),
-      Parameter, T.Gradient, Buffer, Rate, Scale, B.getF64FloatAttr(momentum),
-      B.getF64FloatAttr(weightDecay));
-  T.NewParameter = Update.getNewParameter();
-  if (Buffer)
-    T.NewStates = {Update.getNewBuffer()};
+  UpdateInputs Inputs = {Parameter, T.Gradient, {}, Rate, Step, Scale};
+  for (auto &[State, Name] : T.States)
+    Inputs.States.push_back(State);
+  UpdateResults Results =
+      Rule->Build(B, Parameter.getLoc(), Inputs, getSettings());
+  T.NewParameter = Results.NewParameter;
+  T.NewStates = std::move(Results.NewStates);
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,28 +1,17 @@
 //===- Attention.cpp - attention by cuDNN ---------------------------------===//
 //
-// The only file that includes cuDNN's frontend, which takes long to compile.
-// The frontend may throw; nothing leaves this file but a Result.
-//
 // A slice of the batch is its own graph with its own plan: each element of the
 // batch is computed for itself, so that the number of slices changes the
 // workspace and nothing else.
 //
 //===----------------------------------------------------------------------===//
 
-#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
-#include <cudnn_frontend.h>
-
 #include "cuda/Attention.h"
-#include "cuda/Library.h"
+#include "cuda/CudnnGraph.h"
 #include <unordered_map>
-
-namespace cudnn_frontend {
-void *cudnn_dlhandle = nullptr;
-} // namespace cudnn_frontend
 
 using namespace remat::runtime;
 using namespace remat::runtime::cuda;
-namespace fe = cudnn_frontend;
 
 namespace {
 
@@ -49,24 +38,6 @@ private:
   AttentionProblem P;
   int64_t SliceBatch;
   fe::graph::Graph Graph;
-};
-
-class CudnnLibrary : public AttentionLibrary {
-public:
-  explicit CudnnLibrary(cudnnHandle_t Handle) : Handle(Handle) {}
-  ~CudnnLibrary() override {
-    try {
-      fe::detail::destroy_handle(Handle);
-    } catch (const std::exception &) { // NOLINT(bugprone-empty-catch)
-      // Thrown where the library is not found, which made the handle.
-    }
-  }
-
-  Result<std::unique_ptr<Attention>>
-  prepare(const AttentionProblem &P) override;
-
-private:
-  cudnnHandle_t Handle;
 };
 
 } // namespace
@@ -143,25 +114,8 @@ void CudnnAttention::addBackward() {
   setOutput(GradV, VGrad, P.Keys, true);
 }
 
-/// cuDNN's name of a type; a problem is of no other ones.
-static fe::DataType_t getDataType(DType Type) {
-  switch (Type) {
-  case DType::BF16:
-    return fe::DataType_t::BFLOAT16;
-  case DType::F16:
-    return fe::DataType_t::HALF;
-  case DType::F32:
-  case DType::I32:
-  case DType::I64:
-  case DType::I1:
-  case DType::F8E4M3FN:
-    break;
-  }
-  return fe::DataType_t::NOT_SET;
-}
-
 Status CudnnAttention::build() {
-  Graph.set_io_data_type(getDataType(P.Type))
+  Graph.set_io_data_type(getCudnnType(P.Type))
       .set_intermediate_data_type(fe::DataType_t::FLOAT)
       .set_compute_data_type(fe::DataType_t::FLOAT);
   if (P.IsBackward)
@@ -216,7 +170,8 @@ Status CudnnAttention::run(const AttentionAddresses &Where) {
 }
 
 Result<std::unique_ptr<Attention>>
-CudnnLibrary::prepare(const AttentionProblem &P) {
+remat::runtime::cuda::makeAttention(cudnnHandle_t Handle,
+                                    const AttentionProblem &P) {
   try {
     auto Made = std::make_unique<CudnnAttention>(Handle, P);
     if (Status Built = Made->build(); !Built)
@@ -224,31 +179,5 @@ CudnnLibrary::prepare(const AttentionProblem &P) {
     return std::unique_ptr<Attention>(std::move(Made));
   } catch (const std::exception &E) {
     return Error(ErrorCode::Unavailable, describe(P) + ": " + E.what());
-  }
-}
-
-Result<std::unique_ptr<AttentionLibrary>> AttentionLibrary::load(Stream S) {
-  // cuDNN looks these up by name; loaded here, they are found wherever they
-  // lie. The last two are needed by some of its engines only.
-  Result<Library> Runtime = Library::open("libcudart.so.13");
-  if (!Runtime)
-    return Runtime.getError();
-  (void)Library::open("libnvrtc.so.13");
-  (void)Library::open("libcublasLt.so.13");
-  Result<Library> Cudnn = Library::open("libcudnn.so.9");
-  if (!Cudnn)
-    return Cudnn.getError();
-  fe::cudnn_dlhandle = Cudnn->getHandle();
-  try {
-    cudnnHandle_t Handle = nullptr;
-    if (fe::detail::create_handle(&Handle) != CUDNN_STATUS_SUCCESS)
-      return Error(ErrorCode::Unavailable, "cuDNN does not start");
-    auto Made = std::make_unique<CudnnLibrary>(Handle);
-    if (fe::detail::set_stream(Handle, reinterpret_cast<cudaStream_t>(S)) !=
-        CUDNN_STATUS_SUCCESS)
-      return Error(ErrorCode::Unavailable, "cuDNN does not take a stream");
-    return std::unique_ptr<AttentionLibrary>(std::move(Made));
-  } catch (const std::exception &E) {
-    return Error(ErrorCode::Unavailable, std::string("cuDNN: ") + E.what());
   }
 }

@@ -3,7 +3,6 @@
 #ifndef REMAT_RUNTIME_CUDA_ATTENTION_H
 #define REMAT_RUNTIME_CUDA_ATTENTION_H
 
-#include "cuda/Driver.h"
 #include "remat/runtime/Program.h"
 #include "remat/runtime/Result.h"
 #include <cstdint>
@@ -44,21 +43,6 @@ public:
   virtual ~Attention() = default;
   /// Enqueues the attention.
   virtual Status run(const AttentionAddresses &Where) = 0;
-};
-
-/// cuDNN and a handle of it on one stream.
-class AttentionLibrary {
-public:
-  virtual ~AttentionLibrary() = default;
-
-  /// Loads cuDNN; a context must be current. Unavailable if this build or this
-  /// machine has none.
-  static Result<std::unique_ptr<AttentionLibrary>> load(Stream S);
-
-  /// Makes an attention ready. Unavailable if cuDNN cannot run the problem, or
-  /// wants more workspace than `P.WorkspaceBytes`.
-  virtual Result<std::unique_ptr<Attention>>
-  prepare(const AttentionProblem &P) = 0;
 };
 
 } // namespace remat::runtime::cuda

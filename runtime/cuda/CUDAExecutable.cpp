@@ -20,7 +20,7 @@ DeviceState::~DeviceState() {
   if (!TheContext)
     return;
   D.SetCurrent(TheContext);
-  Attentions.reset();
+  Cudnn.reset();
   Matmuls.reset();
   if (TheStream)
     D.StreamDestroy(TheStream);
@@ -151,9 +151,7 @@ Status CUDAExecutable::prepareStep(const Step &S, PreparedStep &Out) {
       return prepareMatmul(S, Out);
     break;
   case KernelKind::Cudnn:
-    if (S.Op == "attention" || S.Op == "attention_backward")
-      return prepareAttention(S, Out);
-    break;
+    return prepareCudnn(S, Out);
   }
   return Error(
       ErrorCode::Unavailable,
@@ -189,27 +187,46 @@ Status CUDAExecutable::prepareMatmul(const Step &S, PreparedStep &Out) {
   return {};
 }
 
-Status CUDAExecutable::prepareAttention(const Step &S, PreparedStep &Out) {
+/// The problem made ready, or the same one that was before.
+template <typename Prepared, typename Problem>
+Result<std::shared_ptr<Prepared>> CUDAExecutable::prepareOnce(
+    std::map<std::string, std::shared_ptr<Prepared>> &Known, Problem P) {
+  P.Deterministic = State->Options.Deterministic;
+  std::shared_ptr<Prepared> &Made = Known[P.getKey()];
+  if (!Made) {
+    Result<std::unique_ptr<Prepared>> New = State->Cudnn->prepare(P);
+    if (!New)
+      return New.getError();
+    Made = std::move(*New);
+  }
+  return Made;
+}
+
+Status CUDAExecutable::prepareCudnn(const Step &S, PreparedStep &Out) {
+  if (!State->Cudnn) {
+    Result<std::unique_ptr<CudnnLibrary>> Loaded =
+        CudnnLibrary::load(State->TheStream);
+    if (!Loaded)
+      return Loaded.getError();
+    State->Cudnn = std::move(*Loaded);
+  }
+  if (ConvolutionProblem::isConvolution(S.Op)) {
+    auto Made =
+        prepareOnce(KnownConvolutions, ConvolutionProblem::of(*TheProgram, S));
+    if (!Made)
+      return Made.getError();
+    Out.TheConvolution = *Made;
+    return {};
+  }
+  if (S.Op != "attention" && S.Op != "attention_backward")
+    return Error(ErrorCode::Unavailable, "cuDNN does not run this step");
   Result<AttentionProblem> Problem = AttentionProblem::of(*TheProgram, S);
   if (!Problem)
     return Problem.getError();
-  Problem->Deterministic = State->Options.Deterministic;
-  if (!State->Attentions) {
-    Result<std::unique_ptr<AttentionLibrary>> Loaded =
-        AttentionLibrary::load(State->TheStream);
-    if (!Loaded)
-      return Loaded.getError();
-    State->Attentions = std::move(*Loaded);
-  }
-  std::shared_ptr<Attention> &Known = KnownAttentions[Problem->getKey()];
-  if (!Known) {
-    Result<std::unique_ptr<Attention>> Made =
-        State->Attentions->prepare(*Problem);
-    if (!Made)
-      return Made.getError();
-    Known = std::move(*Made);
-  }
-  Out.TheAttention = Known;
+  auto Made = prepareOnce(KnownAttentions, *Problem);
+  if (!Made)
+    return Made.getError();
+  Out.TheAttention = *Made;
   return {};
 }
 
@@ -295,6 +312,18 @@ Status CUDAExecutable::runAttention(const Step &S, Attention &A) {
   return A.run(Where);
 }
 
+Status CUDAExecutable::runConvolution(const Step &S, Convolution &C) {
+  char *First = getAddress(S.Operands[0]), *Second = getAddress(S.Operands[1]);
+  char *Result = getAddress(S.Results[0]);
+  ConvolutionAddresses Where = {First, Second, Result,
+                                Base + S.Workspace.Offset};
+  if (S.Op == "convolution_input_grad")
+    std::swap(Where.X, Where.Y);
+  if (S.Op == "convolution_weight_grad")
+    Where = {Second, Result, First, Where.Workspace};
+  return C.run(Where);
+}
+
 Status CUDAExecutable::runStep(size_t Index) {
   const Step &S = TheProgram->Steps[Index];
   const PreparedStep &Prepared = Steps[Index];
@@ -306,6 +335,8 @@ Status CUDAExecutable::runStep(size_t Index) {
     Ran = runMatmul(S, *Prepared.Product);
   if (Prepared.TheAttention)
     Ran = runAttention(S, *Prepared.TheAttention);
+  if (Prepared.TheConvolution)
+    Ran = runConvolution(S, *Prepared.TheConvolution);
   if (!Ran)
     return describeFailure(Index, Ran.getError());
   return {};

@@ -3,7 +3,7 @@
 #ifndef REMAT_RUNTIME_CUDA_CUDAEXECUTABLE_H
 #define REMAT_RUNTIME_CUDA_CUDAEXECUTABLE_H
 
-#include "cuda/Attention.h"
+#include "cuda/Cudnn.h"
 #include "cuda/Driver.h"
 #include "cuda/Matmul.h"
 #include "remat/runtime/Device.h"
@@ -21,8 +21,8 @@ struct DeviceState {
   Context TheContext = nullptr;
   Stream TheStream = nullptr;
   std::string Name, Arch;
-  std::unique_ptr<MatmulLibrary> Matmuls;       ///< loaded when first needed
-  std::unique_ptr<AttentionLibrary> Attentions; ///< loaded when first needed
+  std::unique_ptr<MatmulLibrary> Matmuls; ///< loaded when first needed
+  std::unique_ptr<CudnnLibrary> Cudnn;    ///< loaded when first needed
   std::unique_ptr<MatmulCache> Cache; ///< where measured algorithms are kept
   uint64_t AllocatedBytes = 0;
 
@@ -49,6 +49,7 @@ private:
   struct PreparedStep {
     std::shared_ptr<Matmul> Product;
     std::shared_ptr<Attention> TheAttention;
+    std::shared_ptr<Convolution> TheConvolution;
   };
 
   Status checkArch() const;
@@ -56,13 +57,18 @@ private:
   Status checkLaunch(const Launch &L) const;
   Status prepareStep(const Step &S, PreparedStep &Out);
   Status prepareMatmul(const Step &S, PreparedStep &Out);
-  Status prepareAttention(const Step &S, PreparedStep &Out);
+  Status prepareCudnn(const Step &S, PreparedStep &Out);
+  template <typename Prepared, typename Problem>
+  Result<std::shared_ptr<Prepared>>
+  prepareOnce(std::map<std::string, std::shared_ptr<Prepared>> &Known,
+              Problem P);
 
   char *getAddress(uint32_t Tensor) const;
   Status runStep(size_t Index);
   Status runLaunch(const Step &S, const Launch &L);
   Status runMatmul(const Step &S, Matmul &Product);
   Status runAttention(const Step &S, Attention &A);
+  Status runConvolution(const Step &S, Convolution &C);
   Status runAll(const RunOptions &Options);
   Status runProfiled();
   Status capture(void *Arena);
@@ -75,9 +81,10 @@ private:
   std::vector<Module> Modules;
   std::vector<Function> Functions;
   std::vector<PreparedStep> Steps;
-  /// Equal problems share one product or attention.
+  /// Equal problems share one product, attention or convolution.
   std::map<std::string, std::shared_ptr<Matmul>> Products;
   std::map<std::string, std::shared_ptr<Attention>> KnownAttentions;
+  std::map<std::string, std::shared_ptr<Convolution>> KnownConvolutions;
   char *Base = nullptr; ///< the arena that the graph was captured for
   GraphExec TheGraph = nullptr;
   bool Profiling = false;

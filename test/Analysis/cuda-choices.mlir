@@ -19,10 +19,12 @@
 // CHECK-NEXT: matmul: {{.*}} us cublaslt workspace 0
 // A column sum of many rows leaves 170 partial rows of f32.
 // CHECK-NEXT: reduce: {{.*}} us own workspace 522240
+// Copies of all tensors, 2 x (4x16x32x32 + 8x16x3x3 + 4x8x32x32) = 198912 bytes, and four times as much for sums.
+// CHECK-NEXT: convolution: {{.*}} us cudnn workspace 994560
 func.func @main(%qkv: tensor<4x1024x3x12x64xbf16>, %grad: tensor<4x1024x12x64xbf16>, %lse: tensor<4x12x1024xf32>,
                 %mask: tensor<1024x1024xi1>, %wide: tensor<4x1024x3x12x64xf32>,
                 %small: tensor<1x128x3x2x128xbf16>, %smallGrad: tensor<1x128x2x128xbf16>, %smallLse: tensor<1x2x128xf32>,
-                %x: tensor<32768x768xbf16>) {
+                %x: tensor<32768x768xbf16>, %image: tensor<4x16x32x32xbf16>, %weight: tensor<8x16x3x3xbf16>) {
   %0, %1 = remat.attention %qkv {causal} : (tensor<4x1024x3x12x64xbf16>) -> (tensor<4x1024x12x64xbf16>, tensor<4x12x1024xf32>)
   %2 = remat.attention_backward %grad qkv %qkv output %0, %1 {causal} : (tensor<4x1024x12x64xbf16>, tensor<4x1024x3x12x64xbf16>, tensor<4x1024x12x64xbf16>, tensor<4x12x1024xf32>) -> tensor<4x1024x3x12x64xbf16>
   %3, %4 = remat.attention %qkv mask %mask : (tensor<4x1024x3x12x64xbf16>, tensor<1024x1024xi1>) -> (tensor<4x1024x12x64xbf16>, tensor<4x12x1024xf32>)
@@ -31,5 +33,6 @@ func.func @main(%qkv: tensor<4x1024x3x12x64xbf16>, %grad: tensor<4x1024x12x64xbf
   %8 = remat.matmul %x, %x {transpose_lhs} : (tensor<32768x768xbf16>, tensor<32768x768xbf16>) -> tensor<768x768xbf16>
   %9 = remat.matmul %x, %8 : (tensor<32768x768xbf16>, tensor<768x768xbf16>) -> tensor<32768x768xbf16>
   %10 = remat.reduce <sum> %x, [0] : (tensor<32768x768xbf16>) -> tensor<768xbf16>
+  %11 = remat.convolution %image, %weight strides [1, 1] pad [1, 1] [1, 1] dilation [1, 1] : (tensor<4x16x32x32xbf16>, tensor<8x16x3x3xbf16>) -> tensor<4x8x32x32xbf16>
   return
 }

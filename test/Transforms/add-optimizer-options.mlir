@@ -1,11 +1,11 @@
-// RUN: not remat-opt %s --remat-add-optimizer=kind=lion 2>&1 | FileCheck %s --check-prefix=KIND
+// RUN: not remat-opt %s --remat-add-optimizer=kind=lbfgs 2>&1 | FileCheck %s --check-prefix=KIND
 // RUN: not remat-opt %s --remat-add-optimizer=rate=-1 2>&1 | FileCheck %s --check-prefix=RATE
 // RUN: not remat-opt %s --remat-add-optimizer=rate=nan 2>&1 | FileCheck %s --check-prefix=NAN
 // RUN: not remat-opt %s --remat-add-optimizer=beta2=1 2>&1 | FileCheck %s --check-prefix=BETA
 // RUN: not remat-opt %s --remat-add-optimizer=clip-norm=inf 2>&1 | FileCheck %s --check-prefix=CLIP
 
-// KIND: error: unknown optimizer 'lion'
-// KIND: note: known are adamw and sgd
+// KIND: error: unknown optimizer 'lbfgs'
+// KIND: note: known are adamw, adam, sgd, lion, rmsprop, adafactor
 // RATE: error: optimizer option rate is -1{{.*}}; it must be finite and not negative
 // NAN: error: optimizer option rate is {{.*}}; it must be finite and not negative
 // BETA: error: optimizer option beta2 is 1{{.*}}; it must be in [0, 1)

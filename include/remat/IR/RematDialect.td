@@ -274,8 +274,9 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
   let summary = "where a graph runs";
   let description = [{
     `#remat.target<host>`, or a CUDA device with its architecture:
-    `#remat.target<cuda, arch = "sm_90">`. `attention = own` keeps attention off
-    cuDNN; with `auto`, the default, and `cudnn` the library runs what it can.
+    `#remat.target<cuda, arch = "sm_90">`. `attention = own` keeps attention and
+    convolutions off cuDNN; with `auto`, the default, and `cudnn` the library
+    runs what it can.
     Passes that ask what an operation costs or which kernel runs it find the
     target as `remat.target` on the function; `remat-set-target` writes it.
   }];

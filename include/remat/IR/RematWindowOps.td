@@ -10,7 +10,8 @@ defvar Remat_Window = (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,
                            DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$dilation);
 
 def Remat_ConvolutionOp : Remat_Op<"convolution", [
-    Remat_InferType, Remat_Cost, Remat_Precision<"low">, Remat_Differentiable]> {
+    Remat_InferType, Remat_Cost, Remat_UsesMatrixUnits, Remat_Precision<"low">,
+    Remat_Differentiable]> {
   let summary = "convolution over one to three dimensions";
   let description = [{
     operand [N, C, X...], weight [O, C / groups, K...]; the result is [N, O, Y...]
@@ -29,7 +30,8 @@ def Remat_ConvolutionOp : Remat_Op<"convolution", [
 }
 
 def Remat_ConvolutionInputGradOp : Remat_Op<"convolution_input_grad", [
-    Remat_Cost, Remat_Precision<"low">, Remat_Differentiable]> {
+    Remat_Cost, Remat_UsesMatrixUnits, Remat_Precision<"low">,
+    Remat_Differentiable]> {
   let summary = "gradient of a convolution's operand; a transposed convolution";
   let description = [{
     `grad` is of the shape of the convolution's result, the result of its
@@ -47,7 +49,7 @@ def Remat_ConvolutionInputGradOp : Remat_Op<"convolution_input_grad", [
 }
 
 def Remat_ConvolutionWeightGradOp : Remat_Op<"convolution_weight_grad", [
-    Remat_Cost]> {
+    Remat_Cost, Remat_UsesMatrixUnits]> {
   let summary = "gradient of a convolution's weight";
   let description = [{
     `grad` is of the shape of the convolution's result, the result of its

@@ -39,7 +39,8 @@ def SetTarget : Remat_Pass<"remat-set-target"> {
     Option<"Arch", "arch", "std::string", "\"\"",
            "architecture of a CUDA device (sm_90 unless given)">,
     Option<"Attention", "attention", "std::string", "\"\"",
-           "which kernels run attention on CUDA: auto (unless given), cudnn or own">];
+           "which kernels run attention and convolutions on CUDA: auto (unless given), "
+           "cudnn or own">];
 }
 
 def Autocast : Remat_Pass<"remat-autocast", "planned"> {
@@ -175,13 +176,18 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
     Gradient results give way to the new parameters, then the new states, then
     `step` + 1; each takes over the memory of its argument
     (`remat.donated`). Arguments are appended: states (`<parameter>.exp_avg` and
-    `<parameter>.exp_avg_sq` for adamw, `<parameter>.momentum` for sgd with
-    momentum), `learning_rate`, and `step` if the graph has none; a name that the
+    `<parameter>.exp_avg_sq` for adamw and adam, `<parameter>.momentum` for sgd
+    and rmsprop with momentum, `<parameter>.square_avg` for rmsprop,
+    `<parameter>.exp_avg` for lion, `<parameter>.row_var` and `<parameter>.col_var`
+    or, with fewer than two dimensions, `<parameter>.variance` for adafactor), `learning_rate`, and `step` if the graph has none; a name that the
     graph uses already gets a `+` behind. An update stands
     behind the gradient and the last reader of its parameter, so that a gradient
     lives as short as it can; with `clip-norm` all updates stand at the end. A
     gradient that was cast to f32 is handed over as it was before the cast.
-    Operations carry `remat.phase = #remat.phase<optimizer>`.
+    Operations carry `remat.phase = #remat.phase<optimizer>`. adamw (Loshchilov
+    and Hutter, 2019), adam (Kingma and Ba, 2015) and sgd are one operation, lion
+    (Chen et al., 2023), rmsprop (Hinton, 2012) and adafactor (Shazeer and Stern,
+    2018) several elementwise ones and reductions.
 
     Before:
 
@@ -208,14 +214,18 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
     ```
   }];
   let options = [
-    Option<"kind", "kind", "std::string", "\"adamw\"", "adamw or sgd">,
+    Option<"kind", "kind", "std::string", "\"adamw\"",
+           "adamw, adam, sgd, lion, rmsprop or adafactor">,
     Option<"rate", "rate", "::remat::Real", "1.0e-3", "initial learning rate">,
-    Option<"beta1", "beta1", "::remat::Real", "0.9", "adamw: decay of the first moment">,
-    Option<"beta2", "beta2", "::remat::Real", "0.999", "adamw: decay of the second moment">,
-    Option<"epsilon", "epsilon", "::remat::Real", "1.0e-8", "adamw: added to the denominator">,
+    Option<"beta1", "beta1", "::remat::Real", "0.9",
+           "adamw, adam: decay of the first moment; lion: of the average, in the direction">,
+    Option<"beta2", "beta2", "::remat::Real", "0.999",
+           "adamw, adam, rmsprop: decay of the squares; lion: of the average, as it is kept">,
+    Option<"epsilon", "epsilon", "::remat::Real", "1.0e-8",
+           "adamw, adam, rmsprop: added to the denominator; adafactor: the least size of a parameter">,
     Option<"weightDecay", "weight-decay", "::remat::Real", "0.01",
-           "decay of parameters (adamw: decoupled)">,
-    Option<"momentum", "momentum", "::remat::Real", "0.0", "sgd: decay of the buffer">,
+           "decay of parameters (sgd, adam and rmsprop: through the gradient)">,
+    Option<"momentum", "momentum", "::remat::Real", "0.0", "sgd, rmsprop: decay of the buffer">,
     Option<"clipNorm", "clip-norm", "::remat::Real", "0.0",
            "largest global norm of the gradients; 0: no clipping">];
   let dependentDialects = ["::remat::RematDialect"];

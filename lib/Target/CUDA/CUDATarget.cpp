@@ -44,6 +44,7 @@ private:
   int64_t getCudnnWorkspace(const AttentionSizes &Sizes, int64_t Slices) const;
   SmallVector<KernelAttr> getCudnnKernels(const AttentionSizes &Sizes) const;
   SmallVector<KernelAttr> getAttentionKernels(Operation *Op) const;
+  KernelAttr getConvolutionKernel(Operation *Op) const;
 };
 
 } // namespace
@@ -144,6 +145,24 @@ SmallVector<KernelAttr> CUDATarget::getAttentionKernels(Operation *Op) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+/// By cuDNN, whose plan the runtime chooses: it must do with this workspace.
+/// The copies that a plan makes in another layout are as large as the tensors;
+/// what else it asks for is sums of parts. One size for a shape, so that a
+/// convolution runs by the same plan, with the same bits, wherever it runs.
+KernelAttr CUDATarget::getConvolutionKernel(Operation *Op) const {
+  constexpr int64_t MostForSums = 32 << 20;
+  auto Tensors = static_cast<int64_t>(cast<CostOpInterface>(Op).getBytes());
+  // About half of the rate of matrix products.
+  double Microseconds = 5 + 2 * getMicroseconds(Op);
+  return makeKernel(KernelKind::cudnn, Microseconds,
+                    Tensors + std::min(4 * Tensors, MostForSums),
+                    /*Launches=*/1);
+}
+
+//===----------------------------------------------------------------------===//
 // Matrix products
 //===----------------------------------------------------------------------===//
 
@@ -202,6 +221,9 @@ SmallVector<KernelAttr> CUDATarget::getImplementations(Operation *Op) const {
   }
   if (isa<AttentionOp, AttentionBackwardOp>(Op))
     return getAttentionKernels(Op);
+  if (isa<ConvolutionOp, ConvolutionInputGradOp, ConvolutionWeightGradOp>(Op) &&
+      getAttr().getAttention() != AttentionKernels::own)
+    return {getConvolutionKernel(Op)};
   if (!cuda::isPointwiseKernel(Op) && !cuda::hasKernels(Op))
     return {};
   cuda::KernelNeeds Needs = cuda::getKernelNeeds(Op);

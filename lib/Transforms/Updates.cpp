@@ -1,0 +1,274 @@
+//===- Updates.cpp - updates of parameters made of operations -------------===//
+
+#include "Updates.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "remat/IR/RematOps.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+/// Shorthands: all values are f32, numbers are rank-0 constants.
+class UpdateBuilder : public ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  Value number(double Value) {
+    auto Type = RankedTensorType::get({}, getF32Type());
+    return ConstantOp::create(
+        *this, DenseElementsAttr::get(Type, getF32FloatAttr(Value)));
+  }
+  Value add(Value A, Value B) { return AddOp::create(*this, A, B); }
+  Value sub(Value A, Value B) { return SubOp::create(*this, A, B); }
+  Value mul(Value A, Value B) { return MulOp::create(*this, A, B); }
+  Value mul(Value A, double B) { return mul(A, number(B)); }
+  Value div(Value A, Value B) { return DivOp::create(*this, A, B); }
+  Value max(Value A, double B) { return MaxOp::create(*this, A, number(B)); }
+  Value min(Value A, Value B) { return MinOp::create(*this, A, B); }
+  Value sqrt(Value A) { return SqrtOp::create(*this, A); }
+  Value rsqrt(Value A) { return RsqrtOp::create(*this, A); }
+  /// Old * Decay + New * (1 - Decay).
+  Value average(Value Old, Value New, double Decay) {
+    return add(mul(Old, Decay), mul(New, 1.0 - Decay));
+  }
+  /// Old + (New - Old) * Share.
+  Value approach(Value Old, Value New, Value Share) {
+    return add(Old, mul(sub(New, Old), Share));
+  }
+  Value mean(Value A, ArrayRef<int64_t> Dims, bool KeepDims) {
+    return ReduceOp::create(*this, Reduction::mean, A, Dims, KeepDims);
+  }
+  /// The root of the mean square of all elements.
+  Value rootMeanSquare(Value A) {
+    auto Rank = cast<RankedTensorType>(A.getType()).getRank();
+    return sqrt(mean(mul(A, A), llvm::to_vector(llvm::seq<int64_t>(Rank)),
+                     /*KeepDims=*/false));
+  }
+  Value to(Type Element, Value A) {
+    auto Type = cast<RankedTensorType>(A.getType());
+    if (Type.getElementType() == Element)
+      return A;
+    return CastOp::create(*this, Type.clone(Element), A);
+  }
+};
+
+/// What every rule begins with.
+struct Opened {
+  Value Parameter, Gradient;
+};
+
+} // namespace
+
+/// Parameter and gradient as f32; the gradient is scaled.
+static Opened open(UpdateBuilder &B, const UpdateInputs &In) {
+  Value Gradient = B.to(B.getF32Type(), In.Gradient);
+  if (In.Scale)
+    Gradient = B.mul(Gradient, In.Scale);
+  return {B.to(B.getF32Type(), In.Parameter), Gradient};
+}
+
+/// Gradient + Decay * Parameter, the gradient of the squared norm besides.
+static Value addDecay(UpdateBuilder &B, const Opened &O, double Decay) {
+  return Decay == 0.0 ? O.Gradient
+                      : B.add(O.Gradient, B.mul(O.Parameter, Decay));
+}
+
+/// Parameter * (1 - Rate * Decay).
+static Value shrink(UpdateBuilder &B, const Opened &O, Value Rate,
+                    double Decay) {
+  if (Decay == 0.0)
+    return O.Parameter;
+  return B.mul(O.Parameter, B.sub(B.number(1.0), B.mul(Rate, Decay)));
+}
+
+static Value close(UpdateBuilder &B, Value NewParameter,
+                   const UpdateInputs &In) {
+  return B.to(cast<RankedTensorType>(In.Parameter.getType()).getElementType(),
+              NewParameter);
+}
+
+static SmallVector<int64_t> copyShape(RankedTensorType Type) {
+  return SmallVector<int64_t>(Type.getShape());
+}
+
+//===----------------------------------------------------------------------===//
+// adamw, adam, sgd: by their operations
+//===----------------------------------------------------------------------===//
+
+static SmallVector<UpdateState> getMoments(RankedTensorType Parameter,
+                                           const UpdateSettings &) {
+  return {{".exp_avg", copyShape(Parameter)},
+          {".exp_avg_sq", copyShape(Parameter)}};
+}
+
+static UpdateResults makeAdamW(OpBuilder &B, Location Loc,
+                               const UpdateInputs &In, const UpdateSettings &S,
+                               double WeightDecay) {
+  auto Update = AdamWOp::create(
+      B, Loc, In.Parameter, In.Gradient, In.States[0], In.States[1], In.Rate,
+      In.Step, In.Scale, B.getF64FloatAttr(S.Beta1), B.getF64FloatAttr(S.Beta2),
+      B.getF64FloatAttr(S.Epsilon), B.getF64FloatAttr(WeightDecay));
+  return {Update.getNewParameter(),
+          {Update.getNewMoment1(), Update.getNewMoment2()}};
+}
+
+static UpdateResults buildAdamW(OpBuilder &B, Location Loc,
+                                const UpdateInputs &In,
+                                const UpdateSettings &S) {
+  return makeAdamW(B, Loc, In, S, S.WeightDecay);
+}
+
+/// Kingma and Ba, 2015: the decay is part of the gradient.
+static UpdateResults buildAdam(OpBuilder &Builder, Location Loc,
+                               const UpdateInputs &In,
+                               const UpdateSettings &S) {
+  if (S.WeightDecay == 0.0)
+    return makeAdamW(Builder, Loc, In, S, 0.0);
+  UpdateBuilder B(Loc, Builder);
+  UpdateInputs Decayed = In;
+  Decayed.Gradient = addDecay(B, open(B, In), S.WeightDecay);
+  Decayed.Scale = Value();
+  return makeAdamW(Builder, Loc, Decayed, S, 0.0);
+}
+
+static SmallVector<UpdateState> getMomentum(RankedTensorType Parameter,
+                                            const UpdateSettings &S) {
+  if (S.Momentum == 0.0)
+    return {};
+  return {{".momentum", copyShape(Parameter)}};
+}
+
+static UpdateResults buildSgd(OpBuilder &B, Location Loc,
+                              const UpdateInputs &In, const UpdateSettings &S) {
+  Value Buffer = In.States.empty() ? Value() : In.States[0];
+  auto Update = SgdOp::create(
+      B, Loc, In.Parameter.getType(), Buffer ? Buffer.getType() : Type(),
+      In.Parameter, In.Gradient, Buffer, In.Rate, In.Scale,
+      B.getF64FloatAttr(S.Momentum), B.getF64FloatAttr(S.WeightDecay));
+  UpdateResults Results = {Update.getNewParameter(), {}};
+  if (Buffer)
+    Results.NewStates = {Update.getNewBuffer()};
+  return Results;
+}
+
+//===----------------------------------------------------------------------===//
+// lion, rmsprop, adafactor
+//===----------------------------------------------------------------------===//
+
+static SmallVector<UpdateState> getAverage(RankedTensorType Parameter,
+                                           const UpdateSettings &) {
+  return {{".exp_avg", copyShape(Parameter)}};
+}
+
+/// Chen et al., 2023: the sign of an average is the direction.
+static UpdateResults buildLion(OpBuilder &Builder, Location Loc,
+                               const UpdateInputs &In,
+                               const UpdateSettings &S) {
+  UpdateBuilder B(Loc, Builder);
+  Opened O = open(B, In);
+  Value Average = In.States[0];
+  Value Direction = SignOp::create(B, B.average(Average, O.Gradient, S.Beta1));
+  Value New =
+      B.sub(shrink(B, O, In.Rate, S.WeightDecay), B.mul(Direction, In.Rate));
+  return {close(B, New, In), {B.average(Average, O.Gradient, S.Beta2)}};
+}
+
+static SmallVector<UpdateState> getSquares(RankedTensorType Parameter,
+                                           const UpdateSettings &S) {
+  SmallVector<UpdateState> States = {{".square_avg", copyShape(Parameter)}};
+  States.append(getMomentum(Parameter, S));
+  return States;
+}
+
+/// Hinton, 2012, as in PyTorch; beta2 is what it calls alpha.
+static UpdateResults buildRmsprop(OpBuilder &Builder, Location Loc,
+                                  const UpdateInputs &In,
+                                  const UpdateSettings &S) {
+  UpdateBuilder B(Loc, Builder);
+  Opened O = open(B, In);
+  Value Gradient = addDecay(B, O, S.WeightDecay);
+  Value Squares = B.average(In.States[0], B.mul(Gradient, Gradient), S.Beta2);
+  Value Step = B.div(Gradient, B.add(B.sqrt(Squares), B.number(S.Epsilon)));
+  UpdateResults Results = {Value(), {Squares}};
+  if (S.Momentum != 0.0) {
+    Step = B.add(B.mul(In.States[1], S.Momentum), Step);
+    Results.NewStates.push_back(Step);
+  }
+  Results.NewParameter = close(B, B.sub(O.Parameter, B.mul(Step, In.Rate)), In);
+  return Results;
+}
+
+static SmallVector<UpdateState> getFactors(RankedTensorType Parameter,
+                                           const UpdateSettings &) {
+  int64_t Rank = Parameter.getRank();
+  if (Rank < 2)
+    return {{".variance", copyShape(Parameter)}};
+  SmallVector<int64_t> Rows = copyShape(Parameter), Columns = Rows;
+  Rows[Rank - 1] = 1;
+  Columns[Rank - 2] = 1;
+  return {{".row_var", Rows}, {".col_var", Columns}};
+}
+
+/// Shazeer and Stern, 2018, with PyTorch's numbers: the second moment of a
+/// matrix is kept as one number a row and a column. The rate is the largest
+/// relative step; epsilon bounds the parameter's size in it from below.
+static UpdateResults buildAdafactor(OpBuilder &Builder, Location Loc,
+                                    const UpdateInputs &In,
+                                    const UpdateSettings &S) {
+  constexpr double Least = 1.1920928955078125e-07; // of f32's spacing at 1
+  UpdateBuilder B(Loc, Builder);
+  Opened O = open(B, In);
+  int64_t Rank = cast<RankedTensorType>(O.Parameter.getType()).getRank();
+  Value Count = B.add(B.to(B.getF32Type(), In.Step), B.number(1.0));
+  Value Share = PowOp::create(B, Count, B.number(-0.8));
+  Value Size = B.mul(B.max(B.rootMeanSquare(O.Parameter), S.Epsilon),
+                     B.min(In.Rate, B.rsqrt(Count)));
+  Value Squares = B.mul(O.Gradient, O.Gradient), Variance;
+  UpdateResults Results;
+  if (Rank < 2) {
+    Variance = B.approach(In.States[0], Squares, Share);
+    Results.NewStates = {Variance};
+  } else {
+    Value Rows =
+        B.approach(In.States[0], B.mean(Squares, {Rank - 1}, true), Share);
+    Value Columns =
+        B.approach(In.States[1], B.mean(Squares, {Rank - 2}, true), Share);
+    Variance = B.div(B.mul(Rows, Columns),
+                     B.max(B.mean(Rows, {Rank - 2}, true), Least));
+    Results.NewStates = {Rows, Columns};
+  }
+  Value Update = B.mul(B.rsqrt(B.max(Variance, Least * Least)), O.Gradient);
+  Value Clipped = B.max(B.rootMeanSquare(Update), 1.0);
+  Value New = B.sub(shrink(B, O, In.Rate, S.WeightDecay),
+                    B.mul(Update, B.div(Size, Clipped)));
+  Results.NewParameter = close(B, New, In);
+  return Results;
+}
+
+//===----------------------------------------------------------------------===//
+// All rules
+//===----------------------------------------------------------------------===//
+
+static constexpr UpdateRule Rules[] = {
+    {"adamw", getMoments, buildAdamW},
+    {"adam", getMoments, buildAdam},
+    {"sgd", getMomentum, buildSgd},
+    {"lion", getAverage, buildLion},
+    {"rmsprop", getSquares, buildRmsprop},
+    {"adafactor", getFactors, buildAdafactor},
+};
+
+const UpdateRule *remat::findUpdateRule(StringRef Name) {
+  const auto *It = llvm::find_if(
+      Rules, [&](const UpdateRule &Rule) { return Rule.Name == Name; });
+  return It == std::end(Rules) ? nullptr : It;
+}
+
+std::string remat::listUpdateRules() {
+  SmallVector<StringRef> Names;
+  for (const UpdateRule &Rule : Rules)
+    Names.push_back(Rule.Name);
+  return llvm::join(Names, ", ");
+}

@@ -1,0 +1,60 @@
+//===- Updates.h - updates of parameters made of operations -----*- C++ -*-===//
+//
+// Optimizers that have no operation of their own are written as elementwise
+// operations and reductions, which the fuser groups.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TRANSFORMS_UPDATES_H
+#define REMAT_LIB_TRANSFORMS_UPDATES_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/SmallVector.h"
+#include <string>
+
+namespace remat {
+
+/// The numbers of an optimizer, named as the options of remat-add-optimizer.
+struct UpdateSettings {
+  double Beta1, Beta2, Epsilon, WeightDecay, Momentum;
+};
+
+/// A state that an update keeps for a parameter, an f32 tensor of zeros.
+struct UpdateState {
+  std::string Suffix; ///< of the parameter's name, ".exp_avg"
+  llvm::SmallVector<int64_t> Shape;
+};
+
+/// What one update reads: the parameter, its gradient of any float type, the
+/// states, and scalars: the learning rate, the finished steps, and what all
+/// gradients are multiplied by or null.
+struct UpdateInputs {
+  mlir::Value Parameter, Gradient;
+  llvm::SmallVector<mlir::Value> States;
+  mlir::Value Rate, Step, Scale;
+};
+
+struct UpdateResults {
+  mlir::Value NewParameter;
+  llvm::SmallVector<mlir::Value> NewStates;
+};
+
+/// An optimizer.
+struct UpdateRule {
+  llvm::StringLiteral Name;
+  llvm::SmallVector<UpdateState> (*GetStates)(mlir::RankedTensorType Parameter,
+                                              const UpdateSettings &);
+  UpdateResults (*Build)(mlir::OpBuilder &, mlir::Location,
+                         const UpdateInputs &, const UpdateSettings &);
+};
+
+/// The rule of that name, or null.
+const UpdateRule *findUpdateRule(llvm::StringRef Name);
+
+/// The names of all rules, "adamw, sgd, ...".
+std::string listUpdateRules();
+
+} // namespace remat
+
+#endif // REMAT_LIB_TRANSFORMS_UPDATES_H
