@@ -90,7 +90,9 @@ class Workplace:
         self.arguments = case.draw()
         roles = {a.key: a.role for a in self.graph.arguments}
         self.inputs = {n: t for n, t in self.arguments.items() if roles[n] == "input"}
-        self.weights = {n: t for n, t in self.arguments.items() if roles[n] == "parameter"}
+        kept = ("parameter", "state")
+        self.weights = {n: t for n, t in self.arguments.items() if roles[n] in kept}
+        self.is_trained = "parameter" in roles.values()
         tensors.save(self.inputs, folder / "inputs.safetensors")
         tensors.save(self.weights, folder / "weights.safetensors")
         self.number = 0
@@ -116,7 +118,7 @@ class Workplace:
         files = {"--save": path("parameters")}
         if self.has_role("output") or self.has_role("loss"):
             files["--save-outputs"] = path("outputs")
-        if self.has_role("loss") and self.weights and self.case.numeric["optimizer"] == "none":
+        if self.has_role("loss") and self.is_trained and self.case.numeric["optimizer"] == "none":
             files["--save-gradients"] = path("gradients")
         return files
 

@@ -234,7 +234,8 @@ class Training:
             if "remat.donated" in attributes:
                 new[name] = results[attributes["remat.donated"]]
         self.values = new
-        kept = {n: self.values[n] for n in parameters}
+        roles = dict(zip(self.names, self.roles))
+        kept = {n: v for n, v in self.values.items() if roles[n] in ("parameter", "state")}
         named = {f"grad.{n}": g for n, g in gradients.items()}
         if self.numeric.get("optimizer", "none") != "none":
             named = {}

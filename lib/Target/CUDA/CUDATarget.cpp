@@ -148,6 +148,19 @@ SmallVector<KernelAttr> CUDATarget::getAttentionKernels(Operation *Op) const {
 // Convolutions
 //===----------------------------------------------------------------------===//
 
+/// Whether `Op` is a convolution that cuDNN runs rightly: with more padding at
+/// one side than at the other a plan of its for groups of one channel gives
+/// wrong values (cuDNN 9.19, bf16 and f16, a window over one dimension).
+static bool hasCudnnConvolution(Operation *Op) {
+  auto IsEven = [](auto Convolution) {
+    return Convolution.getLow() == Convolution.getHigh();
+  };
+  return llvm::TypeSwitch<Operation *, bool>(Op)
+      .Case<ConvolutionOp, ConvolutionInputGradOp, ConvolutionWeightGradOp>(
+          IsEven)
+      .Default(false);
+}
+
 /// By cuDNN, whose plan the runtime chooses: it must do with this workspace.
 /// The copies that a plan makes in another layout are as large as the tensors;
 /// what else it asks for is sums of parts. One size for a shape, so that a
@@ -221,7 +234,7 @@ SmallVector<KernelAttr> CUDATarget::getImplementations(Operation *Op) const {
   }
   if (isa<AttentionOp, AttentionBackwardOp>(Op))
     return getAttentionKernels(Op);
-  if (isa<ConvolutionOp, ConvolutionInputGradOp, ConvolutionWeightGradOp>(Op) &&
+  if (hasCudnnConvolution(Op) &&
       getAttr().getAttention() != AttentionKernels::own)
     return {getConvolutionKernel(Op)};
   if (!cuda::isPointwiseKernel(Op) && !cuda::hasKernels(Op))

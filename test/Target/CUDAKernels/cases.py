@@ -95,7 +95,9 @@ def rms_norm_cases(rows, columns, dtype, weight_type):
 def reduce_cases():
     shapes = [((6, 10), [1]), ((6, 1000), [1]), ((40, 768), [0]), ((1000, 24), [0]), ((3, 50, 7), [1]),
               ((200, 131), [0, 1]), ((3, 30000), [1]), ((5, 4, 6, 8), [0, 2]), ((2, 3, 4), [1, 2]), ((5,), [0]),
-              ((1, 40, 1, 9), [1]), ((600000,), [0])]
+              ((1, 40, 1, 9), [1]), ((600000,), [0]),
+              # Before and behind the kept ones: rows, then columns.
+              ((6, 5, 7, 9), [0, 2, 3]), ((40, 33, 16), [0, 2]), ((3, 2, 1, 4, 70), [0, 4])]
     for dtype in (F32, BF16, torch.int32, torch.int64):
         for shape, dims in shapes:
             x = _random(*shape, dtype=dtype) if dtype.is_floating_point else torch.randint(-50, 50, shape, dtype=dtype)

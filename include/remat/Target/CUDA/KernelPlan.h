@@ -32,8 +32,11 @@ struct ReducePlan {
   int64_t Chunks = 1;
   /// The reduced dimensions are not neighbours: one warp a result, strided.
   bool Strided = false;
+  /// Instead, where they are all before and behind the kept ones, as those of a
+  /// batch norm are: first rows of `Reduced` elements, then columns of as many.
+  int64_t Columns = 1;
   int64_t getPartials() const {
-    return Chunks == 1 ? 0 : Outer * Chunks * Inner;
+    return Chunks == 1 && Columns == 1 ? 0 : Columns * Outer * Chunks * Inner;
   }
 };
 ReducePlan getReducePlan(llvm::ArrayRef<int64_t> Shape,

@@ -26,6 +26,30 @@ static int64_t getChunks(int64_t Reduced, int64_t Blocks, int64_t Wanted,
   return std::max<int64_t>(1, std::min(Most, Wanted / Blocks));
 }
 
+/// Makes a strided plan one of rows and columns, if the shape is [Columns,
+/// Outer, Reduced] with dimensions to reduce at both ends.
+static void splitStrided(llvm::ArrayRef<int64_t> Shape,
+                         llvm::ArrayRef<int64_t> Dims, ReducePlan &Plan) {
+  int64_t Columns = 1, Outer = 1, Reduced = 1;
+  enum { Before, Within, After } Place = Before;
+  for (auto [Dim, Size] : llvm::enumerate(Shape)) {
+    if (Size == 1)
+      continue;
+    bool IsReduced = llvm::is_contained(Dims, static_cast<int64_t>(Dim));
+    if (IsReduced && Place == Within)
+      Place = After;
+    else if (!IsReduced && Place == After)
+      return;
+    else if (!IsReduced)
+      Place = Within;
+    (Place == Before ? Columns : Place == Within ? Outer : Reduced) *= Size;
+  }
+  // Short rows leave most of a warp without work.
+  constexpr int64_t LeastRow = 16;
+  if (Columns > 1 && Reduced >= LeastRow)
+    Plan = {.Outer = Outer, .Reduced = Reduced, .Columns = Columns};
+}
+
 ReducePlan remat::cuda::getReducePlan(llvm::ArrayRef<int64_t> Shape,
                                       llvm::ArrayRef<int64_t> Dims) {
   ReducePlan Plan;
@@ -46,7 +70,9 @@ ReducePlan remat::cuda::getReducePlan(llvm::ArrayRef<int64_t> Shape,
      : Place == Before ? Plan.Outer
                        : Plan.Inner) *= Size;
   }
-  if (Plan.Strided || Plan.Outer * Plan.Inner == 0)
+  if (Plan.Strided)
+    splitStrided(Shape, Dims, Plan);
+  if (Plan.Strided || Plan.Columns > 1 || Plan.Outer * Plan.Inner == 0)
     return Plan;
   if (Plan.Inner == 1)
     Plan.Chunks = getChunks(Plan.Reduced, Plan.Outer, 512, 8192);

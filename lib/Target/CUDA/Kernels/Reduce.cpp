@@ -114,6 +114,21 @@ static void addStrided(ReduceOp Op, const Reducer &Reduce, Launches &Out) {
       {.Block = 256, .GridX = int64_t(llvm::divideCeil(Results, 8))}, Out);
 }
 
+/// [Columns, Outer, Reduced] to [Outer]: rows first, then columns.
+static void addRowsAndColumns(ReduceOp Op, const ReducePlan &Plan,
+                              const Reducer &Reduce, Launches &Out) {
+  int64_t Width = getAccessWidth({Op.getOperand()}, Plan.Reduced);
+  addRows(Reduce,
+          {"reduce_rows", getName(Op.getOperand()), Reduce.Accumulator,
+           Plan.Columns * Plan.Outer, Plan.Reduced, 1, 1, Width, false,
+           operand(0), workspace()},
+          Out);
+  addColumns(Reduce,
+             {"reduce_rows_join", Reduce.Accumulator, getName(Op.getResult()),
+              1, Plan.Columns, Plan.Outer, 1, 1, true, workspace(), result(0)},
+             Out);
+}
+
 static void addReduce(ReduceOp Op, Launches &Out) {
   RankedTensorType Operand = getType(Op.getOperand());
   ReducePlan Plan = getReducePlan(Operand.getShape(), Op.getDims());
@@ -123,6 +138,8 @@ static void addReduce(ReduceOp Op, Launches &Out) {
       isa<FloatType>(Operand.getElementType()) ? "float" : "int64"};
   if (Plan.Strided)
     return addStrided(Op, Reduce, Out);
+  if (Plan.Columns > 1)
+    return addRowsAndColumns(Op, Plan, Reduce, Out);
 
   bool IsRow = Plan.Inner == 1, TwoStages = Plan.Chunks > 1;
   auto Add = IsRow ? addRows : addColumns;
@@ -146,7 +163,7 @@ static KernelNeeds getReduceNeeds(ReduceOp Op) {
   RankedTensorType Type = getType(Op.getOperand());
   int64_t Bytes = isa<FloatType>(Type.getElementType()) ? 4 : 8;
   ReducePlan Plan = getReducePlan(Type.getShape(), Op.getDims());
-  return {Plan.getPartials() * Bytes, Plan.Chunks == 1 ? 1 : 2};
+  return {Plan.getPartials() * Bytes, Plan.getPartials() == 0 ? 1 : 2};
 }
 
 llvm::ArrayRef<OwnKernels> remat::cuda::getReduceKernels() {
