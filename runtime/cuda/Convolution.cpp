@@ -110,8 +110,9 @@ Status CudnnConvolution::explain(fe::error_t E) const {
     return {};
   return Error(ErrorCode::Unavailable,
                "cuDNN cannot run " + P.describe() + " in " +
-                   std::to_string(P.WorkspaceBytes) + " bytes of workspace: " +
-                   E.get_message() + "; compile the program with --attention own");
+                   std::to_string(P.WorkspaceBytes) +
+                   " bytes of workspace: " + E.get_message() +
+                   "; compile the program with --attention own");
 }
 
 Status CudnnConvolution::build() {
