@@ -96,7 +96,7 @@ OPTIONS = [
     *(("--threads", text) for text in ("-1", "4294967296", "two")),
     *(("--effort", text) for text in ("-1", "21")),
     ("--planner-seed", "-1"),
-    ("--optimizer", "adam"),
+    ("--optimizer", "lbfgs"),
     ("--strategy", "best"),
     ("--device", "tpu"),
     ("--autocast", "f8"),

@@ -77,7 +77,7 @@ def test_budgets():
         ({"colour": 1}, "unknown option 'colour'"),
         ({"budget": "12x"}, "budget: expected bytes"),
         ({"budget": -1}, "'-1'"),
-        ({"optimizer": "adam"}, "adamw"),
+        ({"optimizer": "lbfgs"}, "adamw"),
         ({"learning_rate": float("nan")}, "learning-rate"),
         ({"fuse": 3}, "true or false"),
         ({"device": "tpu"}, "host, cuda"),
