@@ -197,7 +197,9 @@ static Status runInputGrad(const OpCall &Op, Context &Ctx) {
     int64_t Own = Task % Blocks * Channels; // first channel in the group
     Part P = {.Image = Task / Blocks / C.Groups,
               .Channel = Group * C.Channels + Own,
-              .Channels = std::min(Channels, C.Channels - Own)};
+              .Channels = std::min(Channels, C.Channels - Own),
+              .First = 0,
+              .Count = 0};
     float *Columns = Ctx.getScratch<float>(Worker);
     float *Grad = Columns + ColumnsSize;
     float *Planes = Grad + C.Outputs * Width;
@@ -231,8 +233,11 @@ static Status runWeightGrad(const OpCall &Op, Context &Ctx) {
   int64_t Blocks = (C.Channels + Channels - 1) / Channels;
   Ctx.parallelFor(C.Groups * Blocks, [&](int64_t Task, unsigned Worker) {
     int64_t Group = Task / Blocks, Own = Task % Blocks * Channels;
-    Part P = {.Channel = Group * C.Channels + Own,
-              .Channels = std::min(Channels, C.Channels - Own)};
+    Part P = {.Image = 0,
+              .Channel = Group * C.Channels + Own,
+              .Channels = std::min(Channels, C.Channels - Own),
+              .First = 0,
+              .Count = 0};
     int64_t Rows = P.Channels * W.getSize();
     float *Columns = Ctx.getScratch<float>(Worker);
     float *Grad = Columns + ColumnsSize, *Sums = Grad + C.Outputs * Width;

@@ -76,7 +76,7 @@ static Product getProduct(ConvolutionOp Op) {
   int64_t Count = getCount(Op.getResult());
   return getProduct(
       Op, Op.getOperand(), Op.getWeight(), Op.getResult(),
-      [&](TypeName W, int64_t Batch, int64_t Groups, int64_t Channels,
+      [&](const TypeName &W, int64_t Batch, int64_t Groups, int64_t Channels,
           int64_t Outputs, int64_t Size) -> Product {
         return {kernels::ConvolutionProduct{.W = W,
                                             .Batch = Batch,
@@ -90,7 +90,7 @@ static Product getProduct(ConvolutionInputGradOp Op) {
   int64_t Count = getCount(Op.getResult());
   return getProduct(
       Op, Op.getResult(), Op.getWeight(), Op.getGrad(),
-      [&](TypeName W, int64_t Batch, int64_t Groups, int64_t Channels,
+      [&](const TypeName &W, int64_t Batch, int64_t Groups, int64_t Channels,
           int64_t Outputs, int64_t Size) -> Product {
         return {kernels::InputGradProduct{.W = W,
                                           .Batch = Batch,
@@ -104,7 +104,7 @@ static Product getProduct(ConvolutionWeightGradOp Op) {
   int64_t Count = getCount(Op.getGrad());
   return getProduct(
       Op, Op.getOperand(), Op.getResult(), Op.getGrad(),
-      [&](TypeName W, int64_t Batch, int64_t Groups, int64_t Channels,
+      [&](const TypeName &W, int64_t Batch, int64_t Groups, int64_t Channels,
           int64_t Outputs, int64_t Size) -> Product {
         return {kernels::WeightGradProduct{.W = W,
                                            .Batch = Batch,
