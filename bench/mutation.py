@@ -42,25 +42,34 @@ QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)\'|//.*$|/\*.*?\*/')
 
 LIT = "{tree}/.venv/bin/python /usr/lib/llvm-22/bin/lit -q --max-failures 1 -j {jobs} "
 PYTEST = "env REMAT_BIN={tree}/build/bin {tree}/.venv/bin/python -m pytest -q -x {tree}/test/Python/"
-UNIT = "{tree}/build/test/unit/{name} --gtest_fail_fast --gtest_brief=1"
+UNIT = "{tree}/build/test/unit/{name} --gtest_fail_fast --gtest_brief=1 --gtest_filter={filter}"
+
+
+def unit(name: str, tests: str = "*") -> str:
+    return UNIT.replace("{name}", name).replace("{filter}", f"'{tests}'")
 
 
 def lit(*folders: str) -> str:
     return LIT + " ".join("{tree}/build/test/" + folder for folder in folders)
 
 
+# The planner's tests that take longest.
+SEARCHES, REPEATS = "Search.*:Properties.*:Stages.*", "Planner.*:Threads.*"
+
 # Folder, the build's targets, the tests that cover it; the longest folder that fits counts.
 TOOLS = ["remat-opt", "remat-run", "remat-translate", "remat-solve"]
 COVERS = {
-    "lib/Solver": (["SolverTests", "remat-solve"], [lit("Solver"), UNIT.replace("{name}", "SolverTests")]),
-    "lib/Support": (["SupportTests", *TOOLS], [UNIT.replace("{name}", "SupportTests"), lit("IR", "Pipeline", "Tools")]),
+    "lib/Solver": (["SolverTests", "remat-solve"], [
+        unit("SolverTests", f"-{SEARCHES}:{REPEATS}"), lit("Solver"),
+        unit("SolverTests", SEARCHES), unit("SolverTests", REPEATS)]),
+    "lib/Support": (["SupportTests", *TOOLS], [unit("SupportTests"), lit("IR", "Pipeline", "Tools")]),
     "lib/IR": (TOOLS, [lit("IR"), lit("Transforms"), lit("Target"), PYTEST + "test_elementwise.py"]),
     "lib/Analysis": (TOOLS, [lit("Analysis"), lit("Transforms", "Pipeline"), lit("Target")]),
     "lib/Transforms": (TOOLS, [lit("Transforms"), lit("Pipeline", "Analysis"), PYTEST + "test_budget.py", lit("Random")]),
     "lib/Pipeline": (TOOLS, [lit("Pipeline"), lit("Tools"), PYTEST + "test_budget.py"]),
     "lib/Target": (TOOLS, [lit("Target"), lit("Pipeline")]),
     "lib/CAPI": (["capi-test"], ["ctest --test-dir {tree}/build -R '^capi$'"]),
-    "runtime": (["RuntimeTests", *TOOLS], [UNIT.replace("{name}", "RuntimeTests"), lit("Target", "Tools"), PYTEST + "test_elementwise.py"]),
+    "runtime": (["RuntimeTests", *TOOLS], [unit("RuntimeTests"), lit("Target", "Tools"), PYTEST + "test_elementwise.py"]),
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Optional, Sequence, Tuple
 from .elementwise import Number, abs, compare, exp, expm1, log1p, max, min, neg, relu, select
 from .graph import Value
 from .indexing import top_k
-from .windows import Padding, PerDim, convolution, convolution_input_grad
+from .windows import Padding, PerDim, _add_bias, convolution, convolution_input_grad
 
 __all__ = [
     "clamp", "softplus", "elu", "is_nan", "convolution_transpose", "avg_pool", "argmax", "argmin", "sort",
@@ -56,11 +56,7 @@ def convolution_transpose(
         )
     ]
     y = convolution_input_grad(x, weight, sizes, strides, each(padding), dilation, groups)
-    if bias is None:
-        return y
-    if bias.shape != y.shape[1:2]:
-        raise ValueError(f"convolution_transpose: bias of shape {bias.shape}, result of {y.shape}")
-    return y + bias.reshape(-1, *[1] * rank)
+    return _add_bias("convolution_transpose", y, bias)
 
 
 def avg_pool(

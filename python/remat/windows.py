@@ -74,6 +74,15 @@ def _attributes(groups: int):
     return {"groups": int(groups)} if groups != 1 else None
 
 
+def _add_bias(name: str, y: Value, bias: Optional[Value]) -> Value:
+    """y [N, O, Y...] + bias [O], of each output channel."""
+    if bias is None:
+        return y
+    if bias.shape != y.shape[1:2]:
+        raise ValueError(f"{name}: bias of shape {bias.shape}, result of {y.shape}")
+    return y + bias.reshape(-1, *[1] * (y.type.rank - 2))
+
+
 def convolution(
     x: Value,
     weight: Value,
@@ -90,11 +99,7 @@ def convolution(
     result = x.type.with_shape(_convolved(x.shape, weight.shape, movement, groups))
     head = "{0}, {1} " + movement.text()
     y = x.graph.add("convolution", head, (x, weight), (result,), _attributes(groups))[0]
-    if bias is None:
-        return y
-    if bias.shape != weight.shape[:1]:
-        raise ValueError(f"convolution: bias of shape {bias.shape}, result of {result.shape}")
-    return y + bias.reshape(-1, *[1] * len(movement.size))
+    return _add_bias("convolution", y, bias)
 
 
 def convolution_input_grad(

@@ -271,32 +271,28 @@ Result<uint32_t> Session::findArgument(std::string_view Name,
   return *Index;
 }
 
-Status Session::writeArgument(std::string_view Name, const void *Data,
-                              uint64_t Bytes) {
+Status Session::write(std::string_view Name, const void *Data, uint64_t Bytes,
+                      Copy CopyTo) {
   auto Lock = TheDevice.lock();
   return guard([&]() -> Status {
     Result<uint32_t> Index = findArgument(Name, Bytes);
     if (!Index)
       return Index.getError();
     uint32_t Tensor = TheProgram->Arguments[*Index].Tensor;
-    REMAT_TRY(TheDevice.copyIn(getAddress(Tensor), Data, Bytes));
+    REMAT_TRY((TheDevice.*CopyTo)(getAddress(Tensor), Data, Bytes));
     Written[*Index] = true;
     return {};
   });
 }
 
+Status Session::writeArgument(std::string_view Name, const void *Data,
+                              uint64_t Bytes) {
+  return write(Name, Data, Bytes, &Device::copyIn);
+}
+
 Status Session::writeArgumentFromDevice(std::string_view Name, const void *Data,
                                         uint64_t Bytes) {
-  auto Lock = TheDevice.lock();
-  return guard([&]() -> Status {
-    Result<uint32_t> Index = findArgument(Name, Bytes);
-    if (!Index)
-      return Index.getError();
-    uint32_t Tensor = TheProgram->Arguments[*Index].Tensor;
-    REMAT_TRY(TheDevice.copyWithin(getAddress(Tensor), Data, Bytes));
-    Written[*Index] = true;
-    return {};
-  });
+  return write(Name, Data, Bytes, &Device::copyWithin);
 }
 
 Status Session::read(std::string_view Name, bool IsArgument, void *Data,

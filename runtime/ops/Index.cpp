@@ -1,6 +1,7 @@
 //===- Index.cpp - signatures of elements by index, order and scans -------===//
 
 #include "ops/Index.h"
+#include "ops/Numeric.h"
 
 using namespace remat::runtime;
 
@@ -9,6 +10,22 @@ Lines Lines::of(const OpCall &Op, const Value &V) {
   std::span<const int64_t> Shape = V.Shape;
   return {countElements(Shape.first(Dim)), Shape[Dim],
           countElements(Shape.subspan(Dim + 1))};
+}
+
+Status remat::runtime::checkIndices(const Value &Indices, int64_t Size,
+                                    std::string_view Index, std::string_view Of,
+                                    std::string_view Elements) {
+  for (int64_t I = 0; I < Indices.NumElements; ++I) {
+    int64_t At = loadInteger(Indices.Type, Indices.Data, I);
+    if (At >= 0 && At < Size)
+      continue;
+    return Error(ErrorCode::InvalidData,
+                 std::string(Index) + " " + std::to_string(At) +
+                     " at position " + std::to_string(I) + " is outside " +
+                     std::string(Of) + " " + std::to_string(Size) + " " +
+                     std::string(Elements));
+  }
+  return {};
 }
 
 static Status checkDim(const OpCall &Op, const Value &V) {

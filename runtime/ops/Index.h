@@ -16,6 +16,11 @@ struct Lines {
   static Lines of(const OpCall &Op, const Value &V);
 };
 
+/// Fails at the first of `Indices` that is not in [0, Size) and says it in the
+/// words given: "`Index` 7 at position 2 is outside `Of` 5 `Elements`".
+Status checkIndices(const Value &Indices, int64_t Size, std::string_view Index,
+                    std::string_view Of, std::string_view Elements);
+
 } // namespace remat::runtime
 
 #endif // REMAT_RUNTIME_OPS_INDEX_H

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CHECK(condition)                                                       \
   do {                                                                         \
@@ -162,6 +163,33 @@ static RematProgram compileGraph(const char *optimizer) {
   return program;
 }
 
+/* A program and the host device to run it. */
+struct Setup {
+  RematProgram program;
+  RematDevice device;
+  const uint8_t *bytes;
+  size_t length;
+};
+
+static struct Setup setUp(const char *optimizer) {
+  struct Setup setup = {compileGraph(optimizer), NULL, NULL, 0};
+  OK(rematDeviceCreate("host", &setup.device));
+  setup.bytes = rematProgramGetBytes(setup.program, &setup.length);
+  return setup;
+}
+
+static void tearDown(struct Setup *setup) {
+  rematDeviceDestroy(setup->device);
+  rematProgramDestroy(setup->program);
+}
+
+static RematSession createSession(const struct Setup *setup, uint64_t seed) {
+  RematSession session = NULL;
+  OK(rematSessionCreate(setup->bytes, setup->length, setup->device, seed,
+                        &session));
+  return session;
+}
+
 /* The tensors of a program, and of its bytes loaded again. */
 static void testTensors(void) {
   RematProgram compiled = compileGraph("adamw"), program = NULL;
@@ -221,17 +249,12 @@ struct Exported {
 
 /* Views and copies; what was exported outlives session and device. */
 static void testExport(void) {
-  RematProgram program = compileGraph("sgd");
-  RematDevice device = NULL;
-  OK(rematDeviceCreate("host", &device));
-  size_t length = 0;
-  const uint8_t *bytes = rematProgramGetBytes(program, &length);
-  RematSession session = NULL;
-  OK(rematSessionCreate(bytes, length, device, 1, &session));
+  struct Setup setup = setUp("sgd");
+  RematSession session = createSession(&setup, 1);
   RematTensorInfo info;
-  size_t x = find(program, REMAT_ARGUMENT, "x", &info);
-  size_t w = find(program, REMAT_ARGUMENT, "w", &info);
-  size_t loss = find(program, REMAT_RESULT, "loss", &info);
+  size_t x = find(setup.program, REMAT_ARGUMENT, "x", &info);
+  size_t w = find(setup.program, REMAT_ARGUMENT, "w", &info);
+  size_t loss = find(setup.program, REMAT_RESULT, "loss", &info);
   RematTensor view = NULL, copy = NULL;
   FAILS(rematSessionGetTensor(session, REMAT_ARGUMENT, x, REMAT_VIEW, &view),
         REMAT_ERROR, "'x' holds no value");
@@ -256,8 +279,7 @@ static void testExport(void) {
   rematTensorDestroy(view);
   rematTensorDestroy(copy);
   rematSessionDestroy(session);
-  rematDeviceDestroy(device);
-  rematProgramDestroy(program);
+  tearDown(&setup);
   CHECK(exported->data == shown && shown[0] == 3);
   CHECK(exported->deviceType == 1 && exported->rank == 2);
   CHECK(exported->code == 2 && exported->bits == 32 && exported->lanes == 1);
@@ -267,17 +289,13 @@ static void testExport(void) {
 
 /* Training that goes on from a file is training that was not interrupted. */
 static void testFiles(void) {
-  RematProgram program = compileGraph("adamw");
-  RematDevice device = NULL;
-  OK(rematDeviceCreate("host", &device));
-  size_t length = 0;
-  const uint8_t *bytes = rematProgramGetBytes(program, &length);
+  struct Setup setup = setUp("adamw");
   const float x[8] = {1, 0, 0, 1, 1, 1, 2, 1}, y[4] = {1, 2, 3, 4};
-  char digests[2][65], path[] = "/tmp/remat-capi-XXXXXX";
-  CHECK(mkstemp(path) >= 0);
+  char digests[2][65], path[] = "capi-XXXXXX";
+  int file = mkstemp(path);
+  CHECK(file >= 0 && close(file) == 0);
   for (int from = 0; from < 2; ++from) {
-    RematSession session = NULL;
-    OK(rematSessionCreate(bytes, length, device, 1 + (uint64_t)from, &session));
+    RematSession session = createSession(&setup, 1 + (uint64_t)from);
     if (from)
       OK(rematSessionLoad(session, path));
     for (int step = from ? 2 : 0; step < 4; ++step) {
@@ -293,12 +311,10 @@ static void testFiles(void) {
   }
   CHECK(strlen(digests[0]) == 64 && strcmp(digests[0], digests[1]) == 0);
   remove(path);
-  RematSession session = NULL;
-  OK(rematSessionCreate(bytes, length, device, 1, &session));
+  RematSession session = createSession(&setup, 1);
   FAILS(rematSessionLoad(session, path), REMAT_ERROR, path);
   rematSessionDestroy(session);
-  rematDeviceDestroy(device);
-  rematProgramDestroy(program);
+  tearDown(&setup);
 }
 
 static void testInterrupt(void) {

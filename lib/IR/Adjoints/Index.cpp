@@ -6,13 +6,21 @@ using namespace mlir;
 
 namespace remat {
 
+/// What `Op` took from its operand by its indices goes back to its place.
+template <typename OpT>
+static void scatterBack(OpT Op, OpBuilder &Builder, Value Grad,
+                        ArrayRef<bool> Needed,
+                        MutableArrayRef<Value> OperandGrads) {
+  if (Needed[0] && Grad)
+    OperandGrads[0] =
+        ScatterAddOp::create(Builder, Op.getLoc(), Op.getOperand().getType(),
+                             Op.getIndices(), Grad, Op.getDim());
+}
+
 LogicalResult GatherOp::buildAdjoint(OpBuilder &Builder, ValueRange ResultGrads,
                                      ArrayRef<bool> Needed,
                                      MutableArrayRef<Value> OperandGrads) {
-  if (Needed[0] && ResultGrads[0])
-    OperandGrads[0] =
-        ScatterAddOp::create(Builder, getLoc(), getOperand().getType(),
-                             getIndices(), ResultGrads[0], getDim());
+  scatterBack(*this, Builder, ResultGrads[0], Needed, OperandGrads);
   return success();
 }
 
@@ -29,10 +37,7 @@ LogicalResult ScatterAddOp::buildAdjoint(OpBuilder &Builder,
 LogicalResult TopKOp::buildAdjoint(OpBuilder &Builder, ValueRange ResultGrads,
                                    ArrayRef<bool> Needed,
                                    MutableArrayRef<Value> OperandGrads) {
-  if (Needed[0] && ResultGrads[0])
-    OperandGrads[0] =
-        ScatterAddOp::create(Builder, getLoc(), getOperand().getType(),
-                             getIndices(), ResultGrads[0], getDim());
+  scatterBack(*this, Builder, ResultGrads[0], Needed, OperandGrads);
   return success();
 }
 

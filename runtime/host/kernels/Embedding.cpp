@@ -2,6 +2,7 @@
 
 #include "host/Context.h"
 #include "host/Kernel.h"
+#include "ops/Index.h"
 #include "ops/Numeric.h"
 #include <new>
 #include <numeric>
@@ -9,15 +10,7 @@
 using namespace remat::runtime;
 
 static Status checkIds(const Value &Ids, int64_t Rows) {
-  for (int64_t I = 0; I < Ids.NumElements; ++I) {
-    int64_t Id = loadInteger(Ids.Type, Ids.Data, I);
-    if (Id < 0 || Id >= Rows)
-      return Error(ErrorCode::InvalidData,
-                   "id " + std::to_string(Id) + " at position " +
-                       std::to_string(I) + " is outside a table of " +
-                       std::to_string(Rows) + " rows");
-  }
-  return {};
+  return checkIndices(Ids, Rows, "id", "a table of", "rows");
 }
 
 static Status runEmbedding(const OpCall &Op, Context &C) {

@@ -13,15 +13,7 @@ using namespace remat::runtime;
 //===----------------------------------------------------------------------===//
 
 static Status checkIndices(const Value &Indices, int64_t Size) {
-  for (int64_t I = 0; I < Indices.NumElements; ++I) {
-    int64_t Index = loadInteger(Indices.Type, Indices.Data, I);
-    if (Index < 0 || Index >= Size)
-      return Error(ErrorCode::InvalidData,
-                   "index " + std::to_string(Index) + " at position " +
-                       std::to_string(I) + " is outside a dimension of " +
-                       std::to_string(Size) + " elements");
-  }
-  return {};
+  return checkIndices(Indices, Size, "index", "a dimension of", "elements");
 }
 
 static Status runGather(const OpCall &Op, Context &C) {

@@ -56,63 +56,54 @@ struct Product {
   int64_t getCount() const { return Groups * M * N; }
 };
 
+/// A convolution of X by a weight to Y. Channels, outputs and the elements of a
+/// channel of X (inputs) and of Y (positions) are those of one group.
+struct Sizes {
+  TypeName W;
+  int64_t Batch, Groups, Channels, Outputs, Window, Inputs, Positions;
+
+  template <typename OpT>
+  Sizes(OpT Op, Value X, Value Weight, Value Y)
+      : W(getWindow(Op, X, Y, getType(Weight).getShape().drop_front(2))) {
+    llvm::ArrayRef<int64_t> Shape = getType(Weight).getShape();
+    Batch = getType(X).getDimSize(0);
+    Groups = Op.getGroups();
+    Channels = Shape[1];
+    Outputs = Shape[0] / Groups;
+    Window = ShapedType::getNumElements(Shape.drop_front(2));
+    Inputs = getCount(X) / (Groups * Channels);
+    Positions = getCount(Y) / (Groups * Outputs);
+  }
+
+  template <typename Kernel> TypeName getText() const {
+    return Kernel{.W = W,
+                  .Batch = Batch,
+                  .Groups = Groups,
+                  .Channels = Channels,
+                  .Outputs = Outputs};
+  }
+};
+
 /// How the tiles of a product are cut.
 struct Split {
   int64_t Blocks, Part, Chunks;
 };
 } // namespace
 
-/// What the three products are made of.
-template <typename OpT, typename Make>
-static Product getProduct(OpT Op, Value X, Value Weight, Value Y, Make F) {
-  llvm::ArrayRef<int64_t> Shape = getType(Weight).getShape();
-  int64_t Groups = Op.getGroups();
-  return F(getWindow(Op, X, Y, Shape.drop_front(2)), getType(X).getDimSize(0),
-           Groups, Shape[1], Shape[0] / Groups,
-           ShapedType::getNumElements(Shape.drop_front(2)));
-}
-
 static Product getProduct(ConvolutionOp Op) {
-  int64_t Count = getCount(Op.getResult());
-  return getProduct(
-      Op, Op.getOperand(), Op.getWeight(), Op.getResult(),
-      [&](const TypeName &W, int64_t Batch, int64_t Groups, int64_t Channels,
-          int64_t Outputs, int64_t Size) -> Product {
-        return {kernels::ConvolutionProduct{.W = W,
-                                            .Batch = Batch,
-                                            .Groups = Groups,
-                                            .Channels = Channels,
-                                            .Outputs = Outputs},
-                Groups, Outputs, Count / (Groups * Outputs), Channels * Size};
-      });
+  Sizes S(Op, Op.getOperand(), Op.getWeight(), Op.getResult());
+  return {S.getText<kernels::ConvolutionProduct>(), S.Groups, S.Outputs,
+          S.Positions, S.Channels * S.Window};
 }
 static Product getProduct(ConvolutionInputGradOp Op) {
-  int64_t Count = getCount(Op.getResult());
-  return getProduct(
-      Op, Op.getResult(), Op.getWeight(), Op.getGrad(),
-      [&](const TypeName &W, int64_t Batch, int64_t Groups, int64_t Channels,
-          int64_t Outputs, int64_t Size) -> Product {
-        return {kernels::InputGradProduct{.W = W,
-                                          .Batch = Batch,
-                                          .Groups = Groups,
-                                          .Channels = Channels,
-                                          .Outputs = Outputs},
-                Groups, Channels, Count / (Groups * Channels), Outputs * Size};
-      });
+  Sizes S(Op, Op.getResult(), Op.getWeight(), Op.getGrad());
+  return {S.getText<kernels::InputGradProduct>(), S.Groups, S.Channels,
+          S.Inputs, S.Outputs * S.Window};
 }
 static Product getProduct(ConvolutionWeightGradOp Op) {
-  int64_t Count = getCount(Op.getGrad());
-  return getProduct(
-      Op, Op.getOperand(), Op.getResult(), Op.getGrad(),
-      [&](const TypeName &W, int64_t Batch, int64_t Groups, int64_t Channels,
-          int64_t Outputs, int64_t Size) -> Product {
-        return {kernels::WeightGradProduct{.W = W,
-                                           .Batch = Batch,
-                                           .Groups = Groups,
-                                           .Channels = Channels,
-                                           .Outputs = Outputs},
-                Groups, Outputs, Channels * Size, Count / (Groups * Outputs)};
-      });
+  Sizes S(Op, Op.getOperand(), Op.getResult(), Op.getGrad());
+  return {S.getText<kernels::WeightGradProduct>(), S.Groups, S.Outputs,
+          S.Channels * S.Window, S.Positions};
 }
 
 /// Groups of fewer rows leave most of a tile empty.

@@ -131,6 +131,9 @@ private:
   char *getAddress(uint32_t Tensor) const;
   Result<uint32_t> findArgument(std::string_view Name, uint64_t Bytes) const;
   Result<uint32_t> findValue(std::string_view Name, bool IsArgument) const;
+  using Copy = Status (Device::*)(void *To, const void *From, uint64_t Bytes);
+  Status write(std::string_view Name, const void *Data, uint64_t Bytes,
+               Copy CopyTo);
   Status read(std::string_view Name, bool IsArgument, void *Data,
               uint64_t Bytes);
   Status store(std::string_view Name, bool IsArgument, const Sink &To);
