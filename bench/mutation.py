@@ -42,6 +42,7 @@ QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)\'|//.*$|/\*.*?\*/')
 
 LIT = "{tree}/.venv/bin/python /usr/lib/llvm-22/bin/lit -q --max-failures 1 -j {jobs} "
 PYTEST = "env REMAT_BIN={tree}/build/bin {tree}/.venv/bin/python -m pytest -q -x {tree}/test/Python/"
+BUDGETS = "test_budget.py -k 'not gpt2 and not deep and not encoder'"
 UNIT = "{tree}/build/test/unit/{name} --gtest_fail_fast --gtest_brief=1 --gtest_filter={filter}"
 
 
@@ -65,8 +66,8 @@ COVERS = {
     "lib/Support": (["SupportTests", *TOOLS], [unit("SupportTests"), lit("IR", "Pipeline", "Tools")]),
     "lib/IR": (TOOLS, [lit("IR"), lit("Transforms"), lit("Target"), PYTEST + "test_elementwise.py"]),
     "lib/Analysis": (TOOLS, [lit("Analysis"), lit("Transforms", "Pipeline"), lit("Target")]),
-    "lib/Transforms": (TOOLS, [lit("Transforms"), lit("Pipeline", "Analysis"), PYTEST + "test_budget.py", lit("Random")]),
-    "lib/Pipeline": (TOOLS, [lit("Pipeline"), lit("Tools"), PYTEST + "test_budget.py"]),
+    "lib/Transforms": (TOOLS, [lit("Transforms"), lit("Pipeline", "Analysis"), PYTEST + BUDGETS, lit("Random")]),
+    "lib/Pipeline": (TOOLS, [lit("Pipeline"), lit("Tools"), PYTEST + BUDGETS]),
     "lib/Target": (TOOLS, [lit("Target"), lit("Pipeline")]),
     "lib/CAPI": (["capi-test"], ["ctest --test-dir {tree}/build -R '^capi$'"]),
     "runtime": (["RuntimeTests", *TOOLS], [unit("RuntimeTests"), lit("Target", "Tools"), PYTEST + "test_elementwise.py"]),
@@ -169,14 +170,17 @@ class Tree:
         return step.replace("{tree}", str(self.path)).replace("{jobs}", str(self.jobs))
 
     def measure(self, cover: str) -> None:
-        """The tests without a change: they must pass, and say how long they take."""
+        """The tests without a change: they must pass, and say how long they take. On a busy
+        machine one may take too long: it is tried twice."""
         targets, steps = COVERS[cover]
         if not self.build(targets):
             raise SystemExit(f"{cover}: the build without a change fails")
         for step in steps:
-            if step not in self.seconds:
+            for attempt in range(2) if step not in self.seconds else ():
                 passed, self.seconds[step], text = self.run(self.command(step), 3600)
-                if not passed:
+                if passed:
+                    break
+                if attempt == 1:
                     raise SystemExit(f"{cover}: without a change this fails: {self.command(step)}\n{text}")
 
     def try_mutant(self, mutant: Mutant) -> dict:

@@ -19,8 +19,11 @@ public:
     return Spent.count();
   }
   bool passed() const {
-    return (Interrupt && Interrupt->load(std::memory_order_relaxed)) ||
-           (TimeLimit > 0 && seconds() > TimeLimit);
+    return interrupted() || (TimeLimit > 0 && seconds() > TimeLimit);
+  }
+  /// For work that is done whatever the time limit.
+  bool interrupted() const {
+    return Interrupt && Interrupt->load(std::memory_order_relaxed);
   }
 
 private:

@@ -57,8 +57,10 @@ public:
     if (M.Turn == None)
       return;
     addCuts(Orders[0], Family::Cut, Family::Segments);
-    if (Orders[Low] != Orders[0])
+    if (Orders[Low] != Orders[0] && !D.interrupted())
       addCuts(Orders[Low], Family::CalmCut, Family::CalmSegments);
+    if (D.interrupted())
+      return;
     sqrtPlans(M, addTo(Family::Sqrt));
     greedyPlans(M, addTo(Family::Greedy));
   }
@@ -73,7 +75,7 @@ private:
   PlanSink addTo(Family From) {
     return [this, From](Plan S) {
       add(std::move(S), From);
-      return true;
+      return !D.interrupted();
     };
   }
 
@@ -82,8 +84,11 @@ private:
     MomentCut Cut(M, M.Turn, MomentCut::sidesInOrder(M, M.Turn, Order));
     std::vector<MomentCut::Point> Hull =
         Cut.frontier(M.fewerOf(Tuned.Seeds.CutPoints), true);
-    for (const MomentCut::Point &X : Hull)
+    for (const MomentCut::Point &X : Hull) {
+      if (D.interrupted())
+        return;
       add(emitDropped(M, Order, M.Turn, X.Dropped), OfCut);
+    }
     segmentPlans(M, Order, Hull, addTo(OfSegments));
   }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import json
 import os
@@ -215,9 +216,12 @@ def _run_interruptibly(work: Callable[[], Any], interrupt: Callable[[], None]) -
         finally:
             done.set()
 
-    threading.Thread(target=run, name="remat.compile", daemon=True).start()
     try:
+        # Unlike Thread.start, this has started the thread whenever an interrupt comes.
+        _thread.start_new_thread(run, ())
         done.wait()
+    except RuntimeError:  # no thread was to be had
+        raise
     except BaseException:
         interrupt()
         # Python must not end while the library works: another Ctrl-C changes nothing.
