@@ -1,6 +1,7 @@
 """Imports a PyTorch module from the command line.
 
-usage: python -m remat.torch MODULE:FUNCTION -o graph.mlir [--weights w.safetensors] [--check]
+usage: python -m remat.torch MODULE:FUNCTION -o graph.mlir [--weights w.safetensors]
+       python -m remat.torch MODULE:FUNCTION --check [--steps 3] [--budgets 60%,smallest]
 
 MODULE is imported from the working directory or the path of Python; FUNCTION takes nothing and
 returns (module, args), such that module(*args) gives the loss.
@@ -14,14 +15,22 @@ import os
 import sys
 from pathlib import Path
 
+from ..runtime.errors import Error
 from . import tools
 from .check import check
 from .errors import ImportFailure
 from .importer import import_module
+from .training import check_training
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str):
+        self.print_usage(sys.stderr)
+        self.exit(1, f"error: {message}\n")
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    made = _Parser(
         prog="python -m remat.torch",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -32,6 +41,14 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--inputs", metavar="FILE", help="the example's inputs, safetensors")
     made.add_argument(
         "--check", action="store_true", help="compare loss and gradients with PyTorch's"
+    )
+    made.add_argument(
+        "--steps", type=int, metavar="N", help="with --check: compare N steps of AdamW too"
+    )
+    made.add_argument(
+        "--budgets",
+        metavar="B,...",
+        help="with --check: do the steps within these budgets too, to equal bits",
     )
     made.add_argument("--no-dropout", action="store_true", help="leave dropout out")
     made.add_argument(
@@ -70,8 +87,21 @@ def _write(arguments, imported, args) -> None:
         tools.save(imported.bind(args), Path(arguments.inputs))
 
 
+def _train(module, args, arguments) -> bool:
+    budgets = arguments.budgets.split(",") if arguments.budgets else ()
+    steps = arguments.steps or 1
+    done = check_training(module, args, steps=steps, budgets=budgets, unused=arguments.unused)
+    print(f"after {steps} steps of AdamW:\n{done}")
+    return done.passed
+
+
 def main() -> int:
-    arguments = _parser().parse_args()
+    parser = _parser()
+    arguments = parser.parse_args()
+    if (arguments.steps is not None or arguments.budgets) and not arguments.check:
+        parser.error("--steps and --budgets go with --check")
+    if arguments.steps is not None and arguments.steps < 1:
+        parser.error(f"--steps {arguments.steps} is not a positive integer")
     try:
         module, args = _built(arguments.function)
         if arguments.output or arguments.weights or arguments.inputs or not arguments.check:
@@ -83,8 +113,11 @@ def main() -> int:
         if arguments.check:
             done = check(module, args, unused=arguments.unused)
             print(done)
-            return 0 if done.passed else 1
-    except (ImportFailure, OSError) as error:
+            passed = done.passed
+            if arguments.steps or arguments.budgets:
+                passed = _train(module, args, arguments) and passed
+            return 0 if passed else 1
+    except (ImportFailure, Error, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -89,6 +89,36 @@ def _stop_gradients(module: torch.fx.GraphModule) -> None:
     module.recompile()
 
 
+def _keep_whole(module: torch.fx.GraphModule) -> None:
+    """Replaces what decomposition would take apart although there is a rule for it.
+
+    An operation in place that PyTorch defines by others becomes the one that is not, and a copy of
+    its result; all others in place become that by themselves.
+    """
+    graph = module.graph
+    for node in list(graph.nodes):
+        if node.op != "call_function" or getattr(node.target, "namespace", "") != "aten":
+            continue
+        target = node.target
+        if _composite_in_place(target):
+            kept = getattr(getattr(aten, target._opname[:-1]), target._overloadname)
+            with graph.inserting_before(node):
+                made = graph.call_function(oplib.INSTEAD.get(kept, kept), node.args, node.kwargs)
+                made.meta = dict(node.meta)
+            node.target, node.args, node.kwargs = aten.copy_.default, (node.args[0], made), {}
+        else:
+            node.target = oplib.INSTEAD.get(target, target)
+    module.recompile()
+
+
+def _composite_in_place(target) -> bool:
+    name = target._opname
+    if not name.endswith("_") or name[:-1] not in whole.KEPT:
+        return False
+    key = "CompositeImplicitAutograd"
+    return torch._C._dispatch_has_kernel_for_dispatch_key(target.name(), key)
+
+
 def _trace(module: torch.nn.Module, args: Tuple, kwargs: Dict[str, Any]):
     try:
         with guards.refusing():
@@ -108,6 +138,7 @@ def _trace(module: torch.nn.Module, args: Tuple, kwargs: Dict[str, Any]):
             )
         raise ImportFailure(f"the module cannot be traced{where}: {first}{hint}") from error
     _stop_gradients(program.graph_module)
+    _keep_whole(program.graph_module)
     try:
         return program.run_decompositions(whole.table())
     except Exception as error:

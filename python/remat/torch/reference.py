@@ -1,4 +1,4 @@
-"""What PyTorch computes for a module: loss, gradients and buffers, without dropout."""
+"""What PyTorch computes for a module, without dropout: loss, gradients, buffers, a few steps."""
 
 from __future__ import annotations
 
@@ -56,13 +56,15 @@ class WithoutDropout(TorchFunctionMode):
 class Reference:
     """Names are those of `named_parameters()` and `named_buffers()`."""
 
-    loss: float
-    gradients: Dict[str, Optional[torch.Tensor]] = field(default_factory=dict)
-    buffers: Dict[str, torch.Tensor] = field(default_factory=dict)
+    loss: float  # of the first step
+    gradients: Dict[str, Optional[torch.Tensor]] = field(default_factory=dict)  # of the first step
+    buffers: Dict[str, torch.Tensor] = field(default_factory=dict)  # after the last
+    parameters: Dict[str, torch.Tensor] = field(default_factory=dict)  # after the last
 
     def tensor(self, kind: str, name: str) -> Optional[torch.Tensor]:
-        """A "gradient" or a "buffer"."""
-        return (self.gradients if kind == "gradient" else self.buffers).get(name)
+        """A "gradient", a "buffer" or a "parameter"."""
+        kinds = {"gradient": self.gradients, "buffer": self.buffers, "parameter": self.parameters}
+        return kinds[kind].get(name)
 
 
 def _converted(x, dtype: Optional[torch.dtype]):
@@ -90,6 +92,19 @@ def evaluate(
     """Runs a copy of the module forward and backward, in another float type where one is given.
     `rounding`, if not 0, seeds moves of every parameter's elements by their last bit or not.
     """
+    return train(module, args, kwargs, 0, 0.0, dtype, rounding)
+
+
+def train(
+    module: torch.nn.Module,
+    args: Sequence[Any],
+    kwargs: Optional[Dict[str, Any]],
+    steps: int,
+    rate: float,
+    dtype: Optional[torch.dtype] = None,
+    rounding: int = 0,
+) -> Reference:
+    """Like `evaluate`, and so many steps of AdamW at a learning rate."""
     module = copy.deepcopy(module)
     if rounding:
         _move(module, rounding)
@@ -98,14 +113,24 @@ def evaluate(
     args, kwargs = torch.utils._pytree.tree_map(
         lambda x: _converted(x, dtype), (tuple(args), kwargs or {})
     )
-    module.zero_grad()
+    parameters = {name: p for name, p in module.named_parameters() if p.requires_grad}
+    optimizer = torch.optim.AdamW(parameters.values(), lr=rate) if steps else None
+    made = None
     state = random.getstate(), torch.get_rng_state()
     try:
-        with WithoutDropout():
-            loss = module(*args, **kwargs)
-        loss.backward()
+        for _ in range(max(steps, 1)):
+            module.zero_grad()
+            with WithoutDropout():
+                loss = module(*args, **kwargs)
+            loss.backward()
+            if made is None:
+                gradients = {name: p.grad for name, p in parameters.items()}
+                made = Reference(loss.item(), gradients)
+            if optimizer is not None:
+                optimizer.step()
     finally:
         random.setstate(state[0])
         torch.set_rng_state(state[1])
-    gradients = {name: p.grad for name, p in module.named_parameters() if p.requires_grad}
-    return Reference(loss.item(), gradients, dict(module.named_buffers()))
+    made.buffers = dict(module.named_buffers())
+    made.parameters = {name: p.detach() for name, p in parameters.items()}
+    return made

@@ -15,7 +15,7 @@ KEPT = frozenset("""
     scaled_dot_product_attention
     gelu silu mish hardswish hardsigmoid hardtanh leaky_relu elu selu celu softplus relu6 prelu glu
     log_sigmoid
-    dropout native_dropout alpha_dropout feature_dropout
+    dropout native_dropout alpha_dropout feature_dropout feature_alpha_dropout
     cross_entropy_loss nll_loss nll_loss_nd nll_loss2d nll_loss_forward nll_loss2d_forward mse_loss
     l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div
     embedding linear matmul mm bmm addmm baddbmm

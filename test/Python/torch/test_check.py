@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import modules
 import pytest
+import remat.torch.optimizers
 import remat.torch.rules
 import torch
 from remat import ops
 from remat.torch import check as checking
-from remat.torch.check import Check, Compared, check
-from remat.torch.reference import evaluate
+from remat.torch.check import Check, Compared, Sides, check
+from remat.torch.reference import Reference, evaluate
+from remat.torch.training import check_training
 from torch import nn
 
 aten = torch.ops.aten
@@ -42,15 +44,76 @@ class Kink(nn.Module):
         return torch.relu(self.w - 1).sum() + x.sum()
 
 
-@pytest.mark.parametrize(("error", "excused"), [(0.06, True), (0.07, False)])
-def test_what_rounding_decides(error, excused):
+def kinked(error: float, exact: bool):
+    """A check of gradients that are off by `error`, relative to float64's."""
     module, args = Kink(), (torch.zeros(1),)
-    made = Check([Compared("gradient", "w", error, checking.GRADIENT)])
     expected = evaluate(module, args)
-    checking._excuse_rounding(made, module, args, None, expected, None)
+    true = evaluate(module, args, None, torch.float64) if exact else None
+    away = torch.zeros(1000, dtype=torch.float64)
+    away[1] = error * expected.gradients["w"].double().norm()
+    ours = {("gradient", "w"): expected.gradients["w"].double() + away}
+    sides = Sides(ours, expected, true, lambda way: evaluate(module, args, rounding=way))
+    made = Check([Compared("gradient", "w", error, checking.GRADIENT)])
+    checking.excuse_rounding(made, sides)
+    return made
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(("error", "excused"), [(0.06, True), (0.07, False)])
+def test_what_rounding_decides(error, excused, exact):
+    made = kinked(error, exact)
     assert made.passed == excused and len(made.compared) == 1
     assert list(made.rounded) == (["w"] if excused else [])
-    # A loss is never excused.
+
+
+def test_rounding_excuses_no_loss_and_nothing_that_is_far():
+    module, args = Kink(), (torch.zeros(1),)
+    expected = evaluate(module, args)
     made = Check([Compared("loss", "loss", 1e-3, checking.LOSS)])
-    checking._excuse_rounding(made, module, args, None, expected, None)
+    checking.excuse_rounding(made, Sides({}, expected, None, lambda way: expected))
     assert not made.passed
+    # A PyTorch that is off by half of everything says nothing about a gradient that is too.
+    other = Reference(0.0, {"w": expected.gradients["w"] * 1.5})
+    ours = {("gradient", "w"): expected.gradients["w"] * 1.5}
+    made = Check([Compared("gradient", "w", 0.5, checking.GRADIENT)])
+    checking.excuse_rounding(made, Sides(ours, expected, None, lambda way: other))
+    assert not made.passed
+
+
+def test_a_wrong_gradient_is_not_rounding():
+    """Where float32 and float64 agree, an error of a thousandth is one."""
+    module, args = modules.tiny_gpt()
+    expected = evaluate(module, args)
+    exact = evaluate(module, args, None, torch.float64)
+    name = "blocks.0.fc.weight"
+    ours = {("gradient", name): expected.gradients[name] * 1.001}
+    sides = Sides(ours, expected, exact, lambda way: evaluate(module, args, rounding=way))
+    made = Check([Compared("gradient", name, 1e-3, checking.GRADIENT)])
+    checking.excuse_rounding(made, sides)
+    assert not made.passed and not made.rounded
+
+
+def test_training_and_budgets():
+    module, args = modules.tiny_gpt()
+    done = check_training(module, args, budgets=["90%", "smallest"])
+    assert done.passed, str(done)
+    free, less, smallest = done.budgets
+    assert free.peak_bytes > less.peak_bytes >= smallest.peak_bytes
+    assert smallest.peak_bytes == smallest.smallest_feasible_bytes
+    assert {one.name for one in done.compared} == {name for name, _ in module.named_parameters()}
+    refused = check_training(module, args, budgets=["1%"])
+    assert refused.passed and refused.budgets[1].refused and "below the smallest" in str(refused)
+
+
+def test_training_finds_another_update(monkeypatch):
+    module, args = modules.classifier(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Linear(16, 5))
+    settings = remat.torch.optimizers.options_of
+
+    def other(optimizer):
+        name, made = settings(optimizer)
+        return name, {**made, "weight_decay": 0.5}
+
+    assert check_training(module, args, budgets=()).passed
+    monkeypatch.setattr(remat.torch.optimizers, "options_of", other)
+    done = check_training(module, args, budgets=())
+    assert not done.passed and "parameter body.0.weight" in str(done)

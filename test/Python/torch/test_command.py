@@ -51,6 +51,28 @@ def test_what_is_no_function_of_a_module(function, said, tmp_path):
     assert done.returncode == 1 and said in done.stderr and "Traceback" not in done.stderr
 
 
+def test_steps_and_budgets(tmp_path):
+    options = ("--check", "--steps", 2, "--budgets", "90%,smallest")
+    done = command("modules:tiny_gpt", *options, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "after 2 steps of AdamW" in done.stdout and "28 parameters, worst" in done.stdout
+    assert done.stdout.count("equal bits") == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--steps", 3), "go with --check"),
+        (("--check", "--steps", 0), "--steps 0 is not a positive integer"),
+        (("--check", "--budgets", "sixty"), "sixty"),
+        (("--chek",), "unrecognized arguments"),
+    ],
+)
+def test_options_that_are_wrong(options, said, tmp_path):
+    done = command("modules:tiny_gpt", *options, folder=tmp_path)
+    assert done.returncode == 1 and said in done.stderr and "Traceback" not in done.stderr
+
+
 def test_remat_alone_needs_no_torch():
     code = "import remat, sys; sys.exit('torch' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}

@@ -6,6 +6,8 @@ import modules
 import pytest
 import torch
 import torch.nn.functional as F
+from harness import run
+from remat.torch import import_module
 from remat.torch.check import check
 from torch import nn
 
@@ -147,6 +149,9 @@ CASES = {
         "var": (lambda x: x.var(1) + x.std(1) + x.var((1, 2), unbiased=False).sum(), (2, 3, 4)),
         "var_mean": (lambda x: torch.var_mean(x, 1)[0] * torch.var_mean(x, 1)[1], (2, 3, 4)),
         "norm": (lambda x: x.norm(dim=1) + x.norm(p=1) + torch.linalg.norm(x, dim=1), (2, 3, 4)),
+        "norms": (lambda x: sum(x.norm(p, 1).sum() for p in (0, 1.5, 3, float("inf"))), (3, 4)),
+        "norm_of_zero": (lambda x: (x * (x > 0)).norm(dim=1) + (x * 0).norm(p=3), (4, 2)),
+        "normalize_zero": (lambda x: F.normalize(x * (x > 9), dim=-1), (3, 4)),
         "normalize": (lambda x: F.normalize(x, dim=-1), (2, 3, 4)),
         "cosine": (lambda x: F.cosine_similarity(x, x.roll(1, 1), dim=1), (2, 3, 4)),
     },
@@ -320,6 +325,43 @@ CASES = {
 def test_values_and_gradients(kind):
     done = check(*modules.functions(CASES[kind]))
     assert done.passed, str(done)
+
+
+DROPOUTS = (nn.Dropout, nn.Dropout2d, nn.AlphaDropout, nn.FeatureAlphaDropout)
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+@pytest.mark.parametrize("kind", DROPOUTS)
+def test_dropout_is_left_out_of_a_check(kind, inplace):
+    """Also where it writes into what it is given."""
+    layers = (nn.Conv2d(3, 4, 3), kind(0.3, inplace=inplace), nn.Flatten(), nn.Linear(144, 5))
+    module, args = modules.classifier(*layers, shape=(4, 3, 8, 8))
+    done = check(module, args)
+    assert done.passed, str(done)
+
+
+@pytest.mark.parametrize("kind", DROPOUTS)
+def test_dropouts_have_pytorchs_moments(kind, inplace):
+    """Mean and variance of what is left of normal numbers, and how much of it is the same."""
+
+    class Dropped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w, self.drop = nn.Parameter(torch.randn(64, 64, 4, 4)), kind(0.25, True)
+
+        def forward(self, x):
+            made = self.drop(self.w * 1)
+            return torch.stack([made.mean() + x.sum(), made.square().mean(), made.abs().mean()])
+
+    torch.manual_seed(0)
+    module, args = Dropped(), (torch.zeros(1),)
+    imported = import_module(module, args, training=False)
+    weights, inputs = imported.weights(), imported.bind(args)
+    done = run(imported.graph, inputs=inputs, weights=weights, save=["outputs"])
+    found = done.outputs["output.0"]
+    expected = torch.stack([module(*args) for _ in range(8)]).mean(0)
+    assert torch.allclose(found, expected, atol=0.03), (found, expected)
+    assert not torch.allclose(found, module.eval()(*args), atol=1e-4)
 
 
 class BatchNorms(nn.Module):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ... import ops
+from .. import oplib
 from . import rule
 
 aten = torch.ops.aten
@@ -25,6 +26,47 @@ def dropout(cx, input, p, train):
 @rule(aten.native_dropout.default)
 def native_dropout(cx, input, p, train):
     return _dropped(cx, cx.value(input), p, train is not False), None
+
+
+def _channels(cx, x, p: float):
+    """Zero or 1 / (1 - p), one for each channel of each example."""
+    shape = x.shape[:2] + (1,) * (x.type.rank - 2)
+    return ops.dropout(ops.constant(cx.graph, 1.0, shape, x.dtype), p)
+
+
+@rule(oplib.feature_dropout)
+def feature_dropout(cx, input, p, train):
+    x = cx.value(input)
+    if not train or not cx.dropout:
+        return x
+    cx.require(p < 1.0, "dropout with probability 1")
+    return x * _channels(cx, x, p)
+
+
+def _alpha(cx, x, kept, p: float):
+    """What is dropped becomes the least value of SELU; mean and variance are kept."""
+    least = -1.7580993408473766
+    scale = ((1.0 - p) * (1.0 + p * least * least)) ** -0.5
+    kept = kept * (1.0 - p)
+    return (x * kept + (1.0 - kept) * least) * scale - scale * least * p
+
+
+@rule(oplib.alpha_dropout)
+def alpha_dropout(cx, input, p, train):
+    x = cx.value(input)
+    if not train or not cx.dropout:
+        return x
+    cx.require(p < 1.0, "dropout with probability 1")
+    return _alpha(cx, x, ops.dropout(ops.constant(cx.graph, 1.0, x.shape, x.dtype), p), p)
+
+
+@rule(oplib.feature_alpha_dropout)
+def feature_alpha_dropout(cx, input, p, train):
+    x = cx.value(input)
+    if not train or not cx.dropout:
+        return x
+    cx.require(p < 1.0, "dropout with probability 1")
+    return _alpha(cx, x, _channels(cx, x, p), p)
 
 
 def _uniform(cx):

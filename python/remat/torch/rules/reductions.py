@@ -104,10 +104,23 @@ def vector_norm(cx, self, ord=2, dim=None, keepdim=False, dtype=None):
     x = cx.cast(cx.value(self), cx.dtype)
     if ord == float("inf"):
         return _reduced(cx, "max", ops.abs(x), dim)
+    if ord == -float("inf"):
+        return _least(cx, ops.abs(x), dim)
+    if ord == 0:
+        return _reduced(cx, "sum", ops.cast(ops.compare("ne", x, 0.0), x.dtype), dim)
     if ord == 1:
         return _reduced(cx, "sum", ops.abs(x), dim)
-    cx.require(ord == 2, f"a norm of order {ord}")
-    return ops.sqrt(_reduced(cx, "sum", x * x, dim))
+    cx.require(ord > 0, f"a norm of order {ord}")
+    total = _reduced(cx, "sum", x * x if ord == 2 else positive_power(ops.abs(x), ord), dim)
+    return positive_power(total, 1.0 / ord)
+
+
+def positive_power(x: Value, exponent: float) -> Value:
+    """x to a power where x is at least 0; at 0 its gradient is 0, as PyTorch has it for norms."""
+    zero = ops.compare("eq", x, 0.0)
+    away = ops.select(zero, 1.0, x)
+    made = ops.sqrt(away) if exponent == 0.5 else ops.exp(ops.log(away) * exponent)
+    return ops.select(zero, 0.0, made)
 
 
 @rule(aten.any.default, aten.any.dim, aten.any.dims)

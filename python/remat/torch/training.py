@@ -1,0 +1,125 @@
+"""Compares a few steps of training with PyTorch's, and what a budget changes: not one bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence
+
+import torch
+
+from .. import runtime
+from ..runtime.errors import BudgetRefused
+from . import optimizers
+from .check import Check, Compared, Sides, compare_buffers, distance, excuse_rounding, in_float64
+from .check import zero_gradients
+from .importer import Imported, import_module
+from .reference import train
+from .step import Step
+
+PARAMETER = 1e-4  # relative, as that of the buffers after several steps
+RATE = 1e-3
+
+
+@dataclass
+class Budgeted:
+    """A training within a budget."""
+
+    budget: str  # as it was asked for; "" is none
+    peak_bytes: int = 0
+    smallest_feasible_bytes: int = 0
+    digest: str = ""  # of all that a step updates
+    refused: bool = False
+
+
+@dataclass
+class Training(Check):
+    """Comparisons of what the steps without a budget left, and the trainings within budgets."""
+
+    budgets: List[Budgeted] = field(default_factory=list)
+
+    @property
+    def equal_bits(self) -> bool:
+        return len({one.digest for one in self.budgets if not one.refused}) == 1
+
+    @property
+    def passed(self) -> bool:
+        return super().passed and self.equal_bits
+
+    def __str__(self) -> str:
+        lines = [super().__str__()] if self.compared else []
+        for one in self.budgets:
+            name = f"budget {one.budget}" if one.budget else "no budget"
+            if one.refused:
+                lines.append(f"{name}: below the smallest, {one.smallest_feasible_bytes} bytes")
+            else:
+                same = one.digest == self.budgets[0].digest
+                bits = "" if one is self.budgets[0] else f", {'equal' if same else 'OTHER'} bits"
+                lines.append(f"{name}: peak {one.peak_bytes} bytes{bits}")
+        return "\n".join(lines)
+
+
+def check_training(
+    module: torch.nn.Module,
+    args: Sequence[Any],
+    kwargs: Optional[Dict[str, Any]] = None,
+    *,
+    steps: int = 3,
+    budgets: Sequence[str] = ("60%", "smallest"),
+    device: str = "host",
+    unused: str = "error",
+) -> Training:
+    """Trains both with AdamW from the module's weights, without dropout: once without a budget, of
+    which every parameter and written buffer is compared, and once within each of `budgets`."""
+    imported = import_module(module, args, kwargs, dropout=False, unused=unused)
+    made = Training()
+    step = None
+    for budget in ("", *budgets):
+        ran = _trained(module, args, kwargs, imported, steps, budget, device, made)
+        step = step or ran
+    _compare(made, module, args, kwargs, imported, step, steps)
+    return made
+
+
+def _trained(module, args, kwargs, imported: Imported, steps, budget, device, made) -> Optional[Step]:
+    optimizer = torch.optim.AdamW(module.parameters(), lr=RATE)
+    name, settings = optimizers.options_of(optimizer)
+    entry = Budgeted(budget)
+    made.budgets.append(entry)
+    try:
+        program = runtime.compile(
+            imported.graph, budget=budget or None, device=device, optimizer=name, **settings
+        )
+    except BudgetRefused as error:
+        entry.refused, entry.smallest_feasible_bytes = True, error.smallest_feasible_bytes
+        return None
+    step = Step(module, imported, program, optimizer, 1)
+    for _ in range(steps):
+        step(*args, **(kwargs or {}))
+    entry.digest = step.session.parameters_digest()
+    entry.peak_bytes = step.session.peak_bytes
+    entry.smallest_feasible_bytes = program.report["smallest_feasible_bytes"]
+    return step
+
+
+def _compare(made: Training, module, args, kwargs, imported: Imported, step: Step, steps) -> None:
+    def trained(dtype=None, rounding=0):
+        return train(module, args, kwargs, steps, RATE, dtype, rounding)
+
+    expected = trained()
+    exact = in_float64(lambda: trained(torch.float64), made.notes)
+    state = step.state_dict()["module"]
+    ours = {("parameter", name): state[name] for name in imported.parameters}
+    ours.update({("buffer", name): state[name] for name in imported.written})
+    sides = Sides(ours, expected, exact, lambda way: trained(rounding=way))
+    made.zero = zero_gradients(imported, sides.true)
+    for name in imported.parameters:
+        actual = ours["parameter", name]
+        if name in made.zero:
+            # AdamW divides noise by its own size: both sides walk, each at its rate.
+            away = (actual - expected.parameters[name]).abs().max().item()
+            made.compared.append(Compared("parameter", name, away, 2.1 * RATE * steps))
+        else:
+            error = distance(actual, expected.parameters[name])
+            made.compared.append(Compared("parameter", name, error, PARAMETER))
+    compare_buffers(made, imported, sides, PARAMETER)
+    excuse_rounding(made, sides)
