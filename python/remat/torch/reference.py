@@ -28,8 +28,34 @@ _DROPOUTS = {
 _RECURRENT = {"lstm": 5, "gru": 5, "rnn_tanh": 5, "rnn_relu": 5}
 
 
+
+def _middle(name: str, made: torch.Tensor, args, kwargs) -> torch.Tensor:
+    """What takes the place of random numbers, as the rules have it without dropout."""
+    if name in ("rand", "rand_like"):
+        return made.fill_(0.5)
+    if name in ("randn", "randn_like"):
+        return made.zero_()
+    if name == "randperm":
+        return torch.arange(made.numel(), dtype=made.dtype)
+    if name == "randint" or name == "randint_like":
+        limits = [x for x in args[name == "randint_like" :] if isinstance(x, int)]
+        low, high = ([0] + limits)[-2:] if limits else (0, 0)
+        low, high = kwargs.get("low", low), kwargs.get("high", high)
+        return made.fill_((low + high) // 2)
+    limits = dict(zip(("from", "to") if name == "uniform_" else ("mean", "std"), args[1:]))
+    limits.update(kwargs)
+    if name == "uniform_":
+        return made.fill_((limits.get("from", 0.0) + limits.get("to", 1.0)) / 2)
+    return made.fill_(limits.get("mean", 0.0))
+
+
+_RANDOM = {"rand", "rand_like", "randn", "randn_like", "randperm", "randint", "randint_like"}
+_RANDOM |= {"uniform_", "normal_"}
+
+
 class WithoutDropout(TorchFunctionMode):
-    """Dropout passes everything, whatever its probability; so does `bernoulli_`."""
+    """Dropout passes everything, whatever its probability; so does `bernoulli_`. Other random
+    numbers are their mean."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
@@ -38,6 +64,10 @@ class WithoutDropout(TorchFunctionMode):
             return args[0] if args else kwargs["input"]
         if name == "bernoulli_":
             return args[0].fill_(1)
+        if name in _RANDOM:
+            return _middle(name, function(*args, **kwargs), args, kwargs)
+        if name == "bernoulli":
+            return (args[0] > 0.5).to(args[0].dtype)
         if name == "scaled_dot_product_attention":
             args = args[:4] + ((0.0,) + args[5:] if len(args) > 4 else ())
             if len(args) <= 4:

@@ -24,7 +24,7 @@ KEPT = frozenset("""
     adaptive_avg_pool1d adaptive_avg_pool2d _adaptive_avg_pool2d adaptive_avg_pool3d
     pad constant_pad_nd tril triu addcmul addcdiv lerp var std var_mean mean one_hot
     pixel_shuffle pixel_unshuffle roll square
-    index_add scatter_add gather topk sort cumsum index_put
+    index_add scatter scatter_add gather topk sort cumsum cumprod prod index_put
     upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d upsample_bilinear2d
     upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa
     """.split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import modules
 import pytest
+import remat.torch
 import torch
 import torch.nn.functional as F
 from harness import run
@@ -35,6 +36,8 @@ def written(x):
 MASK = torch.rand(3, 4, generator=R) > 0.4
 OTHER = torch.randn(3, 4, generator=R)
 IDS = torch.tensor([[2, 0, -1], [1, 1, 2]])
+ORDER = torch.tensor([[2, 0, 3, 1], [1, 3, 0, 2], [0, 1, 2, 3]])
+FLAT, OFFSETS = torch.tensor([2, 0, 1, 1, 2, 0]), torch.tensor([0, 1, 1, 4])
 
 CASES = {
     "unary": {
@@ -166,6 +169,44 @@ CASES = {
         "einsum": (lambda x: torch.einsum("bij,bkj->bik", x, x), (2, 3, 4)),
         "outer": (lambda x: torch.outer(x, x), (3,)),
     },
+    "borders": {
+        "reflect": (lambda x: F.pad(x, (2, 1, 1, 2), mode="reflect"), (1, 2, 4, 5)),
+        "replicate": (lambda x: F.pad(x, (2, 1, 0, 3), mode="replicate"), (1, 2, 3, 3)),
+        "circular": (lambda x: F.pad(x, (2, 1), mode="circular"), (2, 3, 4)),
+        "cut": (lambda x: F.pad(x, (-1, 2), mode="replicate"), (2, 3, 4)),
+        "far": (lambda x: F.pad(x, (70, 3), mode="reflect"), (1, 2, 80)),
+        "flip": (lambda x: x.flip(0, -1), (3, 2, 4)),
+        "flip_long": (lambda x: x.flip(1) + x.flip(1), (2, 70)),
+    },
+    "bags": {
+        "sum": (lambda x: F.embedding_bag(IDS.abs(), x, mode="sum"), (3, 4)),
+        "mean": (lambda x: F.embedding_bag(IDS.abs(), x, mode="mean"), (3, 4)),
+        "max": (lambda x: F.embedding_bag(IDS.abs(), x, mode="max"), (3, 4)),
+        "weighted": (
+            lambda x: F.embedding_bag(
+                IDS.abs(), x, mode="sum", per_sample_weights=x[:2, :3].sigmoid()
+            ),
+            (3, 4),
+        ),
+        "padding": (lambda x: F.embedding_bag(IDS.abs(), x, mode="mean", padding_idx=1), (3, 4)),
+        "padding_max": (lambda x: F.embedding_bag(IDS.abs(), x, mode="max", padding_idx=1), (3, 4)),
+        "offsets": (lambda x: F.embedding_bag(FLAT, x, OFFSETS, mode="mean"), (3, 4)),
+        "padded_offsets": (
+            lambda x: F.embedding_bag(FLAT, x, OFFSETS, mode="mean", padding_idx=1),
+            (3, 4),
+        ),
+    },
+    "products of elements": {
+        "prod": (torch.prod, (3, 3)),
+        "prod_dim": (lambda x: x.prod(1, keepdim=True), (3, 7, 2)),
+        "prod_zero": (lambda x: (x * MASK).prod(0), (3, 4)),
+        "cumprod": (lambda x: x.cumprod(-1), (3, 7)),
+        "cumprod_zero": (lambda x: (x * MASK).cumprod(1), (3, 4)),
+        "cdist": (lambda x: torch.cdist(x, x[:, 1:] + 1), (2, 3, 4)),
+        "cdist_same": (lambda x: torch.cdist(x, x), (3, 4)),
+        "cdist_l1": (lambda x: torch.cdist(x, x[1:] + 1, p=1), (3, 4)),
+        "pairs": (lambda x: F.pairwise_distance(x, x.roll(1, 0)), (3, 4)),
+    },
     "indexing": {
         "embedding": (lambda x: F.embedding(IDS.abs(), x), (3, 4)),
         "index": (lambda x: x[IDS], (3, 4)),
@@ -173,6 +214,13 @@ CASES = {
         "index_inner": (lambda x: x[:, IDS], (2, 3, 4)),
         "index_run": (lambda x: x[:, torch.tensor([1, 2])] * 2, (2, 3, 4)),
         "index_select": (lambda x: x.index_select(1, torch.tensor([2, 0])), (2, 3, 4)),
+        "scatter": (lambda x: (x * 2).scatter(1, ORDER[:2, :3], x.exp()[:2, :3]), (3, 4)),
+        "scatter_rows": (lambda x: (x * 2).scatter(0, ORDER[:2, :3], x.exp()[:2]), (4, 3)),
+        "scatter_number": (lambda x: x.scatter(1, ORDER[:, :2], 0.5) * x, (3, 4)),
+        "scatter_hot": (
+            lambda x: x * torch.zeros(3, 4, dtype=torch.int64).scatter(1, ORDER[:, :1], 1),
+            (3, 4),
+        ),
         "gather_one": (lambda x: x.gather(-1, torch.tensor([[1], [0], [3]])), (3, 4)),
         "one_hot": (lambda x: x * F.one_hot(torch.tensor([1, 0, 3]), 4), (3, 4)),
     },
@@ -364,6 +412,51 @@ def test_dropouts_have_pytorchs_moments(kind, inplace):
     assert not torch.allclose(found, module.eval()(*args), atol=1e-4)
 
 
+class Draws(nn.Module):
+    """Random numbers of every kind, each times parameters."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(8, 4, generator=R))
+
+    def forward(self, x):
+        w, keep = self.w, (0.9 + torch.rand(8, 1)).floor()
+        made = w * torch.rand(8, 4) + torch.rand_like(w) * w + torch.randn(8, 4) * w
+        made = made + w.new_empty(8, 4).uniform_(1, 3) * w + torch.empty(8, 1).normal_(2.0, 1.0) * w
+        made = made + torch.randn_like(w) + keep * w + torch.bernoulli(torch.full((8, 1), 0.7)) * w
+        picked = w[torch.randint(0, 8, (5,))].square().sum() + w[torch.randint(8, (5,))].sin().sum()
+        return made.sum() + picked + (w[torch.randperm(8)] * x).sum()
+
+
+def test_random_numbers():
+    """A check takes their means; a step draws them, other ones each time."""
+    module, args = Draws(), (torch.arange(8.0)[:, None],)
+    done = check(module, args)
+    assert done.passed, str(done)
+    step = remat.torch.compile(module, args)
+    assert step(*args).item() != step(*args).item()
+
+
+class Numbers(nn.Module):
+    def forward(self, x):
+        uniform, normal = x.new_empty(9999).uniform_(1, 3), torch.empty(9999).normal_(2.0, 0.5)
+        numbers, order = torch.randint(3, 7, (9999,)), torch.randperm(999)
+        return uniform + 0 * x.sum(), normal, numbers, order
+
+
+def test_random_numbers_have_pytorchs_distributions():
+    module, args = Numbers(), (torch.ones(1),)
+    imported = import_module(module, args, training=False)
+    done = run(imported.graph, inputs=imported.bind(args), save=["outputs"])
+    uniform, normal, numbers, order = (done.outputs[f"output.{i}"] for i in range(4))
+    assert 1 <= uniform.min() and uniform.max() <= 3 and abs(uniform.mean() - 2) < 0.03
+    assert abs(uniform.std() - 3**-0.5) < 0.03
+    assert abs(normal.mean() - 2) < 0.03 and abs(normal.std() - 0.5) < 0.03
+    assert torch.allclose(numbers.bincount(minlength=8)[3:7] / 9999.0, torch.tensor(0.25), atol=0.03)
+    assert numbers.bincount(minlength=8)[:3].sum() == 0
+    assert torch.equal(order.sort().values, torch.arange(999)) and order[0] != order[1] - 1
+
+
 class BatchNorms(nn.Module):
     """Batch statistics, running statistics and their count; evaluation where it is frozen."""
 
@@ -393,8 +486,6 @@ def test_running_statistics():
 
 def test_buffers_after_three_steps():
     import copy
-
-    import remat.torch
 
     module, args = BatchNorms(), (torch.randn(3, 4, 5, generator=R),)
     reference = copy.deepcopy(module)

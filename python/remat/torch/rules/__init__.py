@@ -28,6 +28,8 @@ def rule(*overloads):
 from . import (  # noqa: E402, F401  (each registers its rules)
     arithmetic,
     attention,
+    bags,
+    borders,
     convolution,
     indexing,
     losses,

@@ -67,13 +67,17 @@ def _linear(cx, indices, sizes) -> object:
 
 
 @rule(aten.index.Tensor)
-def index_(cx, self, indices: List[Optional[object]]):
-    x = cx.value(self)
+def index_rule(cx, self, indices: List[Optional[object]]):
+    return cx.views.reshape(index_(cx, cx.value(self), indices), cx.shape)
+
+
+def index_(cx, x: Value, indices: List[Optional[object]]) -> Value:
+    """x indexed by tensors in adjacent dimensions."""
     given = _leading(cx, indices, "indexing")
     first = given[0]
     box = _box(cx, x, [indices[dim] for dim in given], given)
     if box is not None:
-        return cx.views.reshape(box, cx.shape)
+        return box
     # The indexed dimensions come first, as one; then rows are taken.
     rest = [dim for dim in range(x.type.rank) if dim not in given]
     moved = cx.views.transpose(x, given + rest)
@@ -107,7 +111,8 @@ def _box(cx, x: Value, indices, dims) -> Optional[Value]:
 @rule(aten.index_select.default)
 def index_select(cx, self, dim, index):
     x = cx.value(self)
-    return index_(cx, self, [None] * (dim % max(x.type.rank, 1)) + [index])
+    made = index_(cx, x, [None] * (dim % max(x.type.rank, 1)) + [index])
+    return cx.views.reshape(made, cx.shape)
 
 
 def _leading(cx, indices, what: str):
@@ -144,11 +149,45 @@ def index_put(cx, self, indices, values, accumulate=False):
     flat = cx.views.reshape(x, lines)
     if accumulate:
         return cx.views.reshape(flat + added, x.shape)
-    # Where an index comes twice PyTorch leaves open which value stays: here it is their mean.
-    ones = ops.constant(cx.graph, 1.0, index.shape, x.dtype)
-    count = ops.scatter_add(index, ones, lines[0], 0)
-    written = ops.compare("gt", count, 0.0)
-    return cx.views.reshape(ops.select(written, added / ops.max(count, 1.0), flat), x.shape)
+    count = counts(cx, index, lines[0], 0, x.dtype)
+    return cx.views.reshape(_written(flat, count, added), x.shape)
+
+
+def _written(x: Value, count: Value, added: Value) -> Value:
+    """x with the sums of what was written, where anything was. Where an index comes twice PyTorch
+    leaves open which value stays: here it is their mean."""
+    return ops.select(ops.compare("gt", count, 0.0), added / ops.max(count, 1.0), x)
+
+
+def counts(cx, index: Value, size: int, dim: int, dtype: str) -> Value:
+    """How often each number is in the index."""
+    return ops.scatter_add(index, ops.constant(cx.graph, 1.0, index.shape, dtype), size, dim)
+
+
+def _grown(x: Value, shape) -> Value:
+    """x with zeros behind it."""
+    high = [a - b for a, b in zip(shape, x.shape)]
+    return ops.pad(x, [0] * x.type.rank, high) if any(high) else x
+
+
+@rule(aten.scatter.src)
+def scatter(cx, self, dim, index, src):
+    x, ids, updates = cx.value(self), cx.value(index), cx.value(src)
+    cx.require(x.type.is_float, "integers written by an index")
+    dim %= max(x.type.rank, 1)
+    updates = cx.views.slice(updates, [0] * x.type.rank, ids.shape)
+    added = ops.scatter_add(ids, updates, x.shape[dim], dim)
+    count = counts(cx, ids, x.shape[dim], dim, x.dtype)
+    return _written(x, _grown(count, x.shape), _grown(added, x.shape))
+
+
+@rule(aten.scatter.value)
+def scatter_value(cx, self, dim, index, value):
+    x, ids = cx.value(self), cx.value(index)
+    dim %= max(x.type.rank, 1)
+    count = _grown(counts(cx, ids, x.shape[dim], dim, "f32"), x.shape)
+    value = x.graph.splat(float(value) if x.type.is_float else int(value), x.dtype)
+    return ops.select(ops.compare("gt", count, 0.0), value, x)
 
 
 def _corner(cx, x: Value, sizes, dim: int) -> Value:
@@ -169,9 +208,7 @@ def scatter_add(cx, self, dim, index, src):
     x, ids, updates = cx.value(self), cx.value(index), cx.value(src)
     dim %= x.type.rank
     updates = cx.views.slice(updates, [0] * x.type.rank, ids.shape)
-    made = ops.scatter_add(ids, updates, x.shape[dim], dim)
-    high = [a - b for a, b in zip(x.shape, made.shape)]
-    return x + (ops.pad(made, [0] * x.type.rank, high) if any(high) else made)
+    return x + _grown(ops.scatter_add(ids, updates, x.shape[dim], dim), x.shape)
 
 
 @rule(aten.index_add.default)

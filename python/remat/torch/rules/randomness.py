@@ -6,6 +6,7 @@ import torch
 
 from ... import ops
 from .. import oplib
+from ..dtypes import TORCH
 from . import rule
 
 aten = torch.ops.aten
@@ -70,7 +71,16 @@ def feature_alpha_dropout(cx, input, p, train):
 
 
 def _uniform(cx):
+    """Numbers in [0, 1); without dropout their mean, which the comparison with PyTorch takes too."""
+    if not cx.dropout:
+        return ops.constant(cx.graph, 0.5, cx.shape, cx.dtype)
     return ops.random(cx.graph, "uniform", cx.shape, cx.dtype)
+
+
+def _normal(cx):
+    if not cx.dropout:
+        return ops.constant(cx.graph, 0.0, cx.shape, cx.dtype)
+    return ops.random(cx.graph, "normal", cx.shape, cx.dtype)
 
 
 @rule(aten.bernoulli.p)
@@ -92,4 +102,43 @@ def rand(cx, **unused):
 
 @rule(aten.randn.default, aten.randn_like.default)
 def randn(cx, **unused):
-    return ops.random(cx.graph, "normal", cx.shape, cx.dtype)
+    return _normal(cx)
+
+
+@rule(aten.uniform.default)
+def uniform(cx, self, **limits):
+    # The limits' names, `from` and `to`, cannot be those of arguments.
+    low, high = limits["from"], limits["to"]
+    return _uniform(cx) * (high - low) + low
+
+
+@rule(aten.normal_functional.default)
+def normal(cx, self, mean=0.0, std=1.0, generator=None):
+    return _normal(cx) * std + mean
+
+
+def _integers(cx, low: int, high: int):
+    """As PyTorch's: every number of [low, high) equally often."""
+    cx.require(high - low <= 1 << 24, f"random integers of {high - low} values")
+    if not cx.dropout:
+        return ops.cast(ops.constant(cx.graph, float((low + high) // 2), cx.shape, "f32"), cx.dtype)
+    numbers = ops.floor(ops.random(cx.graph, "uniform", cx.shape, "f32") * float(high - low))
+    return ops.cast(numbers, cx.dtype) + low
+
+
+@rule(aten.randint.default, aten.randint_like.default)
+def randint(cx, high, **unused):
+    return _integers(cx, 0, high)
+
+
+@rule(aten.randint.low, aten.randint_like.low_dtype)
+def randint_low(cx, low, high, **unused):
+    return _integers(cx, low, high)
+
+
+@rule(aten.randperm.default)
+def randperm(cx, n, **unused):
+    if not cx.dropout:
+        return cx.value(torch.arange(n).to(TORCH[cx.dtype]))
+    numbers = ops.random(cx.graph, "uniform", (n,), "f32")
+    return ops.cast(ops.sort(numbers)[1], cx.dtype)

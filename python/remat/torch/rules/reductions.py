@@ -101,7 +101,10 @@ def var_mean(cx, self, dim=None, correction=None, unbiased=True, keepdim=False):
 
 @rule(aten.linalg_vector_norm.default)
 def vector_norm(cx, self, ord=2, dim=None, keepdim=False, dtype=None):
-    x = cx.cast(cx.value(self), cx.dtype)
+    return _norm(cx, cx.cast(cx.value(self), cx.dtype), ord, dim)
+
+
+def _norm(cx, x: Value, ord: float, dim) -> Value:
     if ord == float("inf"):
         return _reduced(cx, "max", ops.abs(x), dim)
     if ord == -float("inf"):
@@ -121,6 +124,15 @@ def positive_power(x: Value, exponent: float) -> Value:
     away = ops.select(zero, 1.0, x)
     made = ops.sqrt(away) if exponent == 0.5 else ops.exp(ops.log(away) * exponent)
     return ops.select(zero, 0.0, made)
+
+
+@rule(aten._cdist_forward.default)
+def cdist(cx, x1, x2, p, compute_mode=None):
+    """Distances of each row of one to each of the other, by the differences."""
+    a, b = cx.value(x1), cx.value(x2)
+    a = cx.views.reshape(a, a.shape[:-1] + (1, a.shape[-1]))
+    b = cx.views.reshape(b, b.shape[:-2] + (1,) + b.shape[-2:])
+    return _norm(cx, a - b, p, [-1])
 
 
 @rule(aten.any.default, aten.any.dim, aten.any.dims)

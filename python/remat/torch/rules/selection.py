@@ -1,4 +1,4 @@
-"""Indices of extrema, sorting and running sums."""
+"""Indices of extrema, sorting, running sums and products."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import torch
 
 from ... import ops
 from . import rule
+from .shapes import joined, part
 
 aten = torch.ops.aten
 
@@ -67,3 +68,28 @@ def sort(cx, self, dim=-1, descending=False):
 def cumsum(cx, self, dim, dtype=None):
     x, dim = _line(cx, cx.cast(cx.value(self), cx.dtype), dim)
     return cx.views.reshape(ops.cumsum(x, dim), cx.shape)
+
+
+@rule(aten.cumprod.default)
+def cumprod(cx, self, dim, dtype=None):
+    """Each pass multiplies by the product of as many elements in front as are known by then."""
+    x, dim = _line(cx, cx.cast(cx.value(self), cx.dtype), dim)
+    extent, distance = x.shape[dim], 1
+    while distance < extent:
+        front = part(cx, x, dim, 0, distance)
+        rest = part(cx, x, dim, distance, extent - distance)
+        x = joined([front, rest * part(cx, x, dim, 0, extent - distance)], dim)
+        distance *= 2
+    return cx.views.reshape(x, cx.shape)
+
+
+@rule(aten.prod.default, aten.prod.dim_int)
+def prod(cx, self, dim=None, keepdim=False, dtype=None):
+    """Halves are multiplied until one is left: gradients are products too, also where one is 0."""
+    x, dim = _line(cx, cx.cast(cx.value(self), cx.dtype), dim)
+    while x.type.rank and x.shape[dim] > 1:
+        half = x.shape[dim] // 2
+        made = part(cx, x, dim, 0, half) * part(cx, x, dim, half, half)
+        rest = x.shape[dim] - 2 * half
+        x = joined([made, part(cx, x, dim, 2 * half, rest)], dim) if rest else made
+    return cx.views.reshape(x, cx.shape)

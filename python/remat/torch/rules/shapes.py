@@ -1,4 +1,4 @@
-"""Shapes: views, slices, joins and pads."""
+"""Shapes: views, slices and joins."""
 
 from __future__ import annotations
 
@@ -207,53 +207,6 @@ def _rolled(cx, x: Value, shift: int, dim: int) -> Value:
         return x
     last = part(cx, x, dim, extent - shift, shift)
     return ops.concat([last, part(cx, x, dim, 0, extent - shift)], dim)
-
-
-@rule(aten.flip.default)
-def flip(cx, self, dims):
-    x = cx.value(self)
-    for dim in (d % x.type.rank for d in dims):
-        cx.require(x.shape[dim] <= 64, f"flip of {x.shape[dim]} elements")
-        x = joined(_parts(cx, x, dim, [1] * x.shape[dim])[::-1], dim)
-    return x
-
-
-@rule(aten.constant_pad_nd.default)
-def constant_pad_nd(cx, self, pad, value=0):
-    return padded(cx, cx.value(self), pad, value)
-
-
-@rule(aten.pad.default)
-def pad_(cx, self, pad, mode="constant", value=None):
-    cx.require(mode == "constant", f"padding mode {mode!r}")
-    return padded(cx, cx.value(self), pad, 0 if value is None else value)
-
-
-def padded(cx, x: Value, pad, value) -> Value:
-    """PyTorch's pad: pairs from the last dimension on; a negative one cuts off."""
-    rank = x.type.rank
-    low, high = [0] * rank, [0] * rank
-    for i in range(len(pad) // 2):
-        low[rank - 1 - i], high[rank - 1 - i] = pad[2 * i], pad[2 * i + 1]
-    for dim in range(rank):
-        cut, end = max(-low[dim], 0), max(-high[dim], 0)
-        x = part(cx, x, dim, cut, x.shape[dim] - cut - end)
-    low, high = [max(n, 0) for n in low], [max(n, 0) for n in high]
-    if not any(low) and not any(high):
-        return x
-    if value == 0:
-        return ops.pad(x, low, high)
-    for dim in range(rank):
-        parts = [x]
-        for count, first in ((low[dim], True), (high[dim], False)):
-            if count:
-                shape = x.shape[:dim] + (count,) + x.shape[dim + 1 :]
-                filled = ops.constant(
-                    cx.graph, int(value) if x.type.is_integer else value, shape, x.dtype
-                )
-                parts.insert(0 if first else len(parts), filled)
-        x = joined(parts, dim)
-    return x
 
 
 @rule(aten.tril.default)
