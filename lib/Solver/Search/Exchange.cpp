@@ -64,8 +64,7 @@ bool Exchange::tryOut(const Trial &X, Trials &R) {
   size_t Mark = Log.size();
   double Cost = S.cost();
   bool Made = make(X);
-  ExchangeTable::Item I{
-      S.cost() - Cost, {}, OpSet(M.numOps()), OpSet(M.numOps())};
+  ExchangeTable::Item I{S.cost() - Cost, {}, {}, OpSet(M.numOps())};
   bool Saves = X.What == Trial::Remove;
   if (Made && !neverBroken() && (Saves ? I.Cost < 0 : I.Cost >= 0)) {
     for (size_t K = 0; K < R.Places.size(); ++K) {
@@ -76,12 +75,15 @@ bool Exchange::tryOut(const Trial &X, Trials &R) {
       OpId O = Log[K].What == Change::Inserted || Log[K].What == Change::Removed
                    ? Log[K].Op
                    : S.node(Log[K].Node).Op;
-      I.Changed.insert(O);
+      I.Changed.push_back(O);
       I.Touched.insert(O);
       for (ValueId V : M.P.Ops[O].Inputs)
         if (OpId By = M.P.Values[V].Producer; By != None)
           I.Touched.insert(By);
     }
+    std::sort(I.Changed.begin(), I.Changed.end());
+    I.Changed.erase(std::unique(I.Changed.begin(), I.Changed.end()),
+                    I.Changed.end());
     R.All.push_back(X);
     R.Table.add(std::move(I));
   }

@@ -7,10 +7,14 @@
 
 using namespace remat::solver;
 
-bool ExchangeTable::fits(const Item &X, const std::vector<int64_t> &Free) {
+bool ExchangeTable::fits(const Saving &X, const std::vector<int64_t> &Free) {
   Work += 1 + int64_t(Free.size()) / 64;
+  // Nearly all that do not fit do not fit at this place.
+  if (X.Bytes > Free[X.Place])
+    return false;
+  const std::vector<int64_t> &Bytes = Items[X.Item].Bytes;
   for (size_t P = 0; P < Free.size(); ++P)
-    if (X.Bytes[P] > Free[P])
+    if (Bytes[P] > Free[P])
       return false;
   return true;
 }
@@ -18,7 +22,7 @@ bool ExchangeTable::fits(const Item &X, const std::vector<int64_t> &Free) {
 bool ExchangeTable::apart(int32_t I, const std::vector<int32_t> &Others) const {
   const Item &X = Items[I];
   for (int32_t J : Others)
-    if (X.Changed.meets(Items[J].Touched) || Items[J].Changed.meets(X.Touched))
+    if (Items[J].Touched.meets(X.Changed) || X.Touched.meets(Items[J].Changed))
       return false;
   return true;
 }
@@ -34,18 +38,19 @@ void ExchangeTable::fillFrom(Filling &F, size_t First, double Saved,
     return;
   double Rest = 0;
   for (size_t K = First; K < F.From.size(); ++K)
-    Rest -= Items[F.From[K]].Cost;
+    Rest -= Items[F.From[K].Item].Cost;
   for (size_t K = First; K < F.From.size() && --F.Left > 0; ++K) {
     if (Saved + Rest <= F.Most)
       return;
-    const Item &X = Items[F.From[K]];
+    int32_t I = F.From[K].Item;
+    const Item &X = Items[I];
     Rest += X.Cost;
-    if (!fits(X, Free) || !apart(F.From[K], F.Now))
+    if (!fits(F.From[K], Free) || !apart(I, F.Now))
       continue;
     std::vector<int64_t> Less = Free;
     for (size_t P = 0; P < Less.size(); ++P)
       Less[P] -= X.Bytes[P];
-    F.Now.push_back(F.From[K]);
+    F.Now.push_back(I);
     fillFrom(F, K + 1, Saved - X.Cost, Less);
     F.Now.pop_back();
   }
@@ -65,11 +70,12 @@ void ExchangeTable::fill(const std::vector<int32_t> &Given) {
   for (int64_t &Bytes : Free)
     Bytes = std::max<int64_t>(Bytes, 0);
   double Cost = F.Most, Sum = 0;
-  for (int32_t I : Savings)
-    if (fits(Items[I], Free) && apart(I, Given)) {
-      F.From.push_back(I);
-      Sum -= Items[I].Cost;
-    }
+  for (const Saving &X : Savings) {
+    if (!fits(X, Free) || !apart(X.Item, Given))
+      continue;
+    F.From.push_back(X);
+    Sum -= Items[X.Item].Cost;
+  }
   if (Sum <= Cost)
     return;
   F.Left = Tuned.Exchange.Tried;
@@ -108,15 +114,26 @@ std::vector<int32_t> ExchangeTable::worthPairing() const {
   return Out;
 }
 
+void ExchangeTable::findSavings() {
+  for (size_t I = 0; I < Items.size(); ++I) {
+    const std::vector<int64_t> &Bytes = Items[I].Bytes;
+    if (Items[I].Cost >= 0)
+      continue;
+    size_t Place = 0;
+    for (size_t P = 1; P < Bytes.size(); ++P)
+      if (Bytes[P] - Room[P] > Bytes[Place] - Room[Place])
+        Place = P;
+    Savings.push_back({int32_t(I), int32_t(Place), Bytes[Place]});
+  }
+  std::sort(Savings.begin(), Savings.end(),
+            [&](const Saving &A, const Saving &B) {
+              double OfA = Items[A.Item].Cost, OfB = Items[B.Item].Cost;
+              return OfA != OfB ? OfA < OfB : A.Item < B.Item;
+            });
+}
+
 std::vector<ExchangeTable::Offer> ExchangeTable::find(size_t Most) {
-  for (size_t I = 0; I < Items.size(); ++I)
-    if (Items[I].Cost < 0)
-      Savings.push_back(int32_t(I));
-  auto More = [&](int32_t A, int32_t B) {
-    return Items[A].Cost != Items[B].Cost ? Items[A].Cost < Items[B].Cost
-                                          : A < B;
-  };
-  std::sort(Savings.begin(), Savings.end(), More);
+  findSavings();
   for (size_t I = 0; I < Items.size(); ++I)
     if (Items[I].Cost >= 0)
       fill({int32_t(I)});

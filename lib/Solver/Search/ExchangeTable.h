@@ -15,9 +15,9 @@ class OpSet {
 public:
   explicit OpSet(OpId NumOps) : Words(size_t(NumOps + 63) / 64, 0) {}
   void insert(OpId O) { Words[O / 64] |= uint64_t(1) << (O % 64); }
-  bool meets(const OpSet &X) const {
-    for (size_t I = 0; I < Words.size(); ++I)
-      if (Words[I] & X.Words[I])
+  bool meets(const std::vector<OpId> &Few) const {
+    for (OpId O : Few)
+      if (Words[O / 64] >> (O % 64) & 1)
         return true;
     return false;
   }
@@ -42,7 +42,8 @@ public:
     std::vector<int64_t> Bytes;
     /// What runs once more or less or elsewhere, and that with what makes its
     /// inputs.
-    OpSet Changed, Touched;
+    std::vector<OpId> Changed;
+    OpSet Touched;
   };
   struct Offer {
     double Gain = 0;
@@ -61,21 +62,27 @@ public:
 private:
   std::vector<int64_t> Room;
   std::vector<Item> Items;
-  /// What saves, most first.
-  std::vector<int32_t> Savings;
+  /// What saves, most first. At `Place` it is furthest beyond the room.
+  struct Saving {
+    int32_t Item, Place;
+    int64_t Bytes;
+  };
+  std::vector<Saving> Savings;
   std::vector<Offer> Offers;
   int64_t Work = 0;
 
   struct Filling {
-    std::vector<int32_t> From, Now, Best;
+    std::vector<Saving> From;
+    std::vector<int32_t> Now, Best;
     double Most = 0;
     int Left = 0;
   };
+  void findSavings();
   std::vector<int32_t> worthPairing() const;
   void fill(const std::vector<int32_t> &Given);
   void fillFrom(Filling &F, size_t First, double Saved,
                 const std::vector<int64_t> &Free);
-  bool fits(const Item &X, const std::vector<int64_t> &Free);
+  bool fits(const Saving &X, const std::vector<int64_t> &Free);
   bool apart(int32_t I, const std::vector<int32_t> &Others) const;
 };
 

@@ -15,8 +15,8 @@ namespace {
 using Item = ExchangeTable::Item;
 
 Item item(OpId NumOps, OpId O, double Cost, std::vector<int64_t> Bytes) {
-  Item X{Cost, std::move(Bytes), OpSet(NumOps), OpSet(NumOps)};
-  X.Changed.insert(O);
+  Item X{Cost, std::move(Bytes), {}, OpSet(NumOps)};
+  X.Changed.push_back(O);
   X.Touched.insert(O);
   return X;
 }
@@ -35,7 +35,7 @@ double bestGain(const std::vector<Item> &Items,
       if (!(Set >> I & 1))
         continue;
       for (size_t J = 0; J < I; ++J)
-        Apart &= !(Set >> J & 1) || !Items[I].Changed.meets(Items[J].Touched);
+        Apart &= !(Set >> J & 1) || !Items[J].Touched.meets(Items[I].Changed);
       Gain -= Items[I].Cost;
       bool Saves = Items[I].Cost < 0;
       ++(Saves ? Saved : Given);
