@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import random
 from dataclasses import dataclass, field
+from math import log
 from typing import Any, Dict, Optional, Sequence
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 _DROPOUTS = {
     "dropout",
@@ -35,6 +37,10 @@ def _middle(name: str, made: torch.Tensor, args, kwargs) -> torch.Tensor:
         return made.fill_(0.5)
     if name in ("randn", "randn_like"):
         return made.zero_()
+    if name == "bernoulli" and len(args) == 1:
+        return made.copy_(args[0] > 0.5)
+    if name in ("bernoulli", "bernoulli_"):
+        return made.fill_(1)
     if name == "randperm":
         return torch.arange(made.numel(), dtype=made.dtype)
     if name == "randint" or name == "randint_like":
@@ -44,30 +50,26 @@ def _middle(name: str, made: torch.Tensor, args, kwargs) -> torch.Tensor:
         return made.fill_((low + high) // 2)
     limits = dict(zip(("from", "to") if name == "uniform_" else ("mean", "std"), args[1:]))
     limits.update(kwargs)
+    if name == "exponential_":  # of a uniform number in the middle
+        return made.fill_(log(2.0) / kwargs.get("lambd", args[1] if len(args) > 1 else 1.0))
     if name == "uniform_":
         return made.fill_((limits.get("from", 0.0) + limits.get("to", 1.0)) / 2)
     return made.fill_(limits.get("mean", 0.0))
 
 
 _RANDOM = {"rand", "rand_like", "randn", "randn_like", "randperm", "randint", "randint_like"}
-_RANDOM |= {"uniform_", "normal_"}
+_RANDOM |= {"uniform_", "normal_", "exponential_"}
+_RANDOM |= {"bernoulli", "bernoulli_"}
 
 
 class WithoutDropout(TorchFunctionMode):
-    """Dropout passes everything, whatever its probability; so does `bernoulli_`. Other random
-    numbers are their mean."""
+    """Dropout passes everything, whatever its probability."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
         name = getattr(function, "__name__", "")
         if name in _DROPOUTS:
             return args[0] if args else kwargs["input"]
-        if name == "bernoulli_":
-            return args[0].fill_(1)
-        if name in _RANDOM:
-            return _middle(name, function(*args, **kwargs), args, kwargs)
-        if name == "bernoulli":
-            return (args[0] > 0.5).to(args[0].dtype)
         if name == "scaled_dot_product_attention":
             args = args[:4] + ((0.0,) + args[5:] if len(args) > 4 else ())
             if len(args) <= 4:
@@ -80,6 +82,15 @@ class WithoutDropout(TorchFunctionMode):
             at = _RECURRENT[name]
             args = args[:at] + (0.0,) + args[at + 1 :]
         return function(*args, **kwargs)
+
+
+class WithoutChance(TorchDispatchMode):
+    """Random numbers are their means, also within functions of PyTorch."""
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        made, name = operation(*args, **kwargs), operation._opname
+        return _middle(name, made, args, kwargs) if name in _RANDOM else made
 
 
 @dataclass
@@ -150,7 +161,7 @@ def train(
     try:
         for _ in range(max(steps, 1)):
             module.zero_grad()
-            with WithoutDropout():
+            with WithoutDropout(), WithoutChance():
                 loss = module(*args, **kwargs)
             loss.backward()
             if made is None:

@@ -33,10 +33,18 @@ def written(x):
     return made
 
 
+def written_inside(x):
+    made = x * 1
+    made[:, ORDER[0, :2], 1:] = x[:, :2, 1:] * 3
+    return made
+
+
 MASK = torch.rand(3, 4, generator=R) > 0.4
 OTHER = torch.randn(3, 4, generator=R)
 IDS = torch.tensor([[2, 0, -1], [1, 1, 2]])
 ORDER = torch.tensor([[2, 0, 3, 1], [1, 3, 0, 2], [0, 1, 2, 3]])
+GRID = torch.rand(1, 3, 3, 2, generator=R) * 2.2 - 1.1
+WINDOW = torch.rand(2, 1, 1, 4, 4, generator=R) > 0.3
 FLAT, OFFSETS = torch.tensor([2, 0, 1, 1, 2, 0]), torch.tensor([0, 1, 1, 4])
 
 CASES = {
@@ -169,6 +177,27 @@ CASES = {
         "einsum": (lambda x: torch.einsum("bij,bkj->bik", x, x), (2, 3, 4)),
         "outer": (lambda x: torch.outer(x, x), (3,)),
     },
+    "rare": {
+        "asinh": (torch.asinh, (3, 4)),
+        "acosh": (lambda x: torch.acosh(x.abs() + 1.5), (3, 4)),
+        "atanh": (lambda x: torch.atanh(x * 0.2), (3, 4)),
+        "hypot": (lambda x: torch.hypot(x, x + 1), (3, 4)),
+        "fmod": (lambda x: torch.fmod(x, 0.7), (3, 4)),
+        "median": (lambda x: x.median(1)[0] + x.kthvalue(2, 1)[0], (3, 6)),
+        "bucketize": (lambda x: x * torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0])), (3, 4)),
+        "dist": (lambda x: torch.dist(x, x.sin()), (3, 4)),
+        "gumbel": (lambda x: F.gumbel_softmax(x), (3, 4)),
+        "grid": (
+            lambda x: F.grid_sample(x, GRID, align_corners=False, padding_mode="border"),
+            (1, 2, 4, 4),
+        ),
+        "adaptive_max": (lambda x: F.adaptive_max_pool2d(x, (3, 2)), (1, 2, 6, 4)),
+        "attention_of_windows": (
+            lambda x: F.scaled_dot_product_attention(x, x[:1], x.flip(0), attn_mask=WINDOW),
+            (2, 3, 2, 4, 8),
+        ),
+        "attention_alone": (lambda x: F.scaled_dot_product_attention(x, x, x), (4, 8)),
+    },
     "borders": {
         "reflect": (lambda x: F.pad(x, (2, 1, 1, 2), mode="reflect"), (1, 2, 4, 5)),
         "replicate": (lambda x: F.pad(x, (2, 1, 0, 3), mode="replicate"), (1, 2, 3, 3)),
@@ -214,6 +243,16 @@ CASES = {
         "index_inner": (lambda x: x[:, IDS], (2, 3, 4)),
         "index_run": (lambda x: x[:, torch.tensor([1, 2])] * 2, (2, 3, 4)),
         "index_select": (lambda x: x.index_select(1, torch.tensor([2, 0])), (2, 3, 4)),
+        "unfold": (lambda x: x.unfold(1, 3, 2), (2, 9, 2)),
+        "fold": (lambda x: F.fold(x, (4, 4), 3, padding=1, stride=2), (2, 18, 4)),
+        "diagonal": (lambda x: x.diagonal(1, 0, 2) + torch.trace(x[0, :, :3]), (4, 3, 4)),
+        "index_put_inner": (written_inside, (2, 4, 3)),
+        "scatter_reduce": (
+            lambda x: x.scatter_reduce(1, IDS.abs(), x[:2] * 2, "sum")
+            + x.scatter_reduce(1, IDS.abs(), x[:2] * 2, "mean")
+            + x.scatter_reduce(1, IDS.abs(), x[:2] * 2, "mean", include_self=False),
+            (3, 3),
+        ),
         "scatter": (lambda x: (x * 2).scatter(1, ORDER[:2, :3], x.exp()[:2, :3]), (3, 4)),
         "scatter_rows": (lambda x: (x * 2).scatter(0, ORDER[:2, :3], x.exp()[:2]), (4, 3)),
         "scatter_number": (lambda x: x.scatter(1, ORDER[:, :2], 0.5) * x, (3, 4)),

@@ -140,6 +140,16 @@ def atan2(cx, self, other):
     return binary(cx, ops.atan2, self, other, cx.dtype)
 
 
+@rule(aten.hypot.default)
+def hypot(cx, self, other):
+    return binary(cx, lambda a, b: ops.sqrt(a * a + b * b), self, other, cx.dtype)
+
+
+@rule(aten.fmod.Tensor, aten.fmod.Scalar)
+def fmod(cx, self, other):
+    return binary(cx, lambda a, b: a - truncated(a / b) * b, self, other, cx.dtype)
+
+
 def truncated(x: Value) -> Value:
     return ops.select(ops.compare("lt", x, 0.0), ops.ceil(x), ops.floor(x))
 

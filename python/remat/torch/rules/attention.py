@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import prod, sqrt
 
 import torch
 
@@ -28,10 +28,7 @@ def attention(
     enable_gqa=False,
 ):
     q, k, v = cx.value(query), cx.value(key), cx.value(value)
-    rank = q.type.rank
-    cx.require(rank in (3, 4), f"attention of tensors with {rank} dimensions")
-    if rank == 3:
-        q, k, v = (cx.views.reshape(x, (1,) + x.shape) for x in (q, k, v))
+    q, k, v, attn_mask = _four_dimensions(cx, q, k, v, attn_mask)
     heads = q.shape[1]
     if k.shape[1] != heads or v.shape[1] != heads:
         alone = k.shape[1] == v.shape[1] == 1  # broadcasts
@@ -51,6 +48,28 @@ def attention(
     else:
         made = _whole(cx, q, k, v, mask, is_causal, scale, dropout_p)
     return cx.views.reshape(made, cx.shape)
+
+
+def _four_dimensions(cx, q: Value, k: Value, v: Value, mask):
+    """Without a batch one of 1 is put in front; of several leading dimensions one is made."""
+    rank = q.type.rank
+    cx.require(rank >= 2 and k.type.rank == v.type.rank == rank, f"{rank} dimensions")
+    if rank <= 4:
+        front = (1,) * (4 - rank)
+        return *(cx.views.reshape(x, front + x.shape) for x in (q, k, v)), mask
+    batch = tuple(torch.broadcast_shapes(*(x.shape[:-3] for x in (q, k, v))))
+    parts = []
+    for x in (q, k, v):
+        wide = cx.expand(x, batch + x.shape[-3:])
+        parts.append(cx.views.reshape(wide, (prod(batch),) + x.shape[-3:]))
+    if mask is not None and len(mask.shape) > 3:
+        tail = tuple(mask.shape[-3:])
+        if all(n == 1 for n in mask.shape[:-3]):
+            mask = cx.views.reshape(cx.compact(mask), tail)
+        else:
+            wide = cx.expand(cx.value(mask), batch + tail)
+            mask = cx.views.reshape(wide, (prod(batch),) + tail)
+    return *parts, mask
 
 
 def _repeated(cx, x: Value, heads: int) -> Value:

@@ -211,6 +211,17 @@ def adaptive_avg_pool(cx, self, output_size):
     return x
 
 
+@rule(aten.adaptive_max_pool2d.default, aten.adaptive_max_pool3d.default)
+def adaptive_max_pool(cx, self, output_size):
+    x = cx.value(self)
+    counts = tuple(output_size)
+    extents = x.shape[-len(counts) :]
+    even = all(n % k == 0 for n, k in zip(extents, counts))
+    cx.require(even, f"adaptive maxima of {extents} in {counts} windows")
+    size = [n // k for n, k in zip(extents, counts)]
+    return ops.max_pool(x, size, size, [(0, 0)] * len(size), [1] * len(size)), None
+
+
 def _averages(extent: int, count: int) -> torch.Tensor:
     """[extent, count]: column j averages the window of j."""
     made = torch.zeros(extent, count)

@@ -137,20 +137,29 @@ def index_put(cx, self, indices, values, accumulate=False):
         wide = cx.views.reshape(mask, mask.shape + (1,) * (x.type.rank - mask.type.rank))
         return ops.select(wide, cx.views.reshape(cx.cast(new, x.dtype), ()), x)
     given = _leading(cx, indices, "writing")
-    cx.require(given[0] == 0 and x.type.is_float, "writing by inner indices, or integers")
-    sizes = [x.shape[dim] for dim in given]
-    rest = x.shape[len(given) :]
-    lines = (prod(sizes), prod(rest))
-    index = cx.value(_linear(cx, [indices[dim] for dim in given], sizes))
+    cx.require(x.type.is_float, "integers written by an index")
     shape = tuple(torch.broadcast_shapes(*(tuple(indices[dim].shape) for dim in given)))
+    before, behind = list(range(given[0])), list(range(given[-1] + 1, x.type.rank))
+    new = cx.expand(new, tuple(x.shape[d] for d in before) + shape + x.shape[given[-1] + 1 :])
+    # The indexed dimensions come first, as one; then lines are written.
+    order = given + before + behind
+    moved, lead = cx.views.transpose(x, order), len(before)
+    places = list(range(lead, lead + len(shape)))
+    rest = [d for d in range(new.type.rank) if d not in places]
+    new = cx.views.transpose(new, places + rest)
+    sizes = [x.shape[dim] for dim in given]
+    lines = (prod(sizes), x.type.elements // prod(sizes))
+    index = cx.value(_linear(cx, [indices[dim] for dim in given], sizes))
     index = cx.views.reshape(cx.expand(index, shape), (prod(shape), 1))
-    updates = cx.views.reshape(cx.expand(new, shape + rest), (prod(shape), lines[1]))
-    added = ops.scatter_add(cx.expand(index, updates.shape), updates, lines[0], 0)
-    flat = cx.views.reshape(x, lines)
+    updates = cx.views.reshape(new, (prod(shape), lines[1]))
+    made = ops.scatter_add(cx.expand(index, updates.shape), updates, lines[0], 0)
+    flat = cx.views.reshape(moved, lines)
     if accumulate:
-        return cx.views.reshape(flat + added, x.shape)
-    count = counts(cx, index, lines[0], 0, x.dtype)
-    return cx.views.reshape(_written(flat, count, added), x.shape)
+        made = flat + made
+    else:
+        made = _written(flat, counts(cx, index, lines[0], 0, x.dtype), made)
+    made = cx.views.reshape(made, moved.shape)
+    return cx.views.transpose(made, [order.index(d) for d in range(x.type.rank)])
 
 
 def _written(x: Value, count: Value, added: Value) -> Value:
@@ -227,3 +236,37 @@ def one_hot(cx, self, num_classes=-1):
     numbers = cx.compact(torch.arange(cx.shape[-1]))
     column = cx.views.reshape(ids, ids.shape + (1,))
     return ops.cast(ops.compare("eq", column, numbers), "i64")
+
+
+@rule(aten.scatter_reduce.two)
+def scatter_reduce(cx, self, dim, index, src, reduce, include_self=True):
+    x, ids, updates = cx.value(self), cx.value(index), cx.value(src)
+    cx.require(reduce in ("sum", "mean") and x.type.is_float, f"scatter_reduce by {reduce!r}")
+    dim %= max(x.type.rank, 1)
+    updates = cx.views.slice(updates, [0] * x.type.rank, ids.shape)
+    added = _grown(ops.scatter_add(ids, updates, x.shape[dim], dim), x.shape)
+    count = _grown(counts(cx, ids, x.shape[dim], dim, x.dtype), x.shape)
+    if include_self:
+        return x + added if reduce == "sum" else (x + added) / (count + 1.0)
+    made = added if reduce == "sum" else added / ops.max(count, 1.0)
+    return ops.select(ops.compare("gt", count, 0.0), made, x)
+
+
+@rule(aten.unfold.default)
+def unfold(cx, self, dimension, size, step):
+    x = cx.value(self)
+    dim = dimension % max(x.type.rank, 1)
+    begins = torch.arange(cx.shape[dim]).mul(step)[:, None]
+    made = index_(cx, x, [None] * dim + [begins + torch.arange(size)])
+    order = [d for d in range(made.type.rank) if d != dim + 1] + [dim + 1]
+    return cx.views.transpose(made, order)
+
+
+@rule(aten.diagonal.default)
+def diagonal(cx, self, offset=0, dim1=0, dim2=1):
+    x = cx.value(self)
+    dims = [dim1 % x.type.rank, dim2 % x.type.rank]
+    order = [d for d in range(x.type.rank) if d not in dims] + dims
+    places = torch.arange(cx.shape[-1])
+    rows, columns = places - min(offset, 0), places + max(offset, 0)
+    return index_(cx, cx.views.transpose(x, order), [None] * (len(order) - 2) + [rows, columns])

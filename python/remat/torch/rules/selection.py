@@ -64,6 +64,20 @@ def sort(cx, self, dim=-1, descending=False):
     return [cx.views.reshape(made, cx.shape) for made in ops.sort(x, dim, descending)]
 
 
+@rule(aten.kthvalue.default)
+def kthvalue(cx, self, k, dim=-1, keepdim=False):
+    x, dim = _line(cx, self, dim)
+    made = ops.top_k(x, k, dim, smallest=True)
+    return [cx.views.reshape(part(cx, one, dim, k - 1, 1), cx.shape) for one in made]
+
+
+@rule(aten.median.dim)
+def median(cx, self, dim, keepdim=False):
+    """The lower one of two."""
+    x, dim = _line(cx, self, dim)
+    return kthvalue(cx, x, (x.shape[dim] + 1) // 2, dim)
+
+
 @rule(aten.cumsum.default)
 def cumsum(cx, self, dim, dtype=None):
     x, dim = _line(cx, cx.cast(cx.value(self), cx.dtype), dim)
