@@ -1,8 +1,8 @@
 """Compares an imported module with PyTorch: loss, every gradient, every written buffer.
 
 What is further from PyTorch's than its tolerance passes too where float32 is no better: where it is
-at most twice as far from what float64 gives as PyTorch's own float32 is, and not far. A ReLU takes
-or leaves an element by the sign of a number near zero, and some gradients are what is left of
+at most twice as far from what float64 gives as PyTorch's own float32, and not far. A ReLU takes or
+leaves an element by the sign of a number near zero, and some gradients are what is left of
 numbers a million times larger. PyTorch's own is therefore taken with the parameters as they are, and
 with the last bit of each moved or not, in up to 16 ways: the farthest counts.
 """
@@ -72,7 +72,7 @@ class Check:
             if not one.passed:
                 lines.append(f"  {one.kind} {one.name}: {one.error:.2e} over {one.tolerance:g}")
         if self.zero:
-            lines.append(f"{len(self.zero)} gradients are zero but for rounding")
+            lines.append(f"{len(self.zero)} gradients or buffers are zero but for rounding")
         if self.rounded:
             name = max(self.rounded, key=self.rounded.get)
             lines.append(
@@ -98,6 +98,7 @@ class Sides:
     expected: Reference
     exact: Optional[Reference]  # in float64
     rounded: Callable[[int], Reference]  # with the parameters' last bits moved, by a seed
+    ways: int = WAYS
 
     @property
     def true(self) -> Reference:
@@ -120,9 +121,12 @@ def check(
     *,
     options: Sequence[str] = (),
     unused: str = "error",
+    imported: Optional[Imported] = None,
 ) -> Check:
-    """Runs both without dropout from the module's weights. `options` are those of remat-run."""
-    imported = import_module(module, args, kwargs, dropout=False, unused=unused)
+    """Runs both without dropout from the module's weights. `options` are those of remat-run.
+    `imported`: the module, where it is imported already, without dropout."""
+    if imported is None:
+        imported = import_module(module, args, kwargs, dropout=False, unused=unused)
     made = Check()
     expected = evaluate(module, args, kwargs)
     exact = in_float64(lambda: evaluate(module, args, kwargs, torch.float64), made.notes)
@@ -163,28 +167,32 @@ def _compare_gradients(made: Check, imported: Imported, sides: Sides) -> None:
             made.compared.append(Compared("gradient", name, error, GRADIENT))
 
 
-def compare_buffers(made: Check, imported: Imported, sides: Sides, tolerance: float) -> None:
-    """Every buffer that a step writes."""
+def compare_buffers(
+    made: Check, imported: Imported, sides: Sides, tolerance: float, moved: float = 0.0
+) -> None:
+    """Every buffer that a step writes. `moved`: how far parameters whose gradients are zero may have
+    moved an element of one that is zero."""
     for name in imported.written:
         actual = sides.ours["buffer", name]
         if sides.true.buffers[name].double().norm().item() <= ZERO:
             # Such as the mean of what was normalised before.
-            error = actual.double().norm().item()
-            made.compared.append(Compared("buffer", name, error, NOISE))
+            error, noise = actual.double().norm().item(), NOISE + moved * actual.numel() ** 0.5
+            made.compared.append(Compared("buffer", name, error, noise))
+            made.zero.append(name)
         else:
             error = distance(actual, sides.expected.buffers[name])
             made.compared.append(Compared("buffer", name, error, tolerance))
 
 
 def excuse_rounding(made: Check, sides: Sides) -> None:
-    """Takes float32's own distance as the tolerance of what is over its own, where that is larger."""
+    """Takes float32's own distance as the tolerance of what is over its own, if that is larger."""
     over = [one for one in made.compared if not one.passed and (one.kind, one.name) in sides.ours]
     if not over:
         return
     true = [sides.true.tensor(one.kind, one.name) for one in over]
     errors = [distance(sides.ours[one.kind, one.name], t) for one, t in zip(over, true)]
     own = [0.0] * len(over)
-    for way in range(WAYS + 1):
+    for way in range(sides.ways + 1):
         other = sides.rounded(way) if way else sides.expected
         for i, one in enumerate(over):
             own[i] = max(own[i], distance(other.tensor(one.kind, one.name), true[i]))

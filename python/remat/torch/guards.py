@@ -73,12 +73,19 @@ def refusing() -> Iterator[None]:
     def register_hook(self, hook):
         raise ImportFailure(f"a gradient hook {hook!r} is registered in forward: it would not run")
 
-    function = torch.autograd.Function
+    def is_causal_mask(mask=None, is_causal=None, size=None):
+        # nn.Transformer would look at the mask's values; the mask itself says the same.
+        return bool(is_causal)
+
+    function, transformer = torch.autograd.Function, torch.nn.modules.transformer
     kept, hook = function.__dict__["apply"], torch.Tensor.register_hook
     function.apply = classmethod(apply)
     torch.Tensor.register_hook = register_hook
+    detect = transformer._detect_is_causal_mask
+    transformer._detect_is_causal_mask = is_causal_mask
     try:
         yield
     finally:
         function.apply = kept
         torch.Tensor.register_hook = hook
+        transformer._detect_is_causal_mask = detect

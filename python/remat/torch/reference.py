@@ -6,7 +6,7 @@ import copy
 import random
 from dataclasses import dataclass, field
 from math import log
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -28,7 +28,6 @@ _DROPOUTS = {
 }
 # Where the probability of dropout is among the arguments.
 _RECURRENT = {"lstm": 5, "gru": 5, "rnn_tanh": 5, "rnn_relu": 5}
-
 
 
 def _middle(name: str, made: torch.Tensor, args, kwargs) -> torch.Tensor:
@@ -133,7 +132,7 @@ def evaluate(
     """Runs a copy of the module forward and backward, in another float type where one is given.
     `rounding`, if not 0, seeds moves of every parameter's elements by their last bit or not.
     """
-    return train(module, args, kwargs, 0, 0.0, dtype, rounding)
+    return train(module, args, kwargs, 0, (0.0, 0.0), dtype, rounding)
 
 
 def train(
@@ -141,11 +140,11 @@ def train(
     args: Sequence[Any],
     kwargs: Optional[Dict[str, Any]],
     steps: int,
-    rate: float,
+    settings: Tuple[float, float],
     dtype: Optional[torch.dtype] = None,
     rounding: int = 0,
 ) -> Reference:
-    """Like `evaluate`, and so many steps of AdamW at a learning rate."""
+    """Like `evaluate`, and so many steps of AdamW with a learning rate and an epsilon."""
     module = copy.deepcopy(module)
     if rounding:
         _move(module, rounding)
@@ -155,7 +154,9 @@ def train(
         lambda x: _converted(x, dtype), (tuple(args), kwargs or {})
     )
     parameters = {name: p for name, p in module.named_parameters() if p.requires_grad}
-    optimizer = torch.optim.AdamW(parameters.values(), lr=rate) if steps else None
+    optimizer = None
+    if steps:
+        optimizer = torch.optim.AdamW(parameters.values(), lr=settings[0], eps=settings[1])
     made = None
     state = random.getstate(), torch.get_rng_state()
     try:

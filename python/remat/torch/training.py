@@ -10,14 +10,25 @@ import torch
 from .. import runtime
 from ..runtime.errors import BudgetRefused
 from . import optimizers
-from .check import Check, Compared, Sides, compare_buffers, distance, excuse_rounding, in_float64
-from .check import zero_gradients
+from .check import (
+    Check,
+    Compared,
+    Sides,
+    compare_buffers,
+    distance,
+    excuse_rounding,
+    in_float64,
+    zero_gradients,
+)
 from .importer import Imported, import_module
 from .reference import train
 from .step import Step
 
 PARAMETER = 1e-4  # relative, as that of the buffers after several steps
-RATE = 1e-3
+# AdamW divides by the size of a gradient and this: with much less, one that is zero but for
+# rounding would move its parameter as far as any other, each side in its own direction.
+RATE, EPSILON = 1e-3, 1e-5
+WAYS = 4  # as that of the check of gradients; a way takes all steps
 
 
 @dataclass
@@ -67,10 +78,13 @@ def check_training(
     budgets: Sequence[str] = ("60%", "smallest"),
     device: str = "host",
     unused: str = "error",
+    imported: Optional[Imported] = None,
 ) -> Training:
     """Trains both with AdamW from the module's weights, without dropout: once without a budget, of
-    which every parameter and written buffer is compared, and once within each of `budgets`."""
-    imported = import_module(module, args, kwargs, dropout=False, unused=unused)
+    which every parameter and written buffer is compared, and once within each of `budgets`.
+    `imported` is that of `check`."""
+    if imported is None:
+        imported = import_module(module, args, kwargs, dropout=False, unused=unused)
     made = Training()
     step = None
     for budget in ("", *budgets):
@@ -80,8 +94,10 @@ def check_training(
     return made
 
 
-def _trained(module, args, kwargs, imported: Imported, steps, budget, device, made) -> Optional[Step]:
-    optimizer = torch.optim.AdamW(module.parameters(), lr=RATE)
+def _trained(
+    module, args, kwargs, imported: Imported, steps, budget, device, made
+) -> Optional[Step]:
+    optimizer = torch.optim.AdamW(module.parameters(), lr=RATE, eps=EPSILON)
     name, settings = optimizers.options_of(optimizer)
     entry = Budgeted(budget)
     made.budgets.append(entry)
@@ -103,23 +119,23 @@ def _trained(module, args, kwargs, imported: Imported, steps, budget, device, ma
 
 def _compare(made: Training, module, args, kwargs, imported: Imported, step: Step, steps) -> None:
     def trained(dtype=None, rounding=0):
-        return train(module, args, kwargs, steps, RATE, dtype, rounding)
+        return train(module, args, kwargs, steps, (RATE, EPSILON), dtype, rounding)
 
     expected = trained()
     exact = in_float64(lambda: trained(torch.float64), made.notes)
     state = step.state_dict()["module"]
     ours = {("parameter", name): state[name] for name in imported.parameters}
     ours.update({("buffer", name): state[name] for name in imported.written})
-    sides = Sides(ours, expected, exact, lambda way: trained(rounding=way))
+    sides = Sides(ours, expected, exact, lambda way: trained(rounding=way), WAYS)
     made.zero = zero_gradients(imported, sides.true)
     for name in imported.parameters:
         actual = ours["parameter", name]
         if name in made.zero:
-            # AdamW divides noise by its own size: both sides walk, each at its rate.
+            # What is left of the noise moves both sides, by no more than the rate.
             away = (actual - expected.parameters[name]).abs().max().item()
             made.compared.append(Compared("parameter", name, away, 2.1 * RATE * steps))
         else:
             error = distance(actual, expected.parameters[name])
             made.compared.append(Compared("parameter", name, error, PARAMETER))
-    compare_buffers(made, imported, sides, PARAMETER)
+    compare_buffers(made, imported, sides, PARAMETER, RATE * steps)
     excuse_rounding(made, sides)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import torch
 
-KEPT = frozenset("""
+KEPT = frozenset(
+    """
     layer_norm group_norm instance_norm rms_norm
     softmax _softmax log_softmax _log_softmax logsumexp
     scaled_dot_product_attention
@@ -17,7 +18,8 @@ KEPT = frozenset("""
     log_sigmoid
     dropout native_dropout alpha_dropout feature_dropout feature_alpha_dropout
     cross_entropy_loss nll_loss nll_loss_nd nll_loss2d nll_loss_forward nll_loss2d_forward mse_loss
-    multilabel_margin_loss_forward l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div
+    multilabel_margin_loss_forward l1_loss smooth_l1_loss huber_loss kl_div
+    binary_cross_entropy binary_cross_entropy_with_logits
     embedding linear matmul mm bmm addmm baddbmm
     conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution
     max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d
@@ -28,7 +30,8 @@ KEPT = frozenset("""
     index_add scatter scatter_add gather topk sort cumsum cumprod prod index_put
     upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d upsample_bilinear2d
     upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa
-    """.split())
+    """.split()
+)
 
 
 # What PyTorch's default table leaves, although it knows how to take it apart.

@@ -248,9 +248,11 @@ CASES = {
         "diagonal": (lambda x: x.diagonal(1, 0, 2) + torch.trace(x[0, :, :3]), (4, 3, 4)),
         "index_put_inner": (written_inside, (2, 4, 3)),
         "scatter_reduce": (
-            lambda x: x.scatter_reduce(1, IDS.abs(), x[:2] * 2, "sum")
-            + x.scatter_reduce(1, IDS.abs(), x[:2] * 2, "mean")
-            + x.scatter_reduce(1, IDS.abs(), x[:2] * 2, "mean", include_self=False),
+            lambda x: (
+                x.scatter_reduce(1, IDS.abs(), x[:2] * 2, "sum")
+                + x.scatter_reduce(1, IDS.abs(), x[:2] * 2, "mean")
+                + x.scatter_reduce(1, IDS.abs(), x[:2] * 2, "mean", include_self=False)
+            ),
             (3, 3),
         ),
         "scatter": (lambda x: (x * 2).scatter(1, ORDER[:2, :3], x.exp()[:2, :3]), (3, 4)),
@@ -491,7 +493,9 @@ def test_random_numbers_have_pytorchs_distributions():
     assert 1 <= uniform.min() and uniform.max() <= 3 and abs(uniform.mean() - 2) < 0.03
     assert abs(uniform.std() - 3**-0.5) < 0.03
     assert abs(normal.mean() - 2) < 0.03 and abs(normal.std() - 0.5) < 0.03
-    assert torch.allclose(numbers.bincount(minlength=8)[3:7] / 9999.0, torch.tensor(0.25), atol=0.03)
+    assert torch.allclose(
+        numbers.bincount(minlength=8)[3:7] / 9999.0, torch.tensor(0.25), atol=0.03
+    )
     assert numbers.bincount(minlength=8)[:3].sum() == 0
     assert torch.equal(order.sort().values, torch.arange(999)) and order[0] != order[1] - 1
 

@@ -1,4 +1,4 @@
-"""Random numbers. They are the runtime's own: their distribution is PyTorch's, each number is not."""
+"""Random numbers. Those of the runtime: their distribution is PyTorch's, each number is not."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def feature_alpha_dropout(cx, input, p, train):
 
 
 def _uniform(cx):
-    """Numbers in [0, 1); without dropout their mean, which the comparison with PyTorch takes too."""
+    """Numbers in [0, 1); without dropout their mean, as the comparison with PyTorch takes it."""
     if not cx.dropout:
         return ops.constant(cx.graph, 0.5, cx.shape, cx.dtype)
     return ops.random(cx.graph, "uniform", cx.shape, cx.dtype)

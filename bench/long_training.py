@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Trains a small ResNet on scikit-learn's digits and a small GPT on bytes, beside PyTorch's own.
+
+    python bench/long_training.py [--steps 1000] [--models resnet,shapes,gpt] [--budget 70%]
+
+Both train on the same batches with AdamW from the same weights. The means of the losses of every
+twentieth of the steps must be within 1 %, and the process must not grow by more than 16 MiB after
+the first tenth. Prints both curves; exits with 1 if either does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "examples" / "torch")]
+
+import common  # noqa: E402
+import remat.torch  # noqa: E402
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+
+PARTS, TOLERANCE, GROWTH = 20, 0.01, 16 << 20
+
+
+class Block(nn.Module):
+    def __init__(self, before: int, after: int, stride: int) -> None:
+        super().__init__()
+        self.a, self.b = (
+            nn.Conv2d(before, after, 3, stride, 1, bias=False),
+            nn.Conv2d(after, after, 3, 1, 1, bias=False),
+        )
+        self.an, self.bn = nn.BatchNorm2d(after), nn.BatchNorm2d(after)
+        self.past = nn.Conv2d(before, after, 1, stride, bias=False)
+
+    def forward(self, x):
+        made = self.bn(self.b(torch.relu(self.an(self.a(x)))))
+        return torch.relu(made + self.past(x))
+
+
+class ResNet(nn.Sequential):
+    """For images of 8 x 8 pixels."""
+
+    def __init__(self, width: int = 8) -> None:
+        blocks = [Block(1, width, 1), Block(width, 2 * width, 2), Block(2 * width, 4 * width, 2)]
+        super().__init__(*blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4 * width, 10))
+
+
+class GPT(nn.Module):
+    def __init__(self, width: int = 64, length: int = 32, layers: int = 2) -> None:
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(256, width), nn.Embedding(length, width)
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(
+                width, 4, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True
+            )
+            for _ in range(layers)
+        )
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 256)
+
+    def forward(self, x):
+        mask = nn.Transformer.generate_square_subsequent_mask(x.shape[1])
+        made = self.tokens(x) + self.places.weight
+        for layer in self.layers:
+            made = layer(made, src_mask=mask, is_causal=True)
+        return self.head(self.norm(made))
+
+
+def digits(batch: int):
+    """1,797 images of handwritten digits, that scikit-learn ships."""
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    images = torch.tensor(data.images, dtype=torch.float32)[:, None] / 16
+    labels = torch.tensor(data.target, dtype=torch.int64)
+    generator = torch.Generator().manual_seed(0)
+    while True:
+        rows = torch.randint(len(images), (batch,), generator=generator)
+        yield images[rows], labels[rows]
+
+
+def drawn(batch: int):
+    """Images of 8 x 8 pixels with one of four shapes each."""
+    generator = torch.Generator().manual_seed(0)
+    while True:
+        images, kinds, _ = common.shapes(batch, 8, generator)
+        yield images.mean(1, keepdim=True), kinds
+
+
+MODELS = {
+    "resnet": (ResNet, lambda: digits(32)),
+    "shapes": (ResNet, lambda: drawn(32)),
+    "gpt": (GPT, lambda: common.text(argparse.Namespace(batch=8), 32)),
+}
+
+
+def resident() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def compare(name: str, steps: int, budget: str) -> bool:
+    make, data = MODELS[name]
+    torch.manual_seed(0)
+    ours = common.Loss(make()).train()
+    theirs, batches = copy.deepcopy(ours), data()
+    args = next(batches)
+    step = remat.torch.compile(
+        ours, args, optimizer=torch.optim.AdamW(ours.parameters(), lr=1e-3), budget=budget
+    )
+    optimizer = torch.optim.AdamW(theirs.parameters(), lr=1e-3)
+    losses, settled = ([], []), 0
+    for number in range(steps):
+        losses[0].append(step(*args).item())
+        optimizer.zero_grad()
+        loss = theirs(*args)
+        loss.backward()
+        optimizer.step()
+        losses[1].append(loss.item())
+        args = next(batches)
+        if number == steps // 10:
+            settled = resident()
+    grown = resident() - settled
+    part = max(steps // PARTS, 1)
+    curves = [torch.tensor(one)[: steps // part * part].view(-1, part).mean(1) for one in losses]
+    away = ((curves[0] - curves[1]).abs() / curves[1].abs()).max().item()
+    print(f"{name}: {steps} steps within {budget}, {step.report['measured_peak_bytes']} bytes")
+    for kind, curve in zip(("remat  ", "PyTorch"), curves):
+        print(f"  {kind} " + " ".join(f"{x:.4f}" for x in curve.tolist()))
+    print(
+        f"  furthest apart {100 * away:.3f} %, memory grew by {grown / 2**20:.1f} MiB", flush=True
+    )
+    return away <= TOLERANCE and grown <= GROWTH
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument(
+        "--models",
+        default="resnet,gpt",
+        help="of resnet, shapes, which needs no scikit-learn, and gpt",
+    )
+    parser.add_argument("--budget", default="70%")
+    options = parser.parse_args()
+    held = [compare(name, options.steps, options.budget) for name in options.models.split(",")]
+    return int(not all(held))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+"""DenseNet-121 (Huang et al., 2016) of timm tells four shapes apart.
+
+Its layers read all that came before them: most of what it keeps can be made again cheaply.
+
+    python examples/torch/densenet121.py --budget 40%
+"""
+
+import common
+import timm
+
+
+def main() -> None:
+    options = common.options(__doc__, size=64)
+    model = timm.create_model("densenet121", num_classes=len(common.SHAPES))
+    common.train(model, common.classified(options, options.size), options)
+
+
+if __name__ == "__main__":
+    common.run(main)

@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+"""Llama (Touvron et al., 2023) of transformers, with shared heads of keys, learns bytes.
+
+python examples/torch/llama.py --layers 22 --width 2048 --heads 32 --shared 8 --device cuda
+"""
+
+import common
+from transformers import LlamaConfig, LlamaForCausalLM
+
+
+def main() -> None:
+    options = common.options(__doc__, layers=4, width=128, heads=4, shared=2, length=64)
+    config = LlamaConfig(
+        vocab_size=256,
+        hidden_size=options.width,
+        intermediate_size=options.width * 8 // 3,
+        num_hidden_layers=options.layers,
+        num_attention_heads=options.heads,
+        num_key_value_heads=options.heads // options.shared,
+        max_position_embeddings=options.length,
+        use_cache=False,
+    )
+    common.train(LlamaForCausalLM(config), common.text(options, options.length), options)
+
+
+if __name__ == "__main__":
+    common.run(main)

@@ -1,0 +1,18 @@
+#!/usr/bin/env python3
+"""ResNet-50 (He et al., 2015) of timm tells four shapes apart.
+
+python examples/torch/resnet50.py --budget 60%
+"""
+
+import common
+import timm
+
+
+def main() -> None:
+    options = common.options(__doc__, size=64)
+    model = timm.create_model("resnet50", num_classes=len(common.SHAPES))
+    common.train(model, common.classified(options, options.size), options)
+
+
+if __name__ == "__main__":
+    common.run(main)

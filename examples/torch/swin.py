@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+"""Swin (Liu et al., 2021) of timm, with trained biases of attention, tells four shapes apart.
+
+python examples/torch/swin.py --model swin_base_patch4_window7_224 --size 224 --window 7
+"""
+
+import common
+import timm
+
+
+def main() -> None:
+    model, depths = "swin_tiny_patch4_window7_224", "2,2,2,2"
+    options = common.options(__doc__, size=64, window=4, model=model, depths=depths, rate=3e-4)
+    model = timm.create_model(
+        options.model,
+        num_classes=len(common.SHAPES),
+        img_size=options.size,
+        window_size=options.window,
+        depths=tuple(map(int, options.depths.split(","))),
+    )
+    common.train(model, common.classified(options, options.size), options)
+
+
+if __name__ == "__main__":
+    common.run(main)

@@ -1,0 +1,23 @@
+#!/usr/bin/env python3
+"""A vision transformer (Dosovitskiy et al., 2020) of timm tells four shapes apart.
+
+python examples/torch/vit.py --model vit_base_patch16_224 --size 224 --device cuda --autocast
+"""
+
+import common
+import timm
+
+
+def main() -> None:
+    options = common.options(__doc__, size=64, model="vit_tiny_patch16_224", patch=8, rate=3e-4)
+    model = timm.create_model(
+        options.model,
+        num_classes=len(common.SHAPES),
+        img_size=options.size,
+        patch_size=options.patch,
+    )
+    common.train(model, common.classified(options, options.size), options)
+
+
+if __name__ == "__main__":
+    common.run(main)
