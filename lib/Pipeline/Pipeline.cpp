@@ -56,6 +56,7 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
     FuncPM.addPass(createAddOptimizer(getOptimizer(Options.Optimizer)));
   FuncPM.addPass(createCanonicalizerPass());
   FuncPM.addPass(createCSEPass());
+  FuncPM.addPass(createChannelsLast());
   if (Options.Fuse)
     FuncPM.addPass(createFuse({"before-plan"}));
   FuncPM.addPass(createSinkConstants());

@@ -27,6 +27,7 @@ public:
       : Model(Model), BeforePlan(BeforePlan) {
     Rules.SeveralOutputs = !BeforePlan;
     Rules.UseHeadroom = !BeforePlan;
+    Rules.UpdatesMove = BeforePlan;
   }
 
   void run() {

@@ -62,6 +62,8 @@ bool FuseModel::isLegal(unsigned Producer, unsigned Consumer,
       else if (!Rules.SeveralOutputs || Position < Consumer)
         return false;
     }
+  if (Rules.UpdatesMove)
+    return HasEdge;
   for (Value Input : Steps.getInputs(From))
     if (Operation *Writer = getWriter(Steps.getStorages().get(Input).Root))
       if (unsigned Position = Steps.getPosition(Writer);
@@ -83,24 +85,43 @@ bool FuseModel::isSmall(const Step &First, const Step &Second) const {
              MaxTensors;
 }
 
+/// Bytes of the producer's values that nobody but the consumer reads.
+StepLiveness::Sum FuseModel::getUnwrittenBytes(unsigned Producer,
+                                               unsigned Consumer) const {
+  StepLiveness::Sum Bytes = 0;
+  for (Value Output : Steps.getOutputs(Steps.getStep(Producer)))
+    if (llvm::all_of(Output.getUsers(), [&](Operation *User) {
+          int64_t Position = Steps.getPosition(User);
+          return Position == Producer || Position == Consumer;
+        }))
+      Bytes += getByteSize(Output.getType()).value_or(0);
+  return Bytes;
+}
+
 bool FuseModel::tryMerge(unsigned Producer, unsigned Consumer,
                          const MergeRules &Rules) {
   if (Steps.getDistance(Producer, Consumer) > MaxDistance ||
       !isLegal(Producer, Consumer, Rules) ||
       !isSmall(Steps.getStep(Producer), Steps.getStep(Consumer)))
     return false;
+  // What the group reads for a moment longer, beside what it does not write: a
+  // statistic of each channel, for example, beside an image.
+  constexpr StepLiveness::Sum ShareOfOutput = 256;
+  StepLiveness::Sum Slack =
+      getUnwrittenBytes(Producer, Consumer) / ShareOfOutput;
   Steps.merge(Producer, Consumer);
 
-  // Level or lower everywhere; at the group itself what the two steps needed,
-  // or whatever stays below the peak of the whole function.
+  // Level or lower everywhere, but for that; at the group itself what the two
+  // steps needed, or whatever stays below the peak of the whole function.
   ArrayRef<StepLiveness::Sum> Before = Steps.getLiveBeforeMerge();
   ArrayRef<StepLiveness::Sum> Live = Steps.getLive();
   StepLiveness::Sum Limit = std::max(Before.front(), Before.back());
   if (Rules.UseHeadroom)
     Limit = std::max(Limit, InitialPeak);
-  bool Fits = Live[Consumer] <= Limit;
+  bool Fits = Live[Consumer] <= Limit + Slack;
   for (unsigned I = Producer + 1; I < Consumer; ++I)
-    Fits &= Steps.getStep(I).Ops.empty() || Live[I] <= Before[I - Producer];
+    Fits &=
+        Steps.getStep(I).Ops.empty() || Live[I] <= Before[I - Producer] + Slack;
   if (!Fits)
     Steps.undoMerge();
   return Fits;

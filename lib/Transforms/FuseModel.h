@@ -34,6 +34,8 @@ public:
     bool SeveralOutputs =
         false;                ///< the producer's values may be read elsewhere
     bool UseHeadroom = false; ///< stay below the peak instead of locally level
+    bool UpdatesMove = false; ///< what overwrites an argument moves behind its
+                              ///< readers later (remat-legalize-results)
   };
   /// Merges the step at `Producer` into the later one at `Consumer` if the
   /// result is legal and does not raise the peak. Both must be pointwise over
@@ -46,6 +48,8 @@ private:
                const MergeRules &Rules) const;
   bool isSmall(const Step &First, const Step &Second) const;
   StepLiveness::Sum getPeak() const;
+  StepLiveness::Sum getUnwrittenBytes(unsigned Producer,
+                                      unsigned Consumer) const;
 
   StepLiveness Steps;
   StepLiveness::Sum InitialPeak;

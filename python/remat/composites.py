@@ -77,15 +77,18 @@ def avg_pool(
     extent = x.shape[len(batch) :]
     strides = size if strides is None else strides
 
-    def sums(value: Value, planes: int) -> Value:
-        ones = x.graph.splat(1.0, x.dtype, (1, 1, *size))
-        return convolution(value.reshape(planes, 1, *extent), ones, None, strides, padding)
+    def sums(value: Value, shape: Sequence[int]) -> Value:
+        channels = shape[1]
+        ones = x.graph.splat(1.0, x.dtype, (channels, 1, *size))
+        image = value.reshape(*shape, *extent)
+        return convolution(image, ones, None, strides, padding, groups=channels)
 
-    y = sums(x, prod(batch))
+    # Images [N, C, ...] keep their shape, others are planes of one channel.
+    y = sums(x, batch if len(batch) == 2 else (prod(batch), 1))
     if divisor is not None or count_padding:
         y = y / float(divisor or prod(size))
     else:
-        y = y / sums(x.graph.splat(1.0, x.dtype, (1, 1, *extent)), 1)
+        y = y / sums(x.graph.splat(1.0, x.dtype, (1, 1, *extent)), (1, 1))
     return y.reshape(*batch, *y.shape[2:])
 
 

@@ -1,4 +1,4 @@
-"""Normalisations made of reductions and pointwise operations, or of layer_norm."""
+"""Normalisations made of statistics, reductions and pointwise operations, or of layer_norm."""
 
 from __future__ import annotations
 
@@ -28,15 +28,17 @@ def batch_norm(
     (Ioffe and Szegedy, 2015).
     """
     others = [dim for dim in range(x.type.rank) if dim != 1]
-    mean = ops.reduce("mean", x, others, keep_dims=True)
-    centred = x - mean
-    variance = ops.reduce("mean", centred * centred, others, keep_dims=True)
-    # One factor for each channel: of the size of x the backward wants `centred` alone.
-    factor = ops.rsqrt(variance + float(epsilon))
-    factor = factor if scale is None else factor * _per_channel(scale, x.type.rank)
+    mean, variance = ops.moments(x, others)
+    rstd = ops.rsqrt(variance + float(epsilon))
+
+    def factor(vector: Optional[Value], missing: float) -> Value:
+        if vector is None:
+            return x.graph.splat(missing, "f32", mean.shape)
+        return ops.cast(_per_channel(vector, x.type.rank), "f32")
+
+    made = ops.normalize(x, mean, rstd, factor(scale, 1.0), factor(bias, 0.0))
     channels = (x.shape[1],)
-    statistics = (ops.reshape(mean, channels), ops.reshape(variance, channels))
-    return (_affine(centred * factor, None, bias), *statistics)
+    return made, ops.reshape(mean, channels), ops.reshape(variance, channels)
 
 
 def batch_norm_evaluation(

@@ -229,6 +229,31 @@ def layer_norm(
     )
 
 
+def moments(x: Value, dims: Sequence[int]) -> Tuple[Value, Value]:
+    """Mean and variance over `dims`, f32 with size 1 there; the variance is divided by the number of
+    elements."""
+    _float(x, "moments")
+    reduced = normalize_dims(dims, x.type.rank, "moments")
+    sizes = tuple(1 if i in reduced else n for i, n in enumerate(x.shape))
+    statistics = TensorType(sizes, "f32")
+    return x.graph.add("moments", f"{{0}}, {list(reduced)}", (x,), (statistics, statistics))
+
+
+def normalize(x: Value, mean: Value, rstd: Value, scale: Value, bias: Value) -> Value:
+    """(x - mean) * rstd * scale + bias, in f32 and rounded once.
+
+    All but x are f32 of one shape, with the size of x or 1 in each of its dimensions.
+    """
+    _float(x, "normalize")
+    shape = mean.shape
+    fits = len(shape) == x.type.rank and all(n in (1, m) for n, m in zip(shape, x.shape))
+    for value in (mean, rstd, scale, bias):
+        if not fits or value.shape != shape or value.dtype != "f32":
+            raise ValueError(f"normalize: operand {x.type}, mean {mean.type}, and {value.type}")
+    operands = (x, mean, rstd, scale, bias)
+    return x.graph.add("normalize", "{0}, {1}, {2}, {3}, {4}", operands, (x.type,))[0]
+
+
 def rms_norm(x: Value, weight: Value, epsilon: float = 1e-6) -> Tuple[Value, Value]:
     """Divides the last dimension of [rows..., C] by its root mean square and scales by weight [C].
 

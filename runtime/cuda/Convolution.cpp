@@ -53,10 +53,17 @@ static std::vector<int64_t> getSizes(const std::vector<int64_t> &Shape) {
   return widen(Shape, 4, 1);
 }
 
-static std::vector<int64_t> getStrides(const std::vector<int64_t> &Sizes) {
+/// The order in which dimensions follow each other, the innermost one last, is
+/// theirs, or has the channels last.
+static std::vector<int64_t> getStrides(const std::vector<int64_t> &Sizes,
+                                       bool ChannelsLast) {
   std::vector<int64_t> Strides(Sizes.size(), 1);
-  for (size_t I = Sizes.size() - 1; I > 0; --I)
-    Strides[I - 1] = Strides[I] * Sizes[I];
+  int64_t Stride = ChannelsLast ? Sizes[1] : 1;
+  for (size_t I = Sizes.size(); I-- > 0;)
+    if (!ChannelsLast || I != 1) {
+      Strides[I] = Stride;
+      Stride *= Sizes[I];
+    }
   return Strides;
 }
 
@@ -65,14 +72,14 @@ TensorPtr CudnnConvolution::addInput(Id Which,
   std::vector<int64_t> Sizes = getSizes(Shape);
   return Graph.tensor(
       fe::graph::Tensor_attributes().set_uid(Which).set_dim(Sizes).set_stride(
-          getStrides(Sizes)));
+          getStrides(Sizes, P.ChannelsLast)));
 }
 
 void CudnnConvolution::setOutput(const TensorPtr &T, Id Which,
                                  const std::vector<int64_t> &Shape) {
   std::vector<int64_t> Sizes = getSizes(Shape);
   T->set_output(true).set_uid(Which).set_dim(Sizes).set_stride(
-      getStrides(Sizes));
+      getStrides(Sizes, P.ChannelsLast));
 }
 
 /// The same options for each of the three.

@@ -21,6 +21,7 @@ struct ConvolutionProblem {
   DType Type = DType::F32;
   std::vector<int64_t> X, Weight, Y;
   std::vector<int64_t> Strides, Low, High, Dilation;
+  bool ChannelsLast = false; ///< how they lie; sizes are given channels first
   bool Deterministic = true;
   uint64_t WorkspaceBytes = 0;
 

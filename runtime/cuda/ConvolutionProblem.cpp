@@ -1,6 +1,7 @@
 //===- ConvolutionProblem.cpp - what a step asks of cuDNN -----------------===//
 
 #include "cuda/Convolution.h"
+#include <algorithm>
 
 using namespace remat::runtime;
 using namespace remat::runtime::cuda;
@@ -36,6 +37,10 @@ ConvolutionProblem ConvolutionProblem::of(const Program &P, const Step &S) {
   Out.Low = Get("low");
   Out.High = Get("high");
   Out.Dilation = Get("dilation");
+  Out.ChannelsLast = S.Attributes.getFlag("channels_last");
+  if (Out.ChannelsLast)
+    for (std::vector<int64_t> *Sizes : {&Out.X, &Out.Weight, &Out.Y})
+      std::rotate(Sizes->begin() + 1, Sizes->end() - 1, Sizes->end());
   Out.WorkspaceBytes = S.Workspace.Bytes;
   return Out;
 }
@@ -52,7 +57,8 @@ std::string ConvolutionProblem::getKey() const {
   Key += " " + std::to_string(static_cast<int>(TheKind));
   for (const auto *List : {&X, &Weight, &Y, &Strides, &Low, &High, &Dilation})
     Key += " " + join(*List);
-  return Key + (Deterministic ? " 1 " : " 0 ") + std::to_string(WorkspaceBytes);
+  return Key + (Deterministic ? " 1 " : " 0 ") + (ChannelsLast ? "1 " : "0 ") +
+         std::to_string(WorkspaceBytes);
 }
 
 std::string ConvolutionProblem::describe() const {
@@ -60,5 +66,6 @@ std::string ConvolutionProblem::describe() const {
       "convolution", "convolution_input_grad", "convolution_weight_grad"};
   return std::string(Names[static_cast<int>(TheKind)]) + " of " + join(X) +
          " with " + join(Weight) + " to " + join(Y) + " in " +
-         std::string(getName(Type));
+         std::string(getName(Type)) +
+         (ChannelsLast ? " with the channels last" : "");
 }

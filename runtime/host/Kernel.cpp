@@ -10,10 +10,10 @@ const HostKernel *remat::runtime::findKernel(std::string_view Name) {
     std::map<std::string_view, const HostKernel *> Map;
     for (auto Table :
          {getElementwiseKernels(), getRandomKernels(), getShapeKernels(),
-          getReductionKernels(), getMatmulKernels(), getNormKernels(),
-          getAttentionKernels(), getEmbeddingKernels(), getIndexKernels(),
-          getLossKernels(), getConvolutionKernels(), getPoolingKernels(),
-          getOptimizerKernels(), getGroupKernels()})
+          getReductionKernels(), getMatmulKernels(), getMomentKernels(),
+          getNormKernels(), getAttentionKernels(), getEmbeddingKernels(),
+          getIndexKernels(), getLossKernels(), getConvolutionKernels(),
+          getPoolingKernels(), getOptimizerKernels(), getGroupKernels()})
       for (const HostKernel &Kernel : Table)
         Map.emplace(Kernel.Name, &Kernel);
     return Map;

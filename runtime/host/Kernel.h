@@ -26,6 +26,7 @@ std::span<const HostKernel> getRandomKernels();
 std::span<const HostKernel> getShapeKernels();
 std::span<const HostKernel> getReductionKernels();
 std::span<const HostKernel> getMatmulKernels();
+std::span<const HostKernel> getMomentKernels();
 std::span<const HostKernel> getNormKernels();
 std::span<const HostKernel> getAttentionKernels();
 std::span<const HostKernel> getEmbeddingKernels();

@@ -24,9 +24,9 @@ static const std::map<std::string_view, const OpSignature *> &getRegistry() {
     std::map<std::string_view, const OpSignature *> Map;
     for (auto Table :
          {getElementwiseOps(), getRandomOps(), getShapeOps(), getReductionOps(),
-          getMatmulOps(), getNormOps(), getAttentionOps(), getEmbeddingOps(),
-          getIndexOps(), getLossOps(), getOptimizerOps(), getWindowOps(),
-          getGroupOps()})
+          getMatmulOps(), getMomentOps(), getNormOps(), getAttentionOps(),
+          getEmbeddingOps(), getIndexOps(), getLossOps(), getOptimizerOps(),
+          getWindowOps(), getGroupOps()})
       for (const OpSignature &Signature : Table)
         Map.emplace(Signature.Name, &Signature);
     return Map;

@@ -68,6 +68,7 @@ std::span<const OpSignature> getRandomOps();
 std::span<const OpSignature> getShapeOps();
 std::span<const OpSignature> getReductionOps();
 std::span<const OpSignature> getMatmulOps();
+std::span<const OpSignature> getMomentOps();
 std::span<const OpSignature> getNormOps();
 std::span<const OpSignature> getAttentionOps();
 std::span<const OpSignature> getEmbeddingOps();

@@ -48,6 +48,18 @@ static void select(const void *const *In, void *Out, int64_t Count, float) {
     R[I] = Condition[I] ? A[I] : B[I];
 }
 
+/// (x - mean) * rstd * scale + bias.
+static void normalize(const void *const *In, void *Out, int64_t Count, float) {
+  auto At = [&](int Operand) {
+    return static_cast<const float *>(In[Operand]);
+  };
+  const float *X = At(0), *Mean = At(1), *Rstd = At(2), *Scale = At(3),
+              *Bias = At(4);
+  auto *R = static_cast<float *>(Out);
+  for (int64_t I = 0; I < Count; ++I)
+    R[I] = (X[I] - Mean[I]) * Rstd[I] * Scale[I] + Bias[I];
+}
+
 namespace {
 /// Element types of a call.
 struct Types {
@@ -162,6 +174,15 @@ template <ScalarFunction::Loop Loop>
 static ScalarFunction floats(const Types &T, const AttributeList &) {
   return T.areEqual() && isFloat(T.Operands[0]) && T.Result == T.Operands[0]
              ? ScalarFunction(Loop)
+             : ScalarFunction();
+}
+
+static ScalarFunction resolveNormalize(const Types &T, const AttributeList &) {
+  for (DType Type : T.Operands.subspan(1))
+    if (Type != DType::F32)
+      return ScalarFunction();
+  return isFloat(T.Operands[0]) && T.Result == T.Operands[0]
+             ? ScalarFunction(normalize)
              : ScalarFunction();
 }
 
@@ -370,10 +391,20 @@ static constexpr Row Table[] = {
     {"min", 2, numbers<Min>},
     {"compare", 2, resolveCompare},
     {"select", 3, resolveSelect},
+    {"normalize", 5, resolveNormalize},
     {"cast", 1, resolveCast},
     {"copy", 1, resolveCast},
     {"stop_gradient", 1, resolveCast},
 };
+
+static_assert(
+    [] {
+      for (const Row &R : Table)
+        if (R.Arity > MaxScalarArity)
+          return false;
+      return true;
+    }(),
+    "kernels pass no more operands than MaxScalarArity");
 
 static const Row *findRow(std::string_view Name) {
   for (const Row &R : Table)

@@ -21,6 +21,9 @@ namespace remat::runtime {
 /// Elements of a block.
 inline constexpr int64_t BlockSize = 1024;
 
+/// Operands of the elementwise op that has most.
+inline constexpr unsigned MaxScalarArity = 5;
+
 /// Bytes of one element in its computing type.
 inline int64_t getComputeWidth(DType Type) {
   return dispatchElement(Type, [](auto Row) -> int64_t {

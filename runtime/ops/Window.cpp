@@ -61,18 +61,23 @@ static Window::Sizes align(std::span<const int64_t> Entries, size_t Rank,
   return Sizes;
 }
 
-Window remat::runtime::getWindow(const OpCall &Op, const Value &From,
-                                 const Value &To,
-                                 std::span<const int64_t> Size) {
+/// The window over `Extent` with `Count` positions.
+static Window getWindow(const OpCall &Op, std::span<const int64_t> Extent,
+                        std::span<const int64_t> Count,
+                        std::span<const int64_t> Size) {
   auto Entries = [&](const char *Name, int64_t Missing) {
     return align(Op.Attributes->getInts(Name), Size.size(), Missing);
   };
-  return {.Extent = align(From.Shape, Size.size(), 1),
-          .Count = align(To.Shape, Size.size(), 1),
+  return {.Extent = align(Extent, Size.size(), 1),
+          .Count = align(Count, Size.size(), 1),
           .Size = align(Size, Size.size(), 1),
           .Stride = Entries("strides", 1),
           .Low = Entries("low", 0),
           .Dilation = Entries("dilation", 1)};
+}
+
+static bool areChannelsLast(const OpCall &Op) {
+  return Op.Attributes->getFlag("channels_last");
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,14 +100,24 @@ static Convolution getTensors(const OpCall &Op) {
   return C;
 }
 
+/// The sizes of a convolution's tensor, channels before those of the window.
+static std::vector<int64_t> getSizes(const OpCall &Op, const Value &V) {
+  std::vector<int64_t> Sizes = V.Shape;
+  if (areChannelsLast(Op))
+    std::rotate(Sizes.begin() + 1, Sizes.end() - 1, Sizes.end());
+  return Sizes;
+}
+
 Convolution remat::runtime::getConvolution(const OpCall &Op) {
   Convolution C = getTensors(Op);
-  C.Batch = C.X->Shape[0];
+  std::vector<int64_t> X = getSizes(Op, *C.X), Y = getSizes(Op, *C.Y),
+                       Weight = getSizes(Op, *C.Weight);
+  C.Batch = X[0];
   C.Groups = Op.Attributes->getInt("groups", 1);
-  C.Channels = C.Weight->Shape[1];
-  C.Outputs = C.Weight->Shape[0] / C.Groups;
-  C.TheWindow =
-      getWindow(Op, *C.X, *C.Y, std::span(C.Weight->Shape).subspan(2));
+  C.Channels = Weight[1];
+  C.Outputs = Weight[0] / C.Groups;
+  C.ChannelsLast = areChannelsLast(Op);
+  C.TheWindow = getWindow(Op, X, Y, std::span(Weight).subspan(2));
   return C;
 }
 
@@ -117,20 +132,20 @@ static Status checkConvolution(const OpCall &Op) {
                 "convolves tensors of ranks " + std::to_string(C.X->getRank()) +
                     ", " + std::to_string(C.Weight->getRank()) + " and " +
                     std::to_string(C.Y->getRank()));
+  std::vector<int64_t> X = getSizes(Op, *C.X), Y = getSizes(Op, *C.Y),
+                       Weight = getSizes(Op, *C.Weight);
   int64_t Groups = Op.Attributes->getInt("groups", 1);
-  int64_t Channels = C.X->Shape[1], Outputs = C.Weight->Shape[0];
+  int64_t Channels = X[1], Outputs = Weight[0];
   REMAT_REQUIRE(Groups >= 1 && Channels % Groups == 0 &&
-                    Outputs % Groups == 0 &&
-                    C.Weight->Shape[1] == Channels / Groups,
+                    Outputs % Groups == 0 && Weight[1] == Channels / Groups,
                 "has " + std::to_string(Groups) + " groups of " +
                     std::to_string(Channels) + " and " +
                     std::to_string(Outputs) + " channels");
-  REMAT_REQUIRE(C.Y->Shape[0] == C.X->Shape[0] && C.Y->Shape[1] == Outputs,
+  REMAT_REQUIRE(Y[0] == X[0] && Y[1] == Outputs,
                 "turns a tensor of shape " + formatShape(C.X->Shape) +
                     " into one of " + formatShape(C.Y->Shape));
-  return checkWindow(Op, std::span(C.X->Shape).subspan(2),
-                     std::span(C.Weight->Shape).subspan(2),
-                     std::span(C.Y->Shape).subspan(2));
+  return checkWindow(Op, std::span(X).subspan(2), std::span(Weight).subspan(2),
+                     std::span(Y).subspan(2));
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,10 +162,17 @@ static Pooling getPoolTensors(const OpCall &Op) {
   return P;
 }
 
+/// The dimensions of a pooling's tensor but for channels behind the window's.
+static std::span<const int64_t> getPlanes(const OpCall &Op, const Value &V) {
+  return areChannelsLast(Op) ? dropLast(V) : std::span(V.Shape);
+}
+
 Pooling remat::runtime::getPooling(const OpCall &Op) {
   Pooling P = getPoolTensors(Op);
-  P.TheWindow = getWindow(Op, *P.X, *P.Y, Op.Attributes->getInts("window"));
-  P.Batch = P.X->NumElements / P.TheWindow.getExtent();
+  P.TheWindow = getWindow(Op, getPlanes(Op, *P.X), getPlanes(Op, *P.Y),
+                          Op.Attributes->getInts("window"));
+  P.Channels = areChannelsLast(Op) ? P.X->Shape.back() : 1;
+  P.Batch = P.X->NumElements / (P.TheWindow.getExtent() * P.Channels);
   return P;
 }
 
@@ -162,8 +184,13 @@ static Status checkPool(const OpCall &Op) {
   REMAT_TRY(checkType(*P.Y, P.X->Type));
   if (IsBackward)
     REMAT_TRY(checkSameType(Op.Results[0], *P.X));
+  if (areChannelsLast(Op))
+    REMAT_REQUIRE(P.X->getRank() >= 1 && P.Y->getRank() >= 1 &&
+                      P.X->Shape.back() == P.Y->Shape.back(),
+                  "pools channels of " + formatShape(P.X->Shape) + " to " +
+                      formatShape(P.Y->Shape));
   std::span<const int64_t> Size = Op.Attributes->getInts("window");
-  std::span<const int64_t> X = P.X->Shape, Y = P.Y->Shape;
+  std::span<const int64_t> X = getPlanes(Op, *P.X), Y = getPlanes(Op, *P.Y);
   REMAT_REQUIRE(Size.size() <= X.size() && X.size() == Y.size(),
                 "has a window of " + std::to_string(Size.size()) +
                     " dimensions over " + formatShape(X));

@@ -26,27 +26,35 @@ struct Window {
   }
 };
 
-/// The window of a checked op: over the last dimensions of `From`, whose
-/// positions are those of `To`.
-Window getWindow(const OpCall &Op, const Value &From, const Value &To,
-                 std::span<const int64_t> Size);
+/// Elements from a channel of an image to the next, and from an element of a
+/// channel to the next.
+struct ImageLayout {
+  int64_t Channel, Element;
+};
 
 /// A checked convolution, or one of its gradients.
 struct Convolution {
   const Value *X, *Weight, *Y; ///< as the convolution reads and writes them
   int64_t Batch, Groups;
   int64_t Channels, Outputs; ///< of one group
+  bool ChannelsLast;
   Window TheWindow;
+
+  /// Where the elements of one image lie that has so many channels.
+  ImageLayout getImage(int64_t AllChannels, int64_t Plane) const {
+    return ChannelsLast ? ImageLayout{1, AllChannels} : ImageLayout{Plane, 1};
+  }
 
   /// Elements of the weight for an output channel.
   int64_t getDepth() const { return Channels * TheWindow.getSize(); }
 };
 Convolution getConvolution(const OpCall &Op);
 
-/// A checked pooling: `Batch` planes, each with the window.
+/// A checked pooling: `Batch` planes, each with the window, whose elements are
+/// `Channels` elements of the tensor, each pooled by itself.
 struct Pooling {
   const Value *X, *Y;
-  int64_t Batch;
+  int64_t Batch, Channels;
   Window TheWindow;
 };
 Pooling getPooling(const OpCall &Op);

@@ -42,3 +42,20 @@ func.func @kernels(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> (tensor<4xf32>, te
   }
   return %0, %1, %2 : tensor<4xf32>, tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// The mask of relu follows from what normalize read: neither the sums nor the
+// elementwise backward reads relu's result.
+// CHECK-LABEL: @relu_of_normalize
+// CHECK: %[[Y:.*]] = remat.relu
+// CHECK: %[[N:.*]] = remat.normalize {{.*}} {remat.phase = #remat.phase<backward>}
+// CHECK: %[[M:.*]] = remat.relu_backward %[[N]], %arg1
+// CHECK: remat.normalize_sums %arg1, %arg0, %arg2 relu %arg3, %arg4, %arg4
+// CHECK: return %[[Y]], %[[M]]
+func.func @relu_of_normalize(%x: tensor<8x4xf32>, %g: tensor<8x4xf32>, %mean: tensor<1x4xf32>, %rstd: tensor<1x4xf32>, %s: tensor<1x4xf32>)
+    -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>) {
+  %0 = remat.normalize %x, %mean, %rstd, %s, %s : (tensor<8x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<8x4xf32>
+  %1 = remat.relu %0 : tensor<8x4xf32>
+  %2 = remat.relu_backward %1, %g {remat.phase = #remat.phase<backward>} : tensor<8x4xf32>
+  %3:2 = remat.normalize_sums %2, %x, %mean {remat.phase = #remat.phase<backward>} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<1x4xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>)
+  return %1, %2, %3#0, %3#1 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>
+}

@@ -313,3 +313,48 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
   %0:2 = remat.rms_norm_backward %x, %x, %w, %w : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>)
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+2 {{dims must be sorted, without repetition: 0 comes behind 1}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = remat.moments %x, [1, 0] : (tensor<4x8xf32>) -> (tensor<1x1xf32>, tensor<1x1xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %m: tensor<2x8xf32>) {
+  // expected-error @+2 {{mean 'tensor<2x8xf32>' must have the rank of the operand 'tensor<4x8xf32>' and in each dimension its size or 1}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = remat.normalize %x, %m, %m, %m, %m : (tensor<4x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %m: tensor<1x8xf32>, %s: tensor<4x1xf32>) {
+  // expected-error @+2 {{scale 'tensor<4x1xf32>' must be of the mean's type 'tensor<1x8xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = remat.normalize %x, %m, %m, %s, %m : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>, tensor<4x1xf32>, tensor<1x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %g: tensor<4x8xbf16>, %m: tensor<1x8xf32>) {
+  // expected-error @+2 {{grad 'tensor<4x8xbf16>' and operand 'tensor<4x8xf32>' must be of one type}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = remat.normalize_sums %g, %x, %m : (tensor<4x8xbf16>, tensor<4x8xf32>, tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %m: tensor<1x8xf32>) {
+  // expected-error @+2 {{relu has 2 operands, which must be rstd, scale and bias}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0:2 = remat.normalize_sums %x, %x, %m relu %m, %m : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>)
+  return
+}

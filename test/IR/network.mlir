@@ -40,6 +40,14 @@ func.func @norms(%x: tensor<2x8x16xf32>, %h: tensor<2x8x16xbf16>, %scale: tensor
   %gx, %gs, %gb = remat.layer_norm_backward %x, %x, %scale, %mean, %rstd : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<16xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>)
   // CHECK: remat.rms_norm %{{[^{]*}} : (tensor<2x8x16xbf16>, tensor<16xf32>) -> (tensor<2x8x16xbf16>, tensor<2x8xf32>)
   %4, %root = remat.rms_norm %h, %scale : (tensor<2x8x16xbf16>, tensor<16xf32>) -> (tensor<2x8x16xbf16>, tensor<2x8xf32>)
+  // CHECK: remat.moments %{{.*}}, [0, 2] : (tensor<2x8x16xbf16>) -> (tensor<1x8x1xf32>, tensor<1x8x1xf32>)
+  %average, %variance = remat.moments %h, [0, 2] : (tensor<2x8x16xbf16>) -> (tensor<1x8x1xf32>, tensor<1x8x1xf32>)
+  // CHECK: remat.normalize %{{.*}} : (tensor<2x8x16xbf16>, tensor<1x8x1xf32>, tensor<1x8x1xf32>, tensor<1x8x1xf32>, tensor<1x8x1xf32>) -> tensor<2x8x16xbf16>
+  %5 = remat.normalize %h, %average, %variance, %average, %variance : (tensor<2x8x16xbf16>, tensor<1x8x1xf32>, tensor<1x8x1xf32>, tensor<1x8x1xf32>, tensor<1x8x1xf32>) -> tensor<2x8x16xbf16>
+  // CHECK: remat.normalize_sums %{{.*}} : (tensor<2x8x16xbf16>, tensor<2x8x16xbf16>, tensor<1x8x1xf32>) -> (tensor<1x8x1xf32>, tensor<1x8x1xf32>)
+  %sum, %centred = remat.normalize_sums %5, %h, %average : (tensor<2x8x16xbf16>, tensor<2x8x16xbf16>, tensor<1x8x1xf32>) -> (tensor<1x8x1xf32>, tensor<1x8x1xf32>)
+  // CHECK: remat.normalize_sums %{{.*}}, %{{.*}}, %{{.*}} relu %{{.*}}, %{{.*}}, %{{.*}} : (tensor<2x8x16xbf16>, tensor<2x8x16xbf16>, tensor<1x8x1xf32>, tensor<1x8x1xf32>, tensor<1x8x1xf32>, tensor<1x8x1xf32>) -> (tensor<1x8x1xf32>, tensor<1x8x1xf32>)
+  %sum1, %centred1 = remat.normalize_sums %5, %h, %average relu %variance, %average, %average : (tensor<2x8x16xbf16>, tensor<2x8x16xbf16>, tensor<1x8x1xf32>, tensor<1x8x1xf32>, tensor<1x8x1xf32>, tensor<1x8x1xf32>) -> (tensor<1x8x1xf32>, tensor<1x8x1xf32>)
   // CHECK: remat.rms_norm_backward %{{.*}} : (tensor<2x8x16xbf16>, tensor<2x8x16xbf16>, tensor<16xf32>, tensor<2x8xf32>) -> (tensor<2x8x16xbf16>, tensor<16xf32>)
   %hx, %hw = remat.rms_norm_backward %4, %h, %scale, %root : (tensor<2x8x16xbf16>, tensor<2x8x16xbf16>, tensor<16xf32>, tensor<2x8xf32>) -> (tensor<2x8x16xbf16>, tensor<16xf32>)
   return

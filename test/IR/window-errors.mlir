@@ -133,3 +133,21 @@ func.func @f(%x: tensor<9xf32>, %g: tensor<3xf32>) {
   %0 = remat.max_pool_backward %g, %x window [2] strides [2] pad [0] [0] dilation [1] : (tensor<3xf32>, tensor<9xf32>) -> tensor<9xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<9x8xf32>) {
+  // expected-error @+2 {{the operand 'tensor<9x8xf32>' has no dimension of channels behind those of the window}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = remat.max_pool %x window [2, 2] strides [2, 2] pad [0, 0] [0, 0] dilation [1, 1] {channels_last} : (tensor<9x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x9x4xf32>, %w: tensor<6x4x3xf32>) {
+  // expected-error @+2 {{reads 3 channels, but a group has 4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = remat.convolution %x, %w strides [1] pad [0] [0] dilation [1] {channels_last} : (tensor<2x9x4xf32>, tensor<6x4x3xf32>) -> tensor<2x7x6xf32>
+  return
+}

@@ -23,6 +23,21 @@ func.func @convolution(%x: tensor<2x4x9x8xf32>, %w: tensor<6x2x3x3xf32>, %line: 
   return
 }
 
+// CHECK-LABEL: @channels_last
+func.func @channels_last(%x: tensor<2x9x8x4xf32>, %w: tensor<6x3x3x2xf32>) {
+  // CHECK: remat.convolution %{{.*}} {channels_last, groups = 2 : i64} : (tensor<2x9x8x4xf32>, tensor<6x3x3x2xf32>) -> tensor<2x5x5x6xf32>
+  %0 = remat.convolution %x, %w strides [2, 1] pad [1, 0] [1, 1] dilation [1, 2] {groups = 2 : i64, channels_last} : (tensor<2x9x8x4xf32>, tensor<6x3x3x2xf32>) -> tensor<2x5x5x6xf32>
+  // CHECK: remat.convolution_input_grad {{.*}} -> tensor<2x9x8x4xf32>
+  %1 = remat.convolution_input_grad %0, %w strides [2, 1] pad [1, 0] [1, 1] dilation [1, 2] {groups = 2 : i64, channels_last} : (tensor<2x5x5x6xf32>, tensor<6x3x3x2xf32>) -> tensor<2x9x8x4xf32>
+  // CHECK: remat.convolution_weight_grad {{.*}} -> tensor<6x3x3x2xf32>
+  %2 = remat.convolution_weight_grad %0, %x strides [2, 1] pad [1, 0] [1, 1] dilation [1, 2] {groups = 2 : i64, channels_last} : (tensor<2x5x5x6xf32>, tensor<2x9x8x4xf32>) -> tensor<6x3x3x2xf32>
+  // CHECK: remat.max_pool {{.*}} {channels_last} : (tensor<2x9x8x4xf32>) -> tensor<2x5x4x4xf32>
+  %3 = remat.max_pool %x window [3, 2] strides [2, 2] pad [1, 0] [1, 0] dilation [1, 1] {channels_last} : (tensor<2x9x8x4xf32>) -> tensor<2x5x4x4xf32>
+  // CHECK: remat.max_pool_backward {{.*}} {channels_last} : (tensor<2x5x4x4xf32>, tensor<2x9x8x4xf32>) -> tensor<2x9x8x4xf32>
+  %4 = remat.max_pool_backward %3, %x window [3, 2] strides [2, 2] pad [1, 0] [1, 0] dilation [1, 1] {channels_last} : (tensor<2x5x4x4xf32>, tensor<2x9x8x4xf32>) -> tensor<2x9x8x4xf32>
+  return
+}
+
 // CHECK-LABEL: @max_pool
 func.func @max_pool(%x: tensor<2x4x9x8xf32>) {
   // CHECK: remat.max_pool %{{.*}} window [3, 2] strides [2, 2] pad [1, 0] [1, 0] dilation [1, 1] : (tensor<2x4x9x8xf32>) -> tensor<2x4x5x4xf32>

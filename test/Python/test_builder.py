@@ -167,6 +167,8 @@ def every_op() -> remat.Graph:
     values.append(ops.matmul(x, x, y, transpose_lhs=True))
     values += ops.layer_norm(x, y, y, 1e-6)
     values += ops.rms_norm(x, y, 1e-5)
+    mean, variance = ops.moments(x, (-1,))
+    values += [mean, variance, ops.normalize(x, mean, variance, mean, mean)]
     qkv = graph.input("qkv", (2, 4, 3, 2, 8))
     query, key = graph.input("q", (2, 4, 2, 8)), graph.input("k", (2, 6, 2, 8))
     mask = graph.input("mask", (4, 6), "i1")
@@ -317,6 +319,11 @@ ERRORS = {
         r"operand \(2, 3\).* \(2,\)",
     ),
     "rms_norm": (lambda: ops.rms_norm(*pair((2, 3), (2,))), r"operand \(2, 3\), weight \(2,\)"),
+    "moments": (lambda: ops.moments(new_value((2, 3)), (2,)), "moments: dimension 2 is outside"),
+    "normalize": (
+        lambda: ops.normalize(*pair((2, 3), (1, 3)), *pair((1, 3), (2, 1)), new_value((1, 3))),
+        r"normalize: operand .*, mean ",
+    ),
     "attention": (lambda: ops.attention(new_value((2, 4, 2, 2, 8))), "attention needs"),
     "attention keys": (
         lambda: ops.attention(*pair((2, 4, 2, 8), (2, 4, 3, 8)), new_value((2, 4, 3, 8))),

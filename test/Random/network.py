@@ -84,6 +84,43 @@ def make_layer_norm_backward(c: Context) -> None:
         c.made(value, -bound, bound, grad, x, scale, mean, rstd, adjoint=False)
 
 
+def statistics(c: Context):
+    """x, dimensions of it, and what `moments` makes of them."""
+    x = c.small(c.float(rank=1), 16.0)
+    dims = [dim for dim in range(len(x.shape)) if c.chance(0.6)]
+    mean, variance = ops.moments(x.value, dims)
+    mean = c.made(mean, x.low, x.high, x)
+    return x, mean, c.made(variance, 0.0, (x.high - x.low) ** 2, x)
+
+
+@maker("moments", 0.7)
+def make_moments(c: Context) -> None:
+    statistics(c)
+
+
+@maker("normalize", 1.0)
+def make_normalize(c: Context) -> None:
+    x, mean, variance = statistics(c)
+    # As in layer_norm.
+    epsilon = c.rng.choice([1e-2, 1e-1])
+    rstd = c.made(ops.rsqrt(variance.value + epsilon), 0.0, epsilon**-0.5, variance)
+    scale, bias = c.like(mean.shape, "f32"), c.like(mean.shape, "f32")
+    operands = (x, mean, rstd, scale, bias)
+    bound = (x.high - x.low) * epsilon**-0.5 * scale.largest + bias.largest
+    c.made(ops.normalize(*[v.value for v in operands]), -bound, bound, *operands)
+
+
+@maker("normalize_sums", 0.4)
+def make_normalize_sums(c: Context) -> None:
+    x, mean, _ = statistics(c)
+    grad = c.small(c.like(x.shape, x.dtype), 4.0)
+    operands, types = (grad.value, x.value, mean.value), (mean.value.type, mean.value.type)
+    made = c.graph.add("normalize_sums", "{0}, {1}, {2}", operands, types)
+    bound = x.elements * grad.largest
+    for value, largest in zip(made, (bound, bound * (x.high - x.low))):
+        c.made(value, -largest, largest, grad, x, mean, adjoint=False)
+
+
 def divided(c: Context):
     x = c.small(c.float(rank=1), 16.0)
     weight = c.like(x.shape[-1:], x.dtype if c.chance(0.5) else "f32")

@@ -28,7 +28,7 @@ EXACT = {
 # What autocast runs in f32, or in the types that its operands come in.
 NOT_LOWERED = {
     f"remat.{name}"
-    for name in "exp log pow rsqrt reciprocal mse reduce cast cross_entropy global_norm layer_norm rms_norm "
+    for name in "exp log pow rsqrt reciprocal mse reduce cast cross_entropy global_norm layer_norm rms_norm moments normalize "
     "embedding kernel".split()
 } | {"func.return", "remat.yield"}
 LEAST_F16 = 2.0**-24  # half of f16's spacing around zero

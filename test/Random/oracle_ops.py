@@ -262,6 +262,28 @@ def layer_norm_backward(o, grad, x, scale, mean, rstd):
     return x_grad, (grad * normal).reshape(rows).sum(0), grad.reshape(rows).sum(0)
 
 
+@op("moments")
+def moments(o, x):
+    dims = o.attributes["dims"]
+    mean_of = lambda v: v.mean(dims, keepdim=True) if dims else v  # no dims: all of them to PyTorch
+    centred = o.move(x - o.move(mean_of(x)))
+    return mean_of(x), mean_of(centred * centred)
+
+
+@op("normalize")
+def normalize(o, x, mean, rstd, scale, bias):
+    return o.move(o.move(o.move(x - mean) * rstd) * scale) + bias
+
+
+@op("normalize_sums")
+def normalize_sums(o, grad, x, mean, *affine):
+    if affine:
+        grad = torch.where(normalize(o, x, mean, *affine) > 0.0, grad, 0.0)
+    dims = [i for i, size in enumerate(mean.shape) if size == 1]
+    total = lambda v: v.sum(dims, keepdim=True) if dims else v
+    return total(grad), total(grad * o.move(x - mean))
+
+
 @op("rms_norm")
 def rms_norm(o, x, weight):
     rstd = torch.rsqrt(o.move((x * x).mean(-1)) + o.attributes["epsilon"])

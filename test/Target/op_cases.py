@@ -247,6 +247,22 @@ def norms():
     )
     text = "remat.layer_norm_backward %0, %1, %2, %3, %4 : (@TYPES@) -> (@RESULTS@)"
     yield from pairs("layer_norm_backward with scale", text, TYPES, FLOATS, types)
+    columns = tensor((1, 6), "f32")
+    types = lambda a: ([tensor(SHAPE, a)], [columns, columns])
+    text = "remat.moments %0, [0] : (@TYPES@) -> (@RESULTS@)"
+    for element in TYPES:
+        yield Case("moments", element, text, *types(element))
+    text = "remat.normalize %0, %1, %2, %3, %4 : (@TYPES@) -> @RESULTS@"
+    types = lambda a, s: ([tensor(SHAPE, a)] + 4 * [tensor((1, 6), s)], [tensor(SHAPE, a)])
+    yield from pairs("normalize with statistics", text, TYPES, FLOATS, types)
+    text = "remat.normalize_sums %0, %1, %2 : (@TYPES@) -> (@RESULTS@)"
+    for element in TYPES:
+        operands = [tensor(SHAPE, element), tensor(SHAPE, element), columns]
+        yield Case("normalize_sums", element, text, operands, [columns, columns])
+    text = "remat.normalize_sums %0, %1, %2 relu %3, %4, %5 : (@TYPES@) -> (@RESULTS@)"
+    for element in TYPES:
+        operands = [tensor(SHAPE, element), tensor(SHAPE, element)] + 4 * [columns]
+        yield Case("normalize_sums with relu", element, text, operands, [columns, columns])
     types = lambda a, w: ([tensor(SHAPE, a), tensor((6,), w)], [tensor(SHAPE, a), rows])
     text = "remat.rms_norm %0, %1 : (@TYPES@) -> (@RESULTS@)"
     yield from pairs("rms_norm with weight", text, TYPES, FLOATS, types)
@@ -330,6 +346,15 @@ def windows():
     yield from simple("convolution_input_grad", text, [y, weight], [x])
     text = f"remat.convolution_weight_grad %0, %1 {how} {groups}"
     yield from simple("convolution_weight_grad", text, [y, x], [weight])
+    last, last_weight, last_y = (2, 5, 6, 4), (6, 3, 2, 2), (2, 3, 5, 6)
+    groups = "{groups = 2 : i64, channels_last} : (@TYPES@) -> @RESULTS@"
+    for name, operands, result in (
+        ("convolution", [last, last_weight], last_y),
+        ("convolution_input_grad", [last_y, last_weight], last),
+        ("convolution_weight_grad", [last_y, last], last_weight),
+    ):
+        text = f"remat.{name} %0, %1 {how} {groups}"
+        yield from simple(f"{name} with channels last", text, operands, [result])
     pooled, how = (2, 4, 3, 5), f"window [3, 2] {how} : (@TYPES@) -> @RESULTS@"
     yield from simple("max_pool", f"remat.max_pool %0 {how}", [x], [pooled])
     yield from simple("max_pool_backward", f"remat.max_pool_backward %0, %1 {how}", [pooled, x], [x])

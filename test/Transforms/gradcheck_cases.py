@@ -9,7 +9,7 @@ of its own returns nothing. `init` says how gradcheck.draw draws a parameter:
 import checkpointed_mlp
 import encoder_layer
 import gpt2
-from remat import Graph, init, ops
+from remat import Graph, init, norms, ops
 
 CASES = {}
 normal = init.normal(1.0)
@@ -203,6 +203,28 @@ def layer_norm(graph):
 def root_mean_square_norm(graph):
     x, weight = graph.parameter("x", (2, 3, 5), normal), graph.parameter("weight", (5,), normal)
     return ops.rms_norm(x, weight)[0]
+
+
+@case
+def batch_statistics(graph):
+    x = graph.parameter("x", (3, 2, 4), normal)
+    scale, bias = graph.parameter("scale", (2,), normal), graph.parameter("bias", (2,), normal)
+    made, mean, variance = norms.batch_norm(x, scale, bias)
+    return made * ops.reshape(mean * variance, (1, 2, 1))
+
+
+@case
+def moments_of_everything(graph):
+    x = graph.parameter("x", (3, 5), normal)
+    mean, variance = ops.moments(x, [0, 1])
+    return x * variance + ops.sin(mean)
+
+
+@case
+def normalize_each_element(graph):
+    x = graph.parameter("x", (2, 3), normal)
+    statistics = [graph.parameter(name, (2, 3), normal) for name in ("mean", "rstd", "scale", "bias")]
+    return ops.normalize(x, *statistics)
 
 
 def attention_case(label, packed, **options):

@@ -89,6 +89,61 @@ def Remat_LayerNormBackwardOp : Remat_Op<"layer_norm_backward", [
   }];
 }
 
+def Remat_MomentsOp : Remat_Op<"moments", [
+    Remat_InferType, Remat_Cost, Remat_OperandPrecision, Remat_Differentiable]> {
+  let summary = "mean and variance over dimensions, in one read";
+  let description = [{
+    `dims` is sorted, without repetition; both results are f32, with size 1 in the
+    reduced dimensions. The variance is not corrected for the number of elements.
+    The backward reads the operand and the mean.
+  }];
+  let arguments = (ins Remat_FloatTensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs Remat_F32Tensor:$mean, Remat_F32Tensor:$variance);
+  let assemblyFormat = [{
+    $operand `,` $dims attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Remat_NormalizeOp : Remat_Op<"normalize", [
+    Remat_InferType, Remat_ElementwiseCost, Remat_InPlace, Remat_Pointwise,
+    Remat_ScalarFunction, Remat_OperandPrecision, Remat_Differentiable]> {
+  let summary = "(x - mean) * rstd * scale + bias with statistics of groups of x";
+  let description = [{
+    Computed in f32 and rounded once. mean, rstd, scale and bias are f32 of one
+    shape of x's rank, with the size of x or 1 in each dimension: batch norm
+    (Ioffe and Szegedy, 2015) has [1, C, 1...]. The backward reads x, mean, rstd
+    and scale.
+  }];
+  let arguments = (ins Remat_FloatTensor:$operand, Remat_F32Tensor:$mean,
+                       Remat_F32Tensor:$rstd, Remat_F32Tensor:$scale,
+                       Remat_F32Tensor:$bias);
+  let results = (outs Remat_FloatTensor:$result);
+  let assemblyFormat = [{
+    $operand `,` $mean `,` $rstd `,` $scale `,` $bias attr-dict `:`
+    functional-type(operands, results)
+  }];
+}
+
+def Remat_NormalizeSumsOp : Remat_Op<"normalize_sums", [
+    Remat_InferType, Remat_Cost]> {
+  let summary = "what the gradients of normalize are made of: two sums in one read";
+  let description = [{
+    The sums of `grad` and of grad * (operand - mean) over the dimensions in which
+    `mean` has size 1, in f32. With rstd, scale and bias behind `relu`, `grad` is
+    the gradient of relu(normalize(...)): it counts where that is positive, which
+    is computed again instead of read. Canonicalization writes it so where the
+    graph does.
+  }];
+  let arguments = (ins Remat_FloatTensor:$grad, Remat_FloatTensor:$operand,
+                       Remat_F32Tensor:$mean, Variadic<Remat_F32Tensor>:$affine);
+  let results = (outs Remat_F32Tensor:$sum, Remat_F32Tensor:$centredSum);
+  let assemblyFormat = [{
+    $grad `,` $operand `,` $mean (`relu` $affine^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasCanonicalizeMethod = 1;
+}
+
 def Remat_RMSNormOp : Remat_Op<"rms_norm", [
     Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands,
     Remat_OperandPrecision, Remat_Differentiable]> {

@@ -235,6 +235,35 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
 // Fusion
 //===----------------------------------------------------------------------===//
 
+def ChannelsLast : Remat_Pass<"remat-channels-last", "planned"> {
+  let summary = "Stores images as [N, X..., C] where cuDNN runs their convolutions";
+  let description = [{
+    The matrix units want the channels of a convolution's tensors next to each
+    other; a library copies other tensors, and its plans for them are up to 2.5
+    times as slow. Convolutions of 16 bits that cuDNN runs become
+    `channels_last`, and what reads their results follows where it can: elementwise
+    operations, pooling, statistics, `normalize`, reductions, `concat`, `slice` and
+    `pad`. A transpose, or a view where nothing moves past another element, stands where
+    an operation needs the order in which the graph was written: parameters and
+    results keep theirs. Does nothing for the host.
+
+    ```mlir
+    %0 = remat.convolution %x, %w strides [1, 1] pad [1, 1] [1, 1] dilation [1, 1]
+        : (tensor<8x16x14x14xbf16>, tensor<32x16x3x3xbf16>) -> tensor<8x32x14x14xbf16>
+    %1 = remat.relu %0 : tensor<8x32x14x14xbf16>
+    %2 = remat.reduce <mean> %1, [2, 3] : (tensor<8x32x14x14xbf16>) -> tensor<8x32xbf16>
+    // becomes
+    %x1 = remat.transpose %x, [0, 2, 3, 1] : (tensor<8x16x14x14xbf16>) -> tensor<8x14x14x16xbf16>
+    %w1 = remat.transpose %w, [0, 2, 3, 1] : (tensor<32x16x3x3xbf16>) -> tensor<32x3x3x16xbf16>
+    %0 = remat.convolution %x1, %w1 strides [1, 1] pad [1, 1] [1, 1] dilation [1, 1] {channels_last}
+        : (tensor<8x14x14x16xbf16>, tensor<32x3x3x16xbf16>) -> tensor<8x14x14x32xbf16>
+    %1 = remat.relu %0 : tensor<8x14x14x32xbf16>
+    %2 = remat.reduce <mean> %1, [1, 2] : (tensor<8x14x14x32xbf16>) -> tensor<8x32xbf16>
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def Fuse : Remat_Pass<"remat-fuse", "assigned"> {
   let summary = "Groups elementwise operations into kernels";
   let description = [{

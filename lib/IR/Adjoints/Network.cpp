@@ -126,6 +126,55 @@ LogicalResult LayerNormOp::buildAdjoint(OpBuilder &Builder,
   return success();
 }
 
+/// With m elements: of the mean 1 / m each, of the variance 2 (x - mean) / m.
+LogicalResult MomentsOp::buildAdjoint(OpBuilder &Builder,
+                                      ValueRange ResultGrads,
+                                      ArrayRef<bool> Needed,
+                                      MutableArrayRef<Value> OperandGrads) {
+  if (!Needed[0] || (!ResultGrads[0] && !ResultGrads[1]))
+    return success();
+  AdjointBuilder B(Builder, getOperation());
+  Value X = getOperand(), Grad;
+  double Count = double(tensorType(X).getNumElements()) /
+                 double(tensorType(getMean()).getNumElements());
+  if (Value OfVariance = ResultGrads[1])
+    Grad = B.mul(B.sub(B.f32(X), getMean()), B.mul(OfVariance, 2.0 / Count));
+  if (Value OfMean = ResultGrads[0]) {
+    Value Share = B.mul(OfMean, 1.0 / Count);
+    Grad = Grad ? B.add(Grad, Share)
+                : BroadcastOp::create(B, tensorType(X).clone(B.getF32Type()),
+                                      Share);
+  }
+  OperandGrads[0] = B.cast(Grad, elementOf(X));
+  return success();
+}
+
+LogicalResult NormalizeOp::buildAdjoint(OpBuilder &Builder,
+                                        ValueRange ResultGrads,
+                                        ArrayRef<bool> Needed,
+                                        MutableArrayRef<Value> OperandGrads) {
+  Value G = ResultGrads[0];
+  if (!G)
+    return success();
+  AdjointBuilder B(Builder, getOperation());
+  Value Factor = B.mul(getScale(), getRstd());
+  if (llvm::is_contained(Needed.drop_front(), true)) {
+    auto Sums =
+        NormalizeSumsOp::create(B, G, getOperand(), getMean(), ValueRange());
+    if (Needed[1])
+      OperandGrads[1] = B.neg(B.mul(Factor, Sums.getSum()));
+    if (Needed[2])
+      OperandGrads[2] = B.mul(getScale(), Sums.getCentredSum());
+    if (Needed[3])
+      OperandGrads[3] = B.mul(getRstd(), Sums.getCentredSum());
+    if (Needed[4])
+      OperandGrads[4] = Sums.getSum();
+  }
+  if (Needed[0])
+    OperandGrads[0] = B.cast(B.mul(B.f32(G), Factor), elementOf(getOperand()));
+  return success();
+}
+
 LogicalResult RMSNormOp::buildAdjoint(OpBuilder &Builder,
                                       ValueRange ResultGrads,
                                       ArrayRef<bool> Needed,

@@ -16,11 +16,11 @@ LogicalResult ConvolutionOp::buildAdjoint(OpBuilder &Builder,
   if (Needed[0])
     OperandGrads[0] = ConvolutionInputGradOp::create(
         Builder, getLoc(), getOperand().getType(), G, getWeight(), getStrides(),
-        getLow(), getHigh(), getDilation(), getGroups());
+        getLow(), getHigh(), getDilation(), getGroups(), getChannelsLast());
   if (Needed[1])
     OperandGrads[1] = ConvolutionWeightGradOp::create(
         Builder, getLoc(), getWeight().getType(), G, getOperand(), getStrides(),
-        getLow(), getHigh(), getDilation(), getGroups());
+        getLow(), getHigh(), getDilation(), getGroups(), getChannelsLast());
   return success();
 }
 
@@ -34,13 +34,13 @@ ConvolutionInputGradOp::buildAdjoint(OpBuilder &Builder, ValueRange ResultGrads,
   if (!G)
     return success();
   if (Needed[0])
-    OperandGrads[0] =
-        ConvolutionOp::create(Builder, getLoc(), G, getWeight(), getStrides(),
-                              getLow(), getHigh(), getDilation(), getGroups());
+    OperandGrads[0] = ConvolutionOp::create(
+        Builder, getLoc(), G, getWeight(), getStrides(), getLow(), getHigh(),
+        getDilation(), getGroups(), getChannelsLast());
   if (Needed[1])
     OperandGrads[1] = ConvolutionWeightGradOp::create(
         Builder, getLoc(), getWeight().getType(), getGrad(), G, getStrides(),
-        getLow(), getHigh(), getDilation(), getGroups());
+        getLow(), getHigh(), getDilation(), getGroups(), getChannelsLast());
   return success();
 }
 
@@ -51,7 +51,7 @@ LogicalResult MaxPoolOp::buildAdjoint(OpBuilder &Builder,
   if (Needed[0] && ResultGrads[0])
     OperandGrads[0] = MaxPoolBackwardOp::create(
         Builder, getLoc(), ResultGrads[0], getOperand(), getWindow(),
-        getStrides(), getLow(), getHigh(), getDilation());
+        getStrides(), getLow(), getHigh(), getDilation(), getChannelsLast());
   return success();
 }
 

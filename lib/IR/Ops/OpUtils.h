@@ -20,6 +20,11 @@ inline double countElements(mlir::Value Value) {
   return static_cast<double>(getTensorType(Value).getNumElements());
 }
 
+/// Checks that `Dims` are dimensions of `Type`, sorted and without repetition.
+mlir::LogicalResult checkReducedDims(std::optional<mlir::Location> Loc,
+                                     llvm::ArrayRef<int64_t> Dims,
+                                     mlir::RankedTensorType Type);
+
 /// Checks what holds of a function that has reached a stage; see #remat.stage.
 mlir::LogicalResult verifyStage(mlir::FunctionOpInterface Func, Stage Reached);
 

@@ -1,5 +1,6 @@
 //===- Shape.cpp - shapes and reductions ------------------------*- C++ -*-===//
 
+#include "OpUtils.h"
 #include "remat/IR/RematOps.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -176,17 +177,11 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *,
 // reduce
 //===----------------------------------------------------------------------===//
 
-LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
-                                         std::optional<Location> Loc,
-                                         Adaptor Operands,
-                                         SmallVectorImpl<Type> &Types) {
-  auto Type = cast<RankedTensorType>(Operands.getOperand().getType());
-  if (Operands.getKind() == Reduction::mean &&
-      !isa<FloatType>(Type.getElementType()))
-    return emitOptionalError(Loc, "the mean of ", Type.getElementType(),
-                             " is not defined; cast to a float type first");
+LogicalResult remat::checkReducedDims(std::optional<Location> Loc,
+                                      ArrayRef<int64_t> Dims,
+                                      RankedTensorType Type) {
   int64_t Last = -1;
-  for (int64_t Dim : Operands.getDims()) {
+  for (int64_t Dim : Dims) {
     if (Dim < 0 || Dim >= Type.getRank())
       return emitOptionalError(Loc, "dims names dimension ", Dim,
                                ", but the operand ", Type, " has ",
@@ -197,6 +192,20 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
                                " comes behind ", Last);
     Last = Dim;
   }
+  return success();
+}
+
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> Loc,
+                                         Adaptor Operands,
+                                         SmallVectorImpl<Type> &Types) {
+  auto Type = cast<RankedTensorType>(Operands.getOperand().getType());
+  if (Operands.getKind() == Reduction::mean &&
+      !isa<FloatType>(Type.getElementType()))
+    return emitOptionalError(Loc, "the mean of ", Type.getElementType(),
+                             " is not defined; cast to a float type first");
+  if (failed(checkReducedDims(Loc, Operands.getDims(), Type)))
+    return failure();
   SmallVector<int64_t> Shape;
   for (int64_t Dim = 0; Dim < Type.getRank(); ++Dim) {
     if (!llvm::is_contained(Operands.getDims(), Dim))

@@ -66,10 +66,24 @@ static FailureOr<SmallVector<int64_t>> inferWindow(std::optional<Location> Loc,
 // convolution
 //===----------------------------------------------------------------------===//
 
-/// The type of the result of a convolution.
+/// `Type` with the last dimension as number `To`, and the reverse.
+static RankedTensorType moveLast(RankedTensorType Type, int64_t To) {
+  SmallVector<int64_t> Shape(Type.getShape());
+  if (To < Type.getRank())
+    std::rotate(Shape.begin() + To, Shape.end() - 1, Shape.end());
+  return Type.clone(Shape);
+}
+static RankedTensorType moveToLast(RankedTensorType Type, int64_t From) {
+  SmallVector<int64_t> Shape(Type.getShape());
+  if (From < Type.getRank())
+    std::rotate(Shape.begin() + From, Shape.begin() + From + 1, Shape.end());
+  return Type.clone(Shape);
+}
+
+/// The type of the result of a convolution whose channels come first.
 static FailureOr<RankedTensorType>
-inferConvolution(std::optional<Location> Loc, RankedTensorType Operand,
-                 RankedTensorType Weight, const Movement &M, int64_t Groups) {
+inferChannelsFirst(std::optional<Location> Loc, RankedTensorType Operand,
+                   RankedTensorType Weight, const Movement &M, int64_t Groups) {
   if (Operand.getElementType() != Weight.getElementType())
     return emitOptionalError(Loc, "element types of ", Operand, " and ", Weight,
                              " differ");
@@ -94,12 +108,27 @@ inferConvolution(std::optional<Location> Loc, RankedTensorType Operand,
   return Operand.clone(Shape);
 }
 
+/// The type of the result of a convolution.
+static FailureOr<RankedTensorType>
+inferConvolution(std::optional<Location> Loc, RankedTensorType Operand,
+                 RankedTensorType Weight, const Movement &M, int64_t Groups,
+                 bool ChannelsLast) {
+  if (!ChannelsLast)
+    return inferChannelsFirst(Loc, Operand, Weight, M, Groups);
+  auto Type = inferChannelsFirst(Loc, moveLast(Operand, 1), moveLast(Weight, 1),
+                                 M, Groups);
+  if (failed(Type))
+    return failure();
+  return moveToLast(*Type, 1);
+}
+
 /// Checks that a convolution of such types gives `Grad`'s.
 static LogicalResult verifyGradient(Operation *Op, RankedTensorType Operand,
                                     RankedTensorType Weight,
                                     RankedTensorType Grad, const Movement &M,
-                                    int64_t Groups) {
-  auto Type = inferConvolution(Op->getLoc(), Operand, Weight, M, Groups);
+                                    int64_t Groups, bool ChannelsLast) {
+  auto Type =
+      inferConvolution(Op->getLoc(), Operand, Weight, M, Groups, ChannelsLast);
   if (failed(Type))
     return failure();
   if (*Type != Grad)
@@ -115,7 +144,8 @@ LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *,
                                               SmallVectorImpl<Type> &Types) {
   auto Type = inferConvolution(Loc, getTensorType(Operands.getOperand()),
                                getTensorType(Operands.getWeight()),
-                               getMovement(Operands), Operands.getGroups());
+                               getMovement(Operands), Operands.getGroups(),
+                               Operands.getChannelsLast());
   if (failed(Type))
     return failure();
   Types.push_back(*Type);
@@ -124,12 +154,14 @@ LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *,
 
 LogicalResult ConvolutionInputGradOp::verify() {
   return verifyGradient(*this, getResult().getType(), getWeight().getType(),
-                        getGrad().getType(), getMovement(*this), getGroups());
+                        getGrad().getType(), getMovement(*this), getGroups(),
+                        getChannelsLast());
 }
 
 LogicalResult ConvolutionWeightGradOp::verify() {
   return verifyGradient(*this, getOperand().getType(), getResult().getType(),
-                        getGrad().getType(), getMovement(*this), getGroups());
+                        getGrad().getType(), getMovement(*this), getGroups(),
+                        getChannelsLast());
 }
 
 /// A multiplication and an addition for each element of the convolution's
@@ -161,12 +193,19 @@ static FailureOr<RankedTensorType> inferPool(std::optional<Location> Loc,
     return emitOptionalError(Loc, "window has ", Window.size(),
                              " entries, but the operand ", Operand, " has ",
                              Shape.size(), " dimensions");
+  if (Op.getChannelsLast() && Window.size() == Shape.size())
+    return emitOptionalError(Loc, "the operand ", Operand,
+                             " has no dimension of channels behind those of "
+                             "the window");
+  ArrayRef<int64_t> Channels = Shape.take_back(Op.getChannelsLast() ? 1 : 0);
+  Shape = Shape.drop_back(Channels.size());
   auto Sizes =
       inferWindow(Loc, Shape.take_back(Window.size()), Window, getMovement(Op));
   if (failed(Sizes))
     return failure();
   SmallVector<int64_t> Result(Shape.drop_back(Window.size()));
   Result.append(*Sizes);
+  Result.append(Channels.begin(), Channels.end());
   return Operand.clone(Result);
 }
 

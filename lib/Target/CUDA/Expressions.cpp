@@ -1,9 +1,9 @@
 //===- Expressions.cpp - scalar functions in CUDA C++ ---------------------===//
 //
-// One row an operation: an expression over `a`, `b`, `c` for operands 0, 1, 2.
-// Floats of any width arrive as `float` and the result is rounded to its type;
-// integers arrive as themselves, i1 as `bool`. An operation of the dialect that
-// is a scalar function and has no row here does not compile.
+// One row an operation: an expression over `a`, `b`, `c`, ... for operands 0,
+// 1, 2, ... Floats of any width arrive as `float` and the result is rounded to
+// its type; integers arrive as themselves, i1 as `bool`. An operation of the
+// dialect that is a scalar function and has no row here does not compile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,6 +81,7 @@ static std::string express(PowOp) { return "powf(a, b)"; }
 static std::string express(Atan2Op) { return "atan2f(a, b)"; }
 static std::string express(RemainderOp) { return "remainderOf(a, b)"; }
 static std::string express(SelectOp) { return "a ? b : c"; }
+static std::string express(NormalizeOp) { return "(a - b) * c * d + e"; }
 static std::string express(CastOp) { return "a"; }
 static std::string express(CopyOp) { return "a"; }
 static std::string express(StopGradientOp) { return "a"; }

@@ -78,16 +78,17 @@ static void layOut(const Convolution &C, const Part &P, float *Columns) {
   const Window &W = C.TheWindow;
   int64_t Plane = W.getExtent(), AllChannels = C.Channels * C.Groups;
   dispatchFloat(C.X->Type, [&](auto *Null) {
+    ImageLayout At = C.getImage(AllChannels, Plane);
     auto *Image = C.X->as<std::remove_pointer_t<decltype(Null)>>() +
-                  (P.Image * AllChannels + P.Channel) * Plane;
+                  P.Image * AllChannels * Plane + P.Channel * At.Channel;
     forRows(W, P, [&](int64_t Row, int64_t Channel, Window::Sizes Offset) {
       float *Out = Columns + Row * P.Count;
       std::fill_n(Out, P.Count, 0.0f);
       forRuns(W, Offset, P,
               [&](int64_t X, int64_t Column, int64_t Length, int64_t Stride) {
-                auto *From = Image + Channel * Plane + X;
+                auto *From = Image + Channel * At.Channel + X * At.Element;
                 for (int64_t I = 0; I < Length; ++I)
-                  Out[Column + I] = widen(From[I * Stride]);
+                  Out[Column + I] = widen(From[I * Stride * At.Element]);
               });
     });
   });
@@ -108,27 +109,67 @@ static void addColumns(const Window &W, const Part &P, const float *Columns,
   });
 }
 
+/// Calls `F(Number, Element)` for each of `Rows` rows of a weight, which has
+/// `C.getDepth()` elements a row: the number of the element where channels come
+/// before the window's dimensions, and its place.
+template <typename Function>
+static void forWeights(const Convolution &C, int64_t Rows, Function F) {
+  int64_t Size = C.TheWindow.getSize(), Number = 0;
+  for (int64_t Row = 0; Row < Rows; ++Row)
+    for (int64_t Channel = 0; Channel < C.Channels; ++Channel)
+      for (int64_t I = 0; I < Size; ++I, ++Number)
+        F(Number,
+          Row * C.getDepth() +
+              (C.ChannelsLast ? I * C.Channels + Channel : Channel * Size + I));
+}
+
 namespace {
-/// A tensor of floats: its own memory if it is of f32, a widened copy else.
+/// The weight as floats, channels before the window's dimensions: its own
+/// memory if it is such, a copy else.
 class Floats {
 public:
-  Floats(Context &C, const Value &V)
-      : Copy(C, V.Type == DType::F32 ? 0 : V.NumElements),
-        Data(V.Type == DType::F32 ? V.as<float>() : Copy.data()) {
-    if (V.Type != DType::F32)
-      loadFloats(V.Type, V.Data, 0, V.NumElements, Copy.data());
+  Floats(Context &Ctx, const Convolution &C)
+      : IsOwn(C.Weight->Type == DType::F32 && !C.ChannelsLast),
+        Copy(Ctx, IsOwn ? 0 : C.Weight->NumElements),
+        Data(IsOwn ? C.Weight->as<float>() : Copy.data()) {
+    const Value &V = *C.Weight;
+    if (!IsOwn)
+      dispatchFloat(V.Type, [&](auto *Null) {
+        auto *From = V.as<std::remove_pointer_t<decltype(Null)>>();
+        forWeights(C, C.Groups * C.Outputs, [&](int64_t Number, int64_t At) {
+          Copy[Number] = widen(From[At]);
+        });
+      });
   }
   const float *at(int64_t Element) const { return Data + Element; }
 
 private:
+  bool IsOwn;
   ScratchArray<float> Copy;
   const float *Data;
 };
 } // namespace
 
+/// Writes `Count` elements of a channel of an image of `V`, from element
+/// `First` of the channel on.
+static void storeChannel(const Convolution &C, const Value &V, int64_t Image,
+                         int64_t Channel, int64_t First, int64_t Count,
+                         const float *From) {
+  int64_t Size = V.NumElements / C.Batch;
+  bool IsX = &V == C.X;
+  int64_t Plane = IsX ? C.TheWindow.getExtent() : C.TheWindow.getCount();
+  ImageLayout At = C.getImage(Size / Plane, Plane);
+  dispatchFloat(V.Type, [&](auto *Null) {
+    using T = std::remove_pointer_t<decltype(Null)>;
+    T *To = V.as<T>() + Image * Size + Channel * At.Channel;
+    for (int64_t I = 0; I < Count; ++I)
+      To[(First + I) * At.Element] = narrow<T>(From[I]);
+  });
+}
+
 static Status runConvolution(const OpCall &Op, Context &Ctx) {
   Convolution C = getConvolution(Op);
-  Floats Weight(Ctx, *C.Weight);
+  Floats Weight(Ctx, C);
   int64_t Depth = C.getDepth(), Count = C.TheWindow.getCount();
   int64_t Width = getPositions(Depth, Count);
   REMAT_TRY(Ctx.reserveScratch(sizeof(float) *
@@ -148,10 +189,9 @@ static Status runConvolution(const OpCall &Op, Context &Ctx) {
         multiply(false, false, C.Outputs, P.Count, Depth, 1.0f,
                  Weight.at(Group * C.Outputs * Depth), Depth, Columns, P.Count,
                  0.0f, Out, P.Count);
-        int64_t First = (P.Image * C.Groups + Group) * C.Outputs;
         for (int64_t I = 0; I < C.Outputs; ++I)
-          storeFloats(C.Y->Type, C.Y->Data, (First + I) * Count + P.First,
-                      P.Count, Out + I * P.Count);
+          storeChannel(C, *C.Y, P.Image, Group * C.Outputs + I, P.First,
+                       P.Count, Out + I * P.Count);
       });
   return {};
 }
@@ -168,21 +208,27 @@ static int64_t getChannels(const Convolution &C, int64_t Floats) {
 /// for them.
 static const float *loadGrad(const Convolution &C, int64_t Image, int64_t Group,
                              const Part &P, float *Scratch, int64_t &Stride) {
-  int64_t Count = C.TheWindow.getCount();
-  int64_t First = (Image * C.Groups + Group) * C.Outputs * Count + P.First;
-  Stride = C.Y->Type == DType::F32 ? Count : P.Count;
-  if (C.Y->Type == DType::F32)
+  int64_t Count = C.TheWindow.getCount(), AllOutputs = C.Groups * C.Outputs;
+  ImageLayout At = C.getImage(AllOutputs, Count);
+  int64_t First = Image * AllOutputs * Count + Group * C.Outputs * At.Channel +
+                  P.First * At.Element;
+  bool IsOwn = C.Y->Type == DType::F32 && !C.ChannelsLast;
+  Stride = IsOwn ? Count : P.Count;
+  if (IsOwn)
     return C.Y->as<float>() + First;
-  for (int64_t I = 0; I < C.Outputs; ++I)
-    loadFloats(C.Y->Type, C.Y->Data, First + I * Count, P.Count,
-               Scratch + I * P.Count);
+  dispatchFloat(C.Y->Type, [&](auto *Null) {
+    auto *From = C.Y->as<std::remove_pointer_t<decltype(Null)>>() + First;
+    for (int64_t I = 0; I < C.Outputs; ++I)
+      for (int64_t J = 0; J < P.Count; ++J)
+        Scratch[I * P.Count + J] = widen(From[I * At.Channel + J * At.Element]);
+  });
   return Scratch;
 }
 
 static Status runInputGrad(const OpCall &Op, Context &Ctx) {
   Convolution C = getConvolution(Op);
   const Window &W = C.TheWindow;
-  Floats Weight(Ctx, *C.Weight);
+  Floats Weight(Ctx, C);
   int64_t Depth = C.getDepth(), Count = W.getCount(), Plane = W.getExtent();
   int64_t Channels = getChannels(C, std::max(Plane, W.getSize()));
   int64_t Width = getPositions(Channels * W.getSize(), Count);
@@ -213,17 +259,36 @@ static Status runInputGrad(const OpCall &Op, Context &Ctx) {
                G, Stride, 0.0f, Columns, P.Count);
       addColumns(W, P, Columns, Planes);
     }
-    storeFloats(C.X->Type, C.X->Data,
-                (P.Image * C.Groups * C.Channels + P.Channel) * Plane,
-                P.Channels * Plane, Planes);
+    for (int64_t I = 0; I < P.Channels; ++I)
+      storeChannel(C, *C.X, P.Image, P.Channel + I, 0, Plane,
+                   Planes + I * Plane);
   });
   return {};
+}
+
+/// Writes `Channels` channels, from `First` on, of a group's weights, which
+/// begin with row `Row`.
+static void storeWeights(const Convolution &C, int64_t Row, int64_t First,
+                         int64_t Channels, const float *From) {
+  int64_t Size = C.TheWindow.getSize();
+  dispatchFloat(C.Weight->Type, [&](auto *Null) {
+    using T = std::remove_pointer_t<decltype(Null)>;
+    for (int64_t O = 0; O < C.Outputs; ++O) {
+      T *To = C.Weight->as<T>() + (Row + O) * C.getDepth();
+      for (int64_t I = 0; I < Channels * Size; ++I) {
+        int64_t Channel = First + I / Size;
+        To[C.ChannelsLast ? I % Size * C.Channels + Channel
+                          : First * Size + I] =
+            narrow<T>(From[O * Channels * Size + I]);
+      }
+    }
+  });
 }
 
 static Status runWeightGrad(const OpCall &Op, Context &Ctx) {
   Convolution C = getConvolution(Op);
   const Window &W = C.TheWindow;
-  int64_t Depth = C.getDepth(), Count = W.getCount();
+  int64_t Count = W.getCount();
   int64_t Channels = getChannels(C, 32 * W.getSize());
   int64_t Width = getPositions(Channels * W.getSize(), Count);
   int64_t ColumnsSize = Channels * W.getSize() * Width;
@@ -251,10 +316,7 @@ static Status runWeightGrad(const OpCall &Op, Context &Ctx) {
         multiply(false, true, C.Outputs, Rows, P.Count, 1.0f, G, Stride,
                  Columns, P.Count, 1.0f, Sums, Rows);
       }
-    for (int64_t I = 0; I < C.Outputs; ++I)
-      storeFloats(C.Weight->Type, C.Weight->Data,
-                  (Group * C.Outputs + I) * Depth + Own * W.getSize(), Rows,
-                  Sums + I * Rows);
+    storeWeights(C, Group * C.Outputs, Own, P.Channels, Sums);
   });
   return {};
 }

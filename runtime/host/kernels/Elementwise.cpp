@@ -19,7 +19,7 @@ static Status run(const OpCall &Op, Context &C) {
   REMAT_TRY(C.reserveScratch((Op.Operands.size() + 1) * BufferBytes));
 
   auto RunBlock = [&](int64_t First, int64_t Count, char *Scratch) {
-    const void *In[3] = {};
+    const void *In[MaxScalarArity] = {};
     for (size_t I = 0; I < Op.Operands.size(); ++I) {
       const Value &Operand = Op.Operands[I];
       if (isStoredAsComputed(Operand.Type) && Walks[I].isContiguous() &&

@@ -110,7 +110,7 @@ void Block::evaluate(const GroupNode &N) {
     fill(N);
     break;
   case Kind::Scalar: {
-    const void *In[3] = {};
+    const void *In[MaxScalarArity] = {};
     for (size_t I = 0; I < N.Operands.size(); ++I)
       In[I] = getOperand(N, I);
     N.Function(In, Out, Count);

@@ -14,9 +14,11 @@ static bool exceeds(float X, float Best) {
 }
 
 /// Calls `F(Position, Element, Value)` for each position of the window over a
-/// plane: the place of the first largest element, -1 where all is padding.
+/// plane, whose elements are `Stride` apart: the number of the first largest
+/// element, -1 where all is padding.
 template <typename T, typename Function>
-static void forLargest(const Window &W, const T *Plane, Function F) {
+static void forLargest(const Window &W, const T *Plane, int64_t Stride,
+                       Function F) {
   int64_t Position = 0;
   for (int64_t Z = 0; Z < W.Count[0]; ++Z)
     for (int64_t Y = 0; Y < W.Count[1]; ++Y)
@@ -31,7 +33,7 @@ static void forLargest(const Window &W, const T *Plane, Function F) {
               InX < 0 || InX >= W.Extent[2])
             continue;
           int64_t Element = (InZ * W.Extent[1] + InY) * W.Extent[2] + InX;
-          float Value = widen(Plane[Element]);
+          float Value = widen(Plane[Element * Stride]);
           if (At < 0 || exceeds(Value, Best)) {
             Best = Value;
             At = Element;
@@ -41,16 +43,21 @@ static void forLargest(const Window &W, const T *Plane, Function F) {
       }
 }
 
+/// The first of `Size` elements of plane and channel number `Plane`.
+static int64_t getFirst(const Pooling &P, int64_t Plane, int64_t Size) {
+  return Plane / P.Channels * Size * P.Channels + Plane % P.Channels;
+}
+
 static Status runMaxPool(const OpCall &Op, Context &Ctx) {
   Pooling P = getPooling(Op);
   int64_t Extent = P.TheWindow.getExtent(), Count = P.TheWindow.getCount();
   dispatchFloat(P.X->Type, [&](auto *Null) {
     using T = std::remove_pointer_t<decltype(Null)>;
-    Ctx.parallelFor(P.Batch, [&](int64_t Plane, unsigned) {
-      T *Out = P.Y->as<T>() + Plane * Count;
-      forLargest(P.TheWindow, P.X->as<T>() + Plane * Extent,
-                 [&](int64_t Position, int64_t, float Best) {
-                   Out[Position] = narrow<T>(Best);
+    Ctx.parallelFor(P.Batch * P.Channels, [&](int64_t Plane, unsigned) {
+      T *Out = P.Y->as<T>() + getFirst(P, Plane, Count);
+      forLargest(P.TheWindow, P.X->as<T>() + getFirst(P, Plane, Extent),
+                 P.Channels, [&](int64_t Position, int64_t, float Best) {
+                   Out[Position * P.Channels] = narrow<T>(Best);
                  });
     });
   });
@@ -63,16 +70,19 @@ static Status runMaxPoolBackward(const OpCall &Op, Context &Ctx) {
   REMAT_TRY(Ctx.reserveScratch(sizeof(float) * uint64_t(Extent)));
   dispatchFloat(P.X->Type, [&](auto *Null) {
     using T = std::remove_pointer_t<decltype(Null)>;
-    Ctx.parallelFor(P.Batch, [&](int64_t Plane, unsigned Worker) {
+    Ctx.parallelFor(P.Batch * P.Channels, [&](int64_t Plane, unsigned Worker) {
       float *Sums = Ctx.getScratch<float>(Worker);
       std::fill_n(Sums, Extent, 0.0f);
-      const T *Grad = P.Y->as<T>() + Plane * Count;
-      forLargest(P.TheWindow, P.X->as<T>() + Plane * Extent,
+      const T *Grad = P.Y->as<T>() + getFirst(P, Plane, Count);
+      int64_t First = getFirst(P, Plane, Extent);
+      forLargest(P.TheWindow, P.X->as<T>() + First, P.Channels,
                  [&](int64_t Position, int64_t At, float) {
                    if (At >= 0)
-                     Sums[At] += widen(Grad[Position]);
+                     Sums[At] += widen(Grad[Position * P.Channels]);
                  });
-      storeFloats(P.X->Type, Op.Results[0].Data, Plane * Extent, Extent, Sums);
+      T *Out = Op.Results[0].as<T>() + First;
+      for (int64_t I = 0; I < Extent; ++I)
+        Out[I * P.Channels] = narrow<T>(Sums[I]);
     });
   });
   return {};

@@ -2,36 +2,13 @@
 
 #include "host/Context.h"
 #include "host/Kernel.h"
+#include "host/ReduceLayout.h"
 #include "host/Rows.h"
 #include "ops/Scalar.h"
 
 using namespace remat::runtime;
 
 namespace {
-
-/// Where the elements of a reduction lie: element Kept(i) + Reduced(j) is the
-/// j-th one of result i.
-struct Layout {
-  Walk Kept, Reduced;
-  int64_t Length = 1; ///< elements of one result
-};
-
-Layout makeLayout(const OpCall &Op) {
-  const std::vector<int64_t> &Shape = Op.Operands[0].Shape;
-  auto Dims = Op.Attributes->getInts("dims");
-  std::vector<int64_t> KeptDims, KeptStrides, ReducedDims, ReducedStrides;
-  int64_t Stride = 1;
-  for (size_t I = Shape.size(); I-- > 0; Stride *= Shape[I]) {
-    bool IsReduced = std::find(Dims.begin(), Dims.end(), I) != Dims.end();
-    auto &Sizes = IsReduced ? ReducedDims : KeptDims;
-    auto &Strides = IsReduced ? ReducedStrides : KeptStrides;
-    Sizes.insert(Sizes.begin(), Shape[I]);
-    Strides.insert(Strides.begin(), Stride);
-  }
-  return {Walk::strided(KeptDims, KeptStrides),
-          Walk::strided(ReducedDims, ReducedStrides),
-          countElements(ReducedDims)};
-}
 
 /// Arithmetic on storage type T: floats are added in f64, integers modulo 2^64.
 template <typename T> struct Traits {
@@ -63,7 +40,7 @@ constexpr int64_t Columns = 256;
 
 /// Results [First, Last), each in row-major order of its elements.
 template <typename T, typename Acc, typename Load, typename Combine>
-void accumulate(const T *In, const Layout &L, int64_t First, int64_t Last,
+void accumulate(const T *In, const ReduceLayout &L, int64_t First, int64_t Last,
                 Acc *Out, Load LoadElement, Combine Add) {
   struct Run {
     int64_t Element, Stride, Done, Count;
@@ -93,7 +70,7 @@ void accumulate(const T *In, const Layout &L, int64_t First, int64_t Last,
 
 template <typename T>
 void reduceColumns(Reduction Kind, const Value &From, const Value &Result,
-                   const Layout &L, Context &C) {
+                   const ReduceLayout &L, Context &C) {
   using R = Traits<T>;
   using Max = decltype(R::loadMax(T()));
   C.forBlocks(Result.NumElements, Columns, [&](int64_t First, int64_t Last) {
@@ -161,7 +138,10 @@ void sumLongRow(Reduction Kind, const Value &From, const Value &Result,
 template <typename T>
 static void runTyped(Reduction Kind, const OpCall &Op, Context &C) {
   const Value &From = Op.Operands[0], &Result = Op.Results[0];
-  Layout L = makeLayout(Op);
+  auto Dims = Op.Attributes->getInts("dims");
+  auto L = ReduceLayout::of(From.Shape, [&](int64_t Dim) {
+    return std::find(Dims.begin(), Dims.end(), Dim) != Dims.end();
+  });
   if (!L.Reduced.isContiguous()) {
     reduceColumns<T>(Kind, From, Result, L, C);
     return;

@@ -48,6 +48,26 @@ def layer_norm_backward(call, grad, x, scale, mean, rstd):
     return operand_grad, scale_grad, np.sum(grad, axis=rows)
 
 
+@op("moments")
+def moments(call, x):
+    dims = tuple(call["dims"])
+    return np.mean(x, axis=dims, keepdims=True), np.var(x, axis=dims, keepdims=True)
+
+
+@op("normalize")
+def normalize(call, x, mean, rstd, scale, bias):
+    return (x - mean) * rstd * scale + bias
+
+
+@op("normalize_sums")
+def normalize_sums(call, grad, x, mean, *affine):
+    if affine:
+        grad = np.where(normalize(call, x, mean, *affine) > 0.0, grad, 0.0)
+    dims = tuple(i for i, size in enumerate(mean.shape) if size == 1)
+    total = lambda v: np.sum(v, axis=dims, keepdims=True)
+    return total(grad), total(grad * (x - mean))
+
+
 @op("rms_norm")
 def rms_norm(call, x, weight):
     rstd = 1.0 / np.sqrt(np.mean(x * x, axis=-1) + call["epsilon"])

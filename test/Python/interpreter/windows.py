@@ -1,6 +1,7 @@
 """Convolution, pooling, elements by index and order, by their definitions."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -45,7 +46,38 @@ def grouped(x, groups, dim):
     return x.reshape(x.shape[:dim] + (groups, -1) + x.shape[dim + 1 :])
 
 
+class ChannelsFirst:
+    """A call whose channels are last, as if they came before the window's dimensions."""
+
+    def __init__(self, call):
+        self.call, self.get = call, call.get
+        self.behind = len(call["strides"])
+        shape = call.result_type.shape
+        place = len(shape) - 1 - self.behind
+        self.result_type = SimpleNamespace(shape=shape[:place] + shape[-1:] + shape[place:-1])
+
+    def __getitem__(self, name):
+        return self.call[name]
+
+    def move(self, x):
+        return np.moveaxis(x, -1, x.ndim - 1 - self.behind)
+
+    def move_back(self, x):
+        return np.moveaxis(x, x.ndim - 1 - self.behind, -1)
+
+
+def any_layout(function):
+    def run(call, *operands):
+        if not call.get("channels_last"):
+            return function(call, *operands)
+        first = ChannelsFirst(call)
+        return first.move_back(function(first, *map(first.move, operands)))
+
+    return run
+
+
 @op("convolution")
+@any_layout
 def convolution(call, x, weight):
     groups = call.get("groups", 1)
     movement = Movement(call, weight.shape[2:], x.shape[2:])
@@ -57,6 +89,7 @@ def convolution(call, x, weight):
 
 
 @op("convolution_input_grad")
+@any_layout
 def convolution_input_grad(call, grad, weight):
     groups, sizes = call.get("groups", 1), call.result_type.shape
     movement = Movement(call, weight.shape[2:], sizes[2:])
@@ -68,6 +101,7 @@ def convolution_input_grad(call, grad, weight):
 
 
 @op("convolution_weight_grad")
+@any_layout
 def convolution_weight_grad(call, grad, x):
     groups, sizes = call.get("groups", 1), call.result_type.shape
     movement = Movement(call, sizes[2:], x.shape[2:])
@@ -80,6 +114,7 @@ def convolution_weight_grad(call, grad, x):
 
 
 @op("max_pool")
+@any_layout
 def max_pool(call, x):
     movement = Movement(call, call["window"], x.shape[x.ndim - len(call["window"]) :])
     padded = movement.padded(x, -np.inf)
@@ -87,6 +122,7 @@ def max_pool(call, x):
 
 
 @op("max_pool_backward")
+@any_layout
 def max_pool_backward(call, grad, x):
     movement = Movement(call, call["window"], x.shape[x.ndim - len(call["window"]) :])
     padded = movement.padded(x, -np.inf)

@@ -92,6 +92,36 @@ def rms_norm_cases(rows, columns, dtype, weight_type):
                    inplace, 3e-6 if dtype == F32 else None)
 
 
+def moment_cases():
+    shapes = [((64, 33), [0]), ((3, 5, 7, 16), [0, 1, 2]), ((4, 6, 5, 9), [0, 2, 3]), ((40, 2, 2000), [0, 2]),
+              ((9000, 24), [0]), ((700, 1), [0]), ((5, 6), []), ((30, 20), [0, 1]), ((2, 3, 4, 5), [1, 3]),
+              ((2000, 4, 1, 136), [0, 1]), ((1, 7, 1), [0, 2])]
+    for dtype in (F32, BF16, F16):
+        for shape, dims in shapes:
+            # A mean far from zero beside a small variance.
+            x, g = (_random(*shape, dtype=F32) + 30).to(dtype), _random(*shape, dtype=dtype)
+            mean = _d(x).mean(dims, keepdim=True) if dims else _d(x)
+            variance = ((_d(x) - mean) ** 2).mean(dims, keepdim=True) if dims else 0 * mean
+            label = f"{shape} {dims} {dtype}"
+            yield Case("moments " + label, f"remat.moments {{0}}, {dims} : ({{o}}) -> ({{r}})",
+                       [x], [mean.float(), variance.float()], tolerance=1e-5)
+            mean = mean.float()
+            total = lambda v: v.sum([i for i, n in enumerate(mean.shape) if n == 1], keepdim=True)  # noqa: B023, E731
+            sums = [g, _d(g) * (_d(x) - _d(mean))]
+            sums = [(total(_d(v)) if 1 in mean.shape else _d(v)).float() for v in sums]
+            yield Case("normalize_sums " + label, "remat.normalize_sums {0}, {1}, {2} : ({o}) -> ({r})",
+                       [g, x, mean], sums, tolerance=1e-5)
+            # Few terms, far from where rounding decides.
+            rstd, scale, bias = (_random(*mean.shape) for _ in range(3))
+            normal = (x.float() - mean) * rstd * scale + bias
+            g = torch.where(normal.abs() < 0.02, 0.0, _d(g)).to(dtype)
+            sums = [torch.where(normal > 0, _d(v), 0.0) for v in (g, _d(g) * (_d(x) - _d(mean)))]
+            sums = [(total(v) if 1 in mean.shape else v).float() for v in sums]
+            yield Case("normalize_sums relu " + label,
+                       "remat.normalize_sums {0}, {1}, {2} relu {3}, {4}, {5} : ({o}) -> ({r})",
+                       [g, x, mean, rstd, scale, bias], sums, tolerance=1e-5)
+
+
 def reduce_cases():
     shapes = [((6, 10), [1]), ((6, 1000), [1]), ((40, 768), [0]), ((1000, 24), [0]), ((3, 50, 7), [1]),
               ((200, 131), [0, 1]), ((3, 30000), [1]), ((5, 4, 6, 8), [0, 2]), ((2, 3, 4), [1, 2]), ((5,), [0]),
@@ -307,8 +337,15 @@ def convolution_cases(dtype, x_shape, w_shape, strides, low, high, dilation, gro
     label = f"{x_shape} {w_shape} {dtype}"
     for name, operands, result in (("convolution", [x, w], y.detach()), ("convolution_input_grad", [g, w], dx),
                                    ("convolution_weight_grad", [g, x], dw)):
+        tolerance, last = 5e-6 if dtype == F32 else None, how.replace("{{", "{{channels_last, ", 1)
         yield Case(f"{name} {label}", f"remat.{name} {{0}}, {{1}} {how}", operands, [result.to(dtype)],
-                   tolerance=5e-6 if dtype == F32 else None)
+                   tolerance=tolerance)
+        yield Case(f"{name} channels_last {label}", f"remat.{name} {{0}}, {{1}} {last}",
+                   [_channels_last(v) for v in operands], [_channels_last(result.to(dtype))], tolerance=tolerance)
+
+
+def _channels_last(x, place=1):
+    return x.movedim(place, -1).contiguous()
 
 
 def pool_cases(dtype, shape, window, strides, low, high, dilation):
@@ -323,6 +360,13 @@ def pool_cases(dtype, shape, window, strides, low, high, dilation):
     label = f"{shape} {window} {dtype}"
     yield Case("max_pool " + label, "remat.max_pool {0} " + how, [x], [y.detach().to(dtype)])
     yield Case("max_pool_backward " + label, "remat.max_pool_backward {0}, {1} " + how, [g, x], [dx.to(dtype)])
+    if rank == len(shape):
+        return
+    last = lambda v: _channels_last(v, len(shape) - rank - 1)  # noqa: E731
+    how = how.replace(" : (", " {{channels_last}} : (")
+    yield Case("max_pool channels_last " + label, "remat.max_pool {0} " + how, [last(x)], [last(y.detach().to(dtype))])
+    yield Case("max_pool_backward channels_last " + label, "remat.max_pool_backward {0}, {1} " + how,
+               [last(g), last(x)], [last(dx.to(dtype))])
 
 
 def index_cases():
@@ -360,6 +404,6 @@ def index_cases():
 
 def all_cases():
     torch.manual_seed(1)
-    for make in (row_cases, reduce_cases, shape_cases, embedding_cases, loss_cases, optimizer_cases, attention_cases,
+    for make in (row_cases, moment_cases, reduce_cases, shape_cases, embedding_cases, loss_cases, optimizer_cases, attention_cases,
                  window_cases, index_cases):
         yield from make()

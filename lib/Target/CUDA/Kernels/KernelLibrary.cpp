@@ -80,7 +80,7 @@ static const OwnKernels *findKernels(Operation *Op) {
   static const auto Table = [] {
     llvm::StringMap<OwnKernels> All;
     for (auto Get : {getAttentionKernels, getEmbeddingKernels, getIndexKernels,
-                     getLossKernels, getOptimizerKernels, getReduceKernels,
+                     getLossKernels, getMomentKernels, getOptimizerKernels, getReduceKernels,
                      getRowKernels, getShapeKernels, getWindowKernels})
       for (const OwnKernels &Row : Get())
         All[Row.Operation] = Row;

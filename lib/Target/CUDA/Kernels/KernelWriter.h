@@ -30,6 +30,11 @@ inline std::string getName(mlir::Value V) {
 /// every one.
 int64_t getAccessWidth(llvm::ArrayRef<mlir::Value> Values, int64_t Run);
 
+/// The dimensions of `Shape` that are in `Dims`, or those that are not,
+/// innermost first: a kernels::StrideList.
+TypeName getStrides(llvm::ArrayRef<int64_t> Shape, llvm::ArrayRef<int64_t> Dims,
+                    bool Reduced);
+
 /// Where and how large a launch is.
 struct LaunchSize {
   int64_t Block; ///< threads
@@ -77,6 +82,7 @@ llvm::ArrayRef<OwnKernels> getEmbeddingKernels();
 llvm::ArrayRef<OwnKernels> getIndexKernels();
 llvm::ArrayRef<OwnKernels> getLossKernels();
 llvm::ArrayRef<OwnKernels> getOptimizerKernels();
+llvm::ArrayRef<OwnKernels> getMomentKernels();
 llvm::ArrayRef<OwnKernels> getReduceKernels();
 llvm::ArrayRef<OwnKernels> getRowKernels();
 llvm::ArrayRef<OwnKernels> getShapeKernels();

@@ -82,10 +82,8 @@ static void addColumns(const Reducer &Reduce, const ReduceStage &S,
       {.Block = 256, .GridX = Tiles * S.Outer * S.Chunks}, Out);
 }
 
-/// The dimensions of `Shape` that are reduced, or that are kept, innermost
-/// first.
-static TypeName getStrides(llvm::ArrayRef<int64_t> Shape,
-                           llvm::ArrayRef<int64_t> Dims, bool Reduced) {
+TypeName remat::cuda::getStrides(llvm::ArrayRef<int64_t> Shape,
+                                 llvm::ArrayRef<int64_t> Dims, bool Reduced) {
   std::vector<TypeName> Strides;
   int64_t Stride = 1;
   for (int64_t Dim = static_cast<int64_t>(Shape.size()) - 1; Dim >= 0; --Dim) {

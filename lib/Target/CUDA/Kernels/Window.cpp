@@ -11,24 +11,41 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::cuda;
 
-/// The window over the last dimensions of `From`, whose positions are those of
-/// `To`; dimensions that are not there have one element.
+/// The sizes of `V` but for channels behind the window's dimensions.
+static llvm::ArrayRef<int64_t> getPlanes(Value V, bool ChannelsLast) {
+  return getType(V).getShape().drop_back(ChannelsLast ? 1 : 0);
+}
+
+/// The window over the last dimensions of `From`, or those before the channels,
+/// whose positions are those of `To`; dimensions that are not there have one
+/// element.
 template <typename OpT>
 static kernels::Window getWindow(OpT Op, Value From, Value To,
                                  llvm::ArrayRef<int64_t> Size) {
   llvm::ArrayRef<int64_t> Extent =
-      getType(From).getShape().take_back(Size.size());
-  llvm::ArrayRef<int64_t> Count = getType(To).getShape().take_back(Size.size());
+      getPlanes(From, Op.getChannelsLast()).take_back(Size.size());
+  llvm::ArrayRef<int64_t> Count =
+      getPlanes(To, Op.getChannelsLast()).take_back(Size.size());
+  // Numbers of 32 bits where a block's last thread cannot leave them.
+  constexpr int64_t Most = std::numeric_limits<int32_t>::max() / 2;
+  bool IsSmall = getCount(From) < Most && getCount(To) < Most;
+  for (size_t Dim = 0; Dim < Size.size(); ++Dim)
+    IsSmall &= Op.getLow()[Dim] + Extent[Dim] < Most / 2 &&
+               Op.getStrides()[Dim] < Most / 2 / Count[Dim] &&
+               Op.getDilation()[Dim] < Most / 2 / Size[Dim];
+  std::string Index = IsSmall ? "int" : "int64";
   auto Axis = [&](size_t FromEnd) -> TypeName {
     if (FromEnd > Size.size())
-      return kernels::Axis{.Extent = 1,
+      return kernels::Axis{.I = Index,
+                           .Extent = 1,
                            .Count = 1,
                            .Size = 1,
                            .Stride = 1,
                            .Low = 0,
                            .Dilation = 1};
     size_t Dim = Size.size() - FromEnd;
-    return kernels::Axis{.Extent = Extent[Dim],
+    return kernels::Axis{.I = Index,
+                         .Extent = Extent[Dim],
                          .Count = Count[Dim],
                          .Size = Size[Dim],
                          .Stride = Op.getStrides()[Dim],
@@ -62,17 +79,28 @@ struct Sizes {
   TypeName W;
   int64_t Batch, Groups, Channels, Outputs, Window, Inputs, Positions;
 
+  bool ChannelsLast;
+
   template <typename OpT>
   Sizes(OpT Op, Value X, Value Weight, Value Y)
-      : W(getWindow(Op, X, Y, getType(Weight).getShape().drop_front(2))) {
+      : W(getWindow(Op, X, Y, getSize(Op, Weight))),
+        ChannelsLast(Op.getChannelsLast()) {
     llvm::ArrayRef<int64_t> Shape = getType(Weight).getShape();
     Batch = getType(X).getDimSize(0);
     Groups = Op.getGroups();
-    Channels = Shape[1];
+    Channels = ChannelsLast ? Shape.back() : Shape[1];
     Outputs = Shape[0] / Groups;
-    Window = ShapedType::getNumElements(Shape.drop_front(2));
+    Window = ShapedType::getNumElements(getSize(Op, Weight));
     Inputs = getCount(X) / (Groups * Channels);
     Positions = getCount(Y) / (Groups * Outputs);
+  }
+
+  /// The window's sizes.
+  template <typename OpT>
+  static llvm::ArrayRef<int64_t> getSize(OpT Op, Value Weight) {
+    llvm::ArrayRef<int64_t> Shape = getType(Weight).getShape();
+    return Op.getChannelsLast() ? Shape.drop_front().drop_back()
+                                : Shape.drop_front(2);
   }
 
   template <typename Kernel> TypeName getText() const {
@@ -80,7 +108,8 @@ struct Sizes {
                   .Batch = Batch,
                   .Groups = Groups,
                   .Channels = Channels,
-                  .Outputs = Outputs};
+                  .Outputs = Outputs,
+                  .ChannelsLast = ChannelsLast};
   }
 };
 
@@ -178,30 +207,98 @@ template <typename OpT> static KernelNeeds getConvolutionNeeds(OpT Op) {
 // Pooling
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// How a pooling's channels are shared out.
+struct PoolChannels {
+  int64_t C, N; ///< all that follow each other, and those of a thread
+};
+} // namespace
+
+template <typename OpT>
+static PoolChannels getChannels(OpT Op, llvm::ArrayRef<Value> Values) {
+  int64_t C = Op.getChannelsLast() ? getColumns(Op.getOperand()) : 1;
+  return {C, getAccessWidth(Values, C)};
+}
+
 static void addMaxPool(MaxPoolOp Op, Launches &Out) {
+  PoolChannels Channels = getChannels(Op, {Op.getOperand(), Op.getResult()});
   int64_t Count = getCount(Op.getResult());
   addLaunch("max_pool",
             kernels::MaxPool{.T = getName(Op.getOperand()),
                              .W = getWindow(Op, Op.getOperand(), Op.getResult(),
                                             Op.getWindow()),
-                             .Count = Count,
+                             .Count = Count / Channels.C,
+                             .C = Channels.C,
+                             .N = Channels.N,
                              .X = operand(0),
                              .Y = result(0)},
-            {.Block = 256, .GridX = getBlocks(Count)}, Out);
+            {.Block = 256, .GridX = getBlocks(Count / Channels.N)}, Out);
+}
+
+namespace {
+/// Tiles as long as the strides, of which windows see several elements each.
+struct PoolTiles {
+  int64_t Count = 1;    ///< of a plane
+  int64_t Elements = 1; ///< of a tile
+  int64_t Windows = 1;  ///< that see a tile, at most
+};
+} // namespace
+
+static PoolTiles getTiles(MaxPoolBackwardOp Op) {
+  llvm::ArrayRef<int64_t> Window = Op.getWindow();
+  llvm::ArrayRef<int64_t> Extent =
+      getPlanes(Op.getOperand(), Op.getChannelsLast()).take_back(Window.size());
+  PoolTiles Tiles;
+  for (size_t Dim = 0; Dim < Window.size(); ++Dim) {
+    int64_t Stride = Op.getStrides()[Dim], Low = Op.getLow()[Dim];
+    Tiles.Count *= (Extent[Dim] - 1 + Low) / Stride - Low / Stride + 1;
+    Tiles.Elements *= Stride;
+    Tiles.Windows *= Op.getDilation()[Dim] * (Window[Dim] - 1) / Stride + 1;
+    // What a thread keeps in registers; products stay small.
+    constexpr int64_t MostElements = 4, MostWindows = 9;
+    if (Tiles.Elements > MostElements || Tiles.Windows > MostWindows)
+      return {.Count = 0};
+  }
+  return Tiles;
 }
 
 static void addMaxPoolBackward(MaxPoolBackwardOp Op, Launches &Out) {
-  int64_t Count = getCount(Op.getResult());
-  addLaunch(
-      "max_pool_backward",
-      kernels::MaxPoolBackward{
-          .T = getName(Op.getOperand()),
-          .W = getWindow(Op, Op.getOperand(), Op.getGrad(), Op.getWindow()),
-          .Count = Count,
-          .Grad = operand(0),
-          .X = operand(1),
-          .Y = result(0)},
-      {.Block = 256, .GridX = getBlocks(Count)}, Out);
+  PoolChannels Channels =
+      getChannels(Op, {Op.getGrad(), Op.getOperand(), Op.getResult()});
+  std::string Type = getName(Op.getOperand());
+  kernels::Window Window =
+      getWindow(Op, Op.getOperand(), Op.getGrad(), Op.getWindow());
+  int64_t Count = getCount(Op.getResult()) / Channels.C;
+  int64_t Threads = Channels.C / Channels.N;
+  PoolTiles Tiles = getTiles(Op);
+  if (Tiles.Elements > 1 && Tiles.Count > 0) {
+    int64_t Extent = 1;
+    for (int64_t Size : getPlanes(Op.getOperand(), Op.getChannelsLast())
+                            .take_back(Op.getWindow().size()))
+      Extent *= Size;
+    int64_t TileCount = Count / Extent * Tiles.Count;
+    addLaunch("max_pool_backward_tiles",
+              kernels::MaxPoolBackwardTiles{.T = Type,
+                                            .W = Window,
+                                            .Count = TileCount,
+                                            .C = Channels.C,
+                                            .N = Channels.N,
+                                            .Grad = operand(0),
+                                            .X = operand(1),
+                                            .Y = result(0)},
+              {.Block = 256, .GridX = getBlocks(TileCount * Threads)}, Out);
+    return;
+  }
+  addLaunch("max_pool_backward",
+            kernels::MaxPoolBackward{.T = Type,
+                                     .W = Window,
+                                     .Count = Count,
+                                     .C = Channels.C,
+                                     .N = Channels.N,
+                                     .Grad = operand(0),
+                                     .X = operand(1),
+                                     .Y = result(0)},
+            {.Block = 256, .GridX = getBlocks(Count * Threads)}, Out);
 }
 
 llvm::ArrayRef<OwnKernels> remat::cuda::getWindowKernels() {

@@ -14,113 +14,164 @@
 namespace kernels {
 
 // A dimension of extent elements over which a window of size elements takes
-// count positions.
-template <int64 extent, int64 count, int64 size, int64 stride, int64 low,
-          int64 dilation>
+// count positions. Numbers of elements are of type I.
+template <typename I, int64 extent, int64 count, int64 size, int64 stride,
+          int64 low, int64 dilation>
 struct Axis {
-  static constexpr int64 Extent = extent, Count = count, Size = size;
+  using Index = I;
+  static constexpr I Extent = extent, Count = count, Size = size;
+  // Elements are cut into tiles of Stride, each of which Seen windows see at
+  // most: that of the tile's number, and those before it.
+  static constexpr I Stride = stride;
+  static constexpr I FirstTile = low / stride;
+  static constexpr I Tiles = (extent - 1 + low) / stride - FirstTile + 1;
+  static constexpr I Seen = dilation * (size - 1) / stride + 1;
   // Where element `offset` of the window at `position` lies.
-  static __device__ __forceinline__ int64 locate(int64 position, int64 offset) {
-    return position * stride - low + offset * dilation;
+  static __device__ __forceinline__ I locate(I position, I offset) {
+    return position * (I)stride - (I)low + offset * (I)dilation;
   }
-  static __device__ __forceinline__ bool isInside(int64 element) {
-    return element >= 0 && element < extent;
+  static __device__ __forceinline__ bool isInside(I element) {
+    return element >= 0 && element < Extent;
+  }
+  // Which element of the window that began `back` tiles before its tile element
+  // `step` of the tile is, or -1.
+  static __device__ __forceinline__ constexpr I offsetOf(I step, I back) {
+    return (back * (I)stride + step) % (I)dilation == 0 &&
+                   (back * (I)stride + step) / (I)dilation < Size
+               ? (back * (I)stride + step) / (I)dilation
+               : -1;
   }
   // The position from which element `offset` of the window is `element`, or -1.
-  static __device__ __forceinline__ int64 find(int64 element, int64 offset) {
-    int64 begin = element + low - offset * dilation;
-    return begin >= 0 && begin % stride == 0 && begin / stride < count
-               ? begin / stride
+  static __device__ __forceinline__ I find(I element, I offset) {
+    I begin = element + (I)low - offset * (I)dilation;
+    return begin >= 0 && begin % (I)stride == 0 && begin / (I)stride < Count
+               ? begin / (I)stride
                : -1;
   }
 };
+
+// Element `step` of a tile, and the position of the window that began `back`
+// tiles before it; either may lie outside.
+template <typename A>
+__device__ __forceinline__ typename A::Index
+tileElement(typename A::Index tile, typename A::Index step) {
+  return A::locate(tile + A::FirstTile, 0) + step;
+}
+template <typename A>
+__device__ __forceinline__ typename A::Index
+tileWindow(typename A::Index tile, typename A::Index back) {
+  return tile + A::FirstTile - back;
+}
 
 // A window over three axes.
 template <typename AxisZ, typename AxisY, typename AxisX> struct Window {
   using Z = AxisZ;
   using Y = AxisY;
   using X = AxisX;
-  static constexpr int64 Extent = Z::Extent * Y::Extent * X::Extent;
-  static constexpr int64 Count = Z::Count * Y::Count * X::Count;
-  static constexpr int64 Size = Z::Size * Y::Size * X::Size;
+  using Index = typename X::Index;
+  static constexpr Index Extent = Z::Extent * Y::Extent * X::Extent;
+  static constexpr Index Count = Z::Count * Y::Count * X::Count;
+  static constexpr Index Size = Z::Size * Y::Size * X::Size;
   // The element that element `offset` of the window at `position` is, or -1.
-  static __device__ __forceinline__ int64 locate(int64 position, int64 offset) {
-    int64 x = X::locate(position % X::Count, offset % X::Size);
-    int64 y =
+  static __device__ __forceinline__ Index locate(Index position, Index offset) {
+    Index x = X::locate(position % X::Count, offset % X::Size);
+    Index y =
         Y::locate(position / X::Count % Y::Count, offset / X::Size % Y::Size);
-    int64 z =
+    Index z =
         Z::locate(position / X::Count / Y::Count, offset / X::Size / Y::Size);
     return X::isInside(x) && Y::isInside(y) && Z::isInside(z)
                ? (z * Y::Extent + y) * X::Extent + x
                : -1;
   }
   // The position from which element `offset` of the window is `element`, or -1.
-  static __device__ __forceinline__ int64 find(int64 element, int64 offset) {
-    int64 x = X::find(element % X::Extent, offset % X::Size);
-    int64 y =
+  static __device__ __forceinline__ Index find(Index element, Index offset) {
+    Index x = X::find(element % X::Extent, offset % X::Size);
+    Index y =
         Y::find(element / X::Extent % Y::Extent, offset / X::Size % Y::Size);
-    int64 z =
+    Index z =
         Z::find(element / X::Extent / Y::Extent, offset / X::Size / Y::Size);
     return x >= 0 && y >= 0 && z >= 0 ? (z * Y::Count + y) * X::Count + x : -1;
+  }
+};
+
+// Where the elements of images lie that have channels channels of size
+// elements.
+template <int64 channels, int64 size, bool channelsLast> struct Images {
+  static __device__ __forceinline__ int64 at(int64 image, int64 channel,
+                                             int64 element) {
+    return channelsLast ? (image * size + element) * channels + channel
+                        : (image * channels + channel) * size + element;
   }
 };
 
 // The three products of a convolution with channels input and outputs output
 // channels a group. Each is M x N with K terms for each of its groups: the
 // places of the factors a and b, -1 for a zero, and of the result.
-template <typename W, int64 batch, int64 groups, int64 channels, int64 outputs>
+template <typename W, int64 batch, int64 groups, int64 channels, int64 outputs,
+          bool channelsLast>
 struct ConvolutionProduct {
+  using From = Images<groups * channels, W::Extent, channelsLast>;
+  using To = Images<groups * outputs, W::Count, channelsLast>;
+  using Weight = Images<channels, W::Size, channelsLast>;
   static constexpr int64 Groups = groups, M = outputs, N = batch * W::Count,
                          K = channels * W::Size;
   static __device__ __forceinline__ int64 a(int64 g, int64 m, int64 k) {
-    return (g * M + m) * K + k;
+    return Weight::at(g * M + m, k / W::Size, k % W::Size);
   }
   static __device__ __forceinline__ int64 b(int64 g, int64 k, int64 n) {
     int64 element = W::locate(n % W::Count, k % W::Size);
-    int64 plane = (n / W::Count * groups + g) * channels + k / W::Size;
-    return element < 0 ? -1 : plane * W::Extent + element;
+    return element < 0
+               ? -1
+               : From::at(n / W::Count, g * channels + k / W::Size, element);
   }
   static __device__ __forceinline__ int64 result(int64 g, int64 m, int64 n) {
-    return ((n / W::Count * groups + g) * outputs + m) * W::Count +
-           n % W::Count;
+    return To::at(n / W::Count, g * outputs + m, n % W::Count);
   }
 };
 
 // Of weight and the result's gradient: the operand's gradient.
-template <typename W, int64 batch, int64 groups, int64 channels, int64 outputs>
+template <typename W, int64 batch, int64 groups, int64 channels, int64 outputs,
+          bool channelsLast>
 struct InputGradProduct {
+  using From = Images<groups * channels, W::Extent, channelsLast>;
+  using To = Images<groups * outputs, W::Count, channelsLast>;
+  using Weight = Images<channels, W::Size, channelsLast>;
   static constexpr int64 Groups = groups, M = channels, N = batch * W::Extent,
                          K = outputs * W::Size;
   static __device__ __forceinline__ int64 a(int64 g, int64 m, int64 k) {
-    return ((g * outputs + k / W::Size) * channels + m) * W::Size + k % W::Size;
+    return Weight::at(g * outputs + k / W::Size, m, k % W::Size);
   }
   static __device__ __forceinline__ int64 b(int64 g, int64 k, int64 n) {
     int64 position = W::find(n % W::Extent, k % W::Size);
-    int64 plane = (n / W::Extent * groups + g) * outputs + k / W::Size;
-    return position < 0 ? -1 : plane * W::Count + position;
+    return position < 0
+               ? -1
+               : To::at(n / W::Extent, g * outputs + k / W::Size, position);
   }
   static __device__ __forceinline__ int64 result(int64 g, int64 m, int64 n) {
-    return ((n / W::Extent * groups + g) * channels + m) * W::Extent +
-           n % W::Extent;
+    return From::at(n / W::Extent, g * channels + m, n % W::Extent);
   }
 };
 
 // Of the result's gradient and the operand: the weight's gradient.
-template <typename W, int64 batch, int64 groups, int64 channels, int64 outputs>
+template <typename W, int64 batch, int64 groups, int64 channels, int64 outputs,
+          bool channelsLast>
 struct WeightGradProduct {
+  using From = Images<groups * channels, W::Extent, channelsLast>;
+  using To = Images<groups * outputs, W::Count, channelsLast>;
+  using Weight = Images<channels, W::Size, channelsLast>;
   static constexpr int64 Groups = groups, M = outputs, N = channels * W::Size,
                          K = batch * W::Count;
   static __device__ __forceinline__ int64 a(int64 g, int64 m, int64 k) {
-    return ((k / W::Count * groups + g) * outputs + m) * W::Count +
-           k % W::Count;
+    return To::at(k / W::Count, g * outputs + m, k % W::Count);
   }
   static __device__ __forceinline__ int64 b(int64 g, int64 k, int64 n) {
     int64 element = W::locate(k % W::Count, n % W::Size);
-    int64 plane = (k / W::Count * groups + g) * channels + n / W::Size;
-    return element < 0 ? -1 : plane * W::Extent + element;
+    return element < 0
+               ? -1
+               : From::at(k / W::Count, g * channels + n / W::Size, element);
   }
   static __device__ __forceinline__ int64 result(int64 g, int64 m, int64 n) {
-    return (g * M + m) * N + n;
+    return Weight::at(g * M + m, n / W::Size, n % W::Size);
   }
 };
 
@@ -213,56 +264,156 @@ REMAT_KERNEL convolutionElements(const T *a, const T *b, T *y) {
     y[P::result(g, m, n)] = fromFloat<T>(sum);
 }
 
-// The first largest element that the window sees at a position of a plane:
-// -1 where it sees padding alone. NaN is larger than all others.
-template <typename W, typename T>
-__device__ __forceinline__ int64 findLargest(const T *plane, int64 position,
-                                             float &largest) {
-  int64 at = -1;
-  largest = -infinity();
-  for (int64 offset = 0; offset < W::Size; ++offset) {
-    int64 element = W::locate(position, offset);
-    if (element < 0)
-      continue;
-    float x = toFloat(plane[element]);
-    if (at < 0 || x > largest || (x != x && largest == largest)) {
-      largest = x;
-      at = element;
+// The first largest elements that a window sees, for N channels: NaN is larger
+// than all others.
+template <typename W, int64 channels, int N> struct Largest {
+  using Index = typename W::Index;
+  float value[N];
+  int at[N]; // which of the window's elements, -1 where all is padding
+
+  template <typename T>
+  __device__ __forceinline__ Largest(const T *plane, Index position) {
+    constexpr int Unrolled = W::Size <= 27 ? W::Size : 1;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      value[k] = -infinity();
+      at[k] = -1;
+    }
+#pragma unroll Unrolled
+    for (int offset = 0; offset < W::Size; ++offset) {
+      Index element = W::locate(position, offset);
+      if (element < 0)
+        continue;
+      Vec<T, N> v = load<N>(plane + element * (Index)channels);
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        float x = toFloat(v[k]);
+        if (at[k] < 0 || x > value[k] || (x != x && value[k] == value[k])) {
+          value[k] = x;
+          at[k] = offset;
+        }
+      }
     }
   }
-  return at;
-}
+};
 
-// A thread a position of Count of them in all.
-template <typename T, typename W, int64 Count>
+// Planes of elements of C channels each, of which a thread has N. It has one of
+// Count positions in all.
+template <typename T, typename W, int64 Count, int64 C, int N>
 REMAT_KERNEL maxPool(const T *x, T *y) {
-  int64 i = (int64)blockIdx.x * 256 + threadIdx.x;
-  if (i >= Count)
+  using I = typename W::Index;
+  I i = (I)blockIdx.x * 256 + (I)threadIdx.x;
+  if (i >= Count * (C / N))
     return;
-  float largest;
-  findLargest<W>(x + i / W::Count * W::Extent, i % W::Count, largest);
-  y[i] = fromFloat<T>(largest);
+  I channel = i % (I)(C / N) * N;
+  I position = i / (I)(C / N), plane = position / W::Count;
+  Largest<W, C, N> largest(x + plane * W::Extent * (I)C + channel,
+                           position % W::Count);
+  Vec<T, N> v;
+  for (int k = 0; k < N; ++k)
+    v[k] = fromFloat<T>(largest.value[k]);
+  store(y + position * (I)C + channel, v);
 }
 
-// A thread an element of Count of them in all: it asks each window that sees
-// the element whether it is the largest.
-template <typename T, typename W, int64 Count>
+// The same for one of Count elements in all: it asks each window that sees the
+// element whether it is the largest.
+template <typename T, typename W, int64 Count, int64 C, int N>
 REMAT_KERNEL maxPoolBackward(const T *grad, const T *x, T *y) {
-  int64 i = (int64)blockIdx.x * 256 + threadIdx.x;
-  if (i >= Count)
+  using I = typename W::Index;
+  I i = (I)blockIdx.x * 256 + (I)threadIdx.x;
+  if (i >= Count * (C / N))
     return;
-  int64 plane = i / W::Extent, element = i % W::Extent;
-  float sum = 0.0f;
+  I channel = i % (I)(C / N) * N;
+  I element = i / (I)(C / N), plane = element / W::Extent;
+  float sums[N];
+  for (int k = 0; k < N; ++k)
+    sums[k] = 0.0f;
   // The last element of a window sees the first position: in the order of the
   // positions, as the host sums.
-  for (int64 offset = W::Size - 1; offset >= 0; --offset) {
-    int64 position = W::find(element, offset);
-    float largest;
-    if (position >= 0 &&
-        findLargest<W>(x + plane * W::Extent, position, largest) == element)
-      sum += toFloat(grad[plane * W::Count + position]);
+#pragma unroll 1
+  for (int offset = W::Size - 1; offset >= 0; --offset) {
+    I position = W::find(element % W::Extent, offset);
+    if (position < 0)
+      continue;
+    Largest<W, C, N> largest(x + plane * W::Extent * (I)C + channel, position);
+    Vec<T, N> g =
+        load<N>(grad + (plane * W::Count + position) * (I)C + channel);
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+      if (largest.at[k] == offset)
+        sums[k] += toFloat(g[k]);
   }
-  y[i] = fromFloat<T>(sum);
+  Vec<T, N> v;
+  for (int k = 0; k < N; ++k)
+    v[k] = fromFloat<T>(sums[k]);
+  store(y + element * (I)C + channel, v);
+}
+
+// The same where windows are few: a thread has a tile of elements, and asks
+// each window that sees some of them once. Count tiles in all.
+template <typename T, typename W, int64 Count, int64 C, int N>
+REMAT_KERNEL maxPoolBackwardTiles(const T *grad, const T *x, T *y) {
+  using I = typename W::Index;
+  using Z = typename W::Z;
+  using Y = typename W::Y;
+  using X = typename W::X;
+  constexpr int Elements = Z::Stride * Y::Stride * X::Stride;
+  constexpr int Windows = Z::Seen * Y::Seen * X::Seen;
+  I i = (I)blockIdx.x * 256 + (I)threadIdx.x;
+  if (i >= Count * (C / N))
+    return;
+  I channel = i % (I)(C / N) * N, tile = i / (I)(C / N);
+  I tileX = tile % X::Tiles, tileY = tile / X::Tiles % Y::Tiles;
+  I tileZ = tile / (X::Tiles * Y::Tiles) % Z::Tiles;
+  I plane = tile / (X::Tiles * Y::Tiles * Z::Tiles);
+  const T *from = x + plane * W::Extent * (I)C + channel;
+  float sums[Elements][N];
+#pragma unroll
+  for (int e = 0; e < Elements; ++e)
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+      sums[e][k] = 0.0f;
+  // In the order of the positions, as the host sums.
+#pragma unroll
+  for (int w = Windows - 1; w >= 0; --w) {
+    const int backX = w % X::Seen, backY = w / X::Seen % Y::Seen;
+    const int backZ = w / (X::Seen * Y::Seen);
+    I px = tileWindow<X>(tileX, backX), py = tileWindow<Y>(tileY, backY);
+    I pz = tileWindow<Z>(tileZ, backZ);
+    if (px < 0 || px >= X::Count || py < 0 || py >= Y::Count || pz < 0 ||
+        pz >= Z::Count)
+      continue;
+    I position = (pz * Y::Count + py) * X::Count + px;
+    Largest<W, C, N> largest(from, position);
+    Vec<T, N> g =
+        load<N>(grad + (plane * W::Count + position) * (I)C + channel);
+#pragma unroll
+    for (int e = 0; e < Elements; ++e) {
+      const int ox = X::offsetOf(e % X::Stride, backX);
+      const int oy = Y::offsetOf(e / X::Stride % Y::Stride, backY);
+      const int oz = Z::offsetOf(e / (X::Stride * Y::Stride), backZ);
+      if (ox < 0 || oy < 0 || oz < 0)
+        continue;
+#pragma unroll
+      for (int k = 0; k < N; ++k)
+        if (largest.at[k] == (oz * Y::Size + oy) * X::Size + ox)
+          sums[e][k] += toFloat(g[k]);
+    }
+  }
+#pragma unroll
+  for (int e = 0; e < Elements; ++e) {
+    I ex = tileElement<X>(tileX, e % X::Stride);
+    I ey = tileElement<Y>(tileY, e / X::Stride % Y::Stride);
+    I ez = tileElement<Z>(tileZ, e / (X::Stride * Y::Stride));
+    if (!X::isInside(ex) || !Y::isInside(ey) || !Z::isInside(ez))
+      continue;
+    Vec<T, N> v;
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+      v[k] = fromFloat<T>(sums[e][k]);
+    I element = (ez * Y::Extent + ey) * X::Extent + ex;
+    store(y + (plane * W::Extent + element) * (I)C + channel, v);
+  }
 }
 
 } // namespace kernels
