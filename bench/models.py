@@ -47,6 +47,7 @@ says of them. Made by `python bench/models.py --write docs/Models.md` with {vers
 - Peak: MiB that the three steps take without a budget; smallest: within the smallest budget. 60 % is
   `=` where a budget of 60 % of the peak leaves the same bits, `-` where it is below the smallest.
   The bits within the smallest budget are the same everywhere, or the model fails.
+- Import: seconds, where two models are tried at a time on two cores that are busy.
 
 | Model | Operations | Import s | Loss | Gradients | Parameters | Peak MiB | Smallest MiB | 60 % | |
 |---|--:|--:|--:|--:|--:|--:|--:|:-:|---|

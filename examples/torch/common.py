@@ -23,7 +23,7 @@ def options(description: str, **defaults) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--budget", default="80%", help='bytes, "2GiB", "60%%", "smallest", "none"')
+    parser.add_argument("--budget", default="95%", help='bytes, "2GiB", "60%%", "smallest", "none"')
     parser.add_argument("--device", default="host", choices=("host", "cuda"))
     parser.add_argument("--autocast", action="store_true", help="bfloat16")
     parser.add_argument("--save", metavar="F", help="the state, at the end and at an interrupt")

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """GPT-2 (Radford et al., 2019) of transformers learns the bytes of Python's library.
 
-python examples/torch/gpt2.py --layers 12 --width 768 --heads 12 --length 1024 --device cuda
+Expect: the loss falls from 5.4 to about 3.0 in the 40 steps, of half a second each on two cores.
+
+    python examples/torch/gpt2.py --layers 12 --width 768 --heads 12 --length 1024 --device cuda
 """
 
 import common

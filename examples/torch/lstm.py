@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """An LSTM of PyTorch learns the bytes of Python's library; it needs PyTorch alone.
 
-python examples/torch/lstm.py --length 64 --budget 50%
+Expect: the loss falls from 5.5 to about 2.6 in the 40 steps, of a quarter of a second each.
+
+    python examples/torch/lstm.py --length 64 --budget 50%
 """
 
 import common

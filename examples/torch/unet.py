@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """A U-Net (Ronneberger et al., 2015) finds the pixels of a shape; it needs PyTorch alone.
 
-python examples/torch/unet.py --size 128 --budget smallest
+Expect: the loss falls from 0.84 to about 0.33 in the 40 steps, of two seconds each on two cores.
+
+    python examples/torch/unet.py --size 128 --budget smallest
 """
 
 import common
