@@ -79,9 +79,10 @@ int64_t remat::cuda::getAccessWidth(llvm::ArrayRef<Value> Values, int64_t Run) {
 static const OwnKernels *findKernels(Operation *Op) {
   static const auto Table = [] {
     llvm::StringMap<OwnKernels> All;
-    for (auto Get : {getAttentionKernels, getEmbeddingKernels, getIndexKernels,
-                     getLossKernels, getMomentKernels, getOptimizerKernels, getReduceKernels,
-                     getRowKernels, getShapeKernels, getWindowKernels})
+    for (auto Get :
+         {getAttentionKernels, getEmbeddingKernels, getIndexKernels,
+          getLossKernels, getMomentKernels, getOptimizerKernels,
+          getReduceKernels, getRowKernels, getShapeKernels, getWindowKernels})
       for (const OwnKernels &Row : Get())
         All[Row.Operation] = Row;
     return All;

@@ -49,6 +49,8 @@ static PairSums getSums(NormalizeSumsOp Op) {
 /// Of shapes and types alone: where tensors lie must not change a sum's order.
 static PairPlan getPlan(const PairSums &S) {
   constexpr int64_t Wanted = 1056; // blocks: eight a multiprocessor
+  // Of a block with one lane: four rows a thread.
+  constexpr int64_t LeastRows = 4 * int64_t(256);
   bool SeesKept = false, IsColumns = true;
   for (auto [Dim, Size] : llvm::enumerate(getType(S.X).getShape())) {
     bool IsReduced = llvm::is_contained(S.Reduced, static_cast<int64_t>(Dim));
@@ -65,7 +67,7 @@ static PairPlan getPlan(const PairSums &S) {
     Plan.Lanes = std::min<int64_t>(
         32, int64_t(llvm::PowerOf2Ceil(Results / Plan.Width)));
     Plan.Tiles = int64_t(llvm::divideCeil(Results, Plan.Lanes * Plan.Width));
-    Most = int64_t(llvm::divideCeil(Length, 4 * 256 / Plan.Lanes));
+    Most = int64_t(llvm::divideCeil(Length, LeastRows / Plan.Lanes));
     Plan.Chunks = std::clamp<int64_t>(Wanted / Plan.Tiles, 1, Most);
   } else {
     Most = int64_t(llvm::divideCeil(Length, 4096));
