@@ -4,8 +4,9 @@
     python bench/long_training.py [--steps 1000] [--models resnet,shapes,gpt] [--budget 70%]
 
 Both train on the same batches with AdamW from the same weights. The means of the losses of every
-twentieth of the steps must be within 1 %, and the process must not grow by more than 16 MiB after
-the first tenth. Prints both curves; exits with 1 if either does not hold.
+twentieth of the steps must be within 1 %, or within twice what PyTorch's own are away when the last
+bits of its parameters are moved before the first step; and the process must not grow by more than
+16 MiB after the first tenth. Prints the curves; exits with 1 if either does not hold.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "examples" / "torch")]
 import common  # noqa: E402
 import remat.torch  # noqa: E402
 import torch  # noqa: E402
+from remat.torch.reference import move_last_bits  # noqa: E402
 from torch import nn  # noqa: E402
 
 PARTS, TOLERANCE, GROWTH = 20, 0.01, 16 << 20
@@ -71,7 +73,8 @@ class GPT(nn.Module):
 
 
 def digits(batch: int):
-    """1,797 images of handwritten digits, that scikit-learn ships."""
+    """1,797 images of handwritten digits, that scikit-learn ships, with noise: without any they are
+    soon known by heart, and what is left of the loss is rounding."""
     from sklearn.datasets import load_digits
 
     data = load_digits()
@@ -80,7 +83,8 @@ def digits(batch: int):
     generator = torch.Generator().manual_seed(0)
     while True:
         rows = torch.randint(len(images), (batch,), generator=generator)
-        yield images[rows], labels[rows]
+        noise = 0.5 * torch.randn(batch, 1, 8, 8, generator=generator)
+        yield images[rows] + noise, labels[rows]
 
 
 def drawn(batch: int):
@@ -107,34 +111,40 @@ def compare(name: str, steps: int, budget: str) -> bool:
     make, data = MODELS[name]
     torch.manual_seed(0)
     ours = common.Loss(make()).train()
-    theirs, batches = copy.deepcopy(ours), data()
+    theirs, batches = [copy.deepcopy(ours) for _ in range(2)], data()
+    move_last_bits(theirs[1], 1)
     args = next(batches)
     step = remat.torch.compile(
         ours, args, optimizer=torch.optim.AdamW(ours.parameters(), lr=1e-3), budget=budget
     )
-    optimizer = torch.optim.AdamW(theirs.parameters(), lr=1e-3)
-    losses, settled = ([], []), 0
+    trained = [(module, torch.optim.AdamW(module.parameters(), lr=1e-3)) for module in theirs]
+    losses, settled = [], 0
     for number in range(steps):
-        losses[0].append(step(*args).item())
-        optimizer.zero_grad()
-        loss = theirs(*args)
-        loss.backward()
-        optimizer.step()
-        losses[1].append(loss.item())
+        losses.append([step(*args).item(), *(eager(*one, args) for one in trained)])
         args = next(batches)
         if number == steps // 10:
             settled = resident()
     grown = resident() - settled
     part = max(steps // PARTS, 1)
-    curves = [torch.tensor(one)[: steps // part * part].view(-1, part).mean(1) for one in losses]
-    away = ((curves[0] - curves[1]).abs() / curves[1].abs()).max().item()
+    curves = torch.tensor(losses).T[:, : steps // part * part].unflatten(1, (-1, part)).mean(2)
+    away, own = (((one - curves[1]) / curves[1]).abs().max().item() for one in curves[::2])
     print(f"{name}: {steps} steps within {budget}, {step.report['measured_peak_bytes']} bytes")
-    for kind, curve in zip(("remat  ", "PyTorch"), curves):
+    for kind, curve in zip(("remat  ", "PyTorch", "rounded"), curves):
         print(f"  {kind} " + " ".join(f"{x:.4f}" for x in curve.tolist()))
     print(
-        f"  furthest apart {100 * away:.3f} %, memory grew by {grown / 2**20:.1f} MiB", flush=True
+        f"  furthest apart {100 * away:.3f} %, PyTorch's own when its parameters' last bits are "
+        f"moved {100 * own:.3f} %; memory grew by {grown / 2**20:.1f} MiB",
+        flush=True,
     )
-    return away <= TOLERANCE and grown <= GROWTH
+    return away <= max(TOLERANCE, 2 * own) and grown <= GROWTH
+
+
+def eager(module: nn.Module, optimizer: torch.optim.Optimizer, args) -> float:
+    optimizer.zero_grad()
+    loss = module(*args)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
 
 
 def main() -> int:

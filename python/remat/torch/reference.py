@@ -114,7 +114,7 @@ def _converted(x, dtype: Optional[torch.dtype]):
     return x.to(dtype) if dtype is not None and x.is_floating_point() else x
 
 
-def _move(module: torch.nn.Module, seed: int) -> None:
+def move_last_bits(module: torch.nn.Module, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for tensor in module.parameters():
@@ -147,7 +147,7 @@ def train(
     """Like `evaluate`, and so many steps of AdamW with a learning rate and an epsilon."""
     module = copy.deepcopy(module)
     if rounding:
-        _move(module, rounding)
+        move_last_bits(module, rounding)
     if dtype is not None:
         module = module.to(dtype)
     args, kwargs = torch.utils._pytree.tree_map(
