@@ -430,7 +430,7 @@ def test_dropout_is_left_out_of_a_check(kind, inplace):
 
 
 @pytest.mark.parametrize("kind", DROPOUTS)
-def test_dropouts_have_pytorchs_moments(kind, inplace):
+def test_dropouts_have_pytorchs_moments(kind):
     """Mean and variance of what is left of normal numbers, and how much of it is the same."""
 
     class Dropped(nn.Module):
