@@ -101,8 +101,9 @@ bool CUDATarget::usesCudnn(Operation *Op) const {
 }
 
 /// The deterministic backward keeps a partial gradient of query for each 128
-/// keys, 64 f32 wide in blocks of 64 rows, and a number a row. Elsewhere than
-/// on Hopper the width is not known to be less than the head's.
+/// keys, 64 f32 wide in blocks of 64 rows, a number a row, and 8 bytes an
+/// element of the batch. Elsewhere than on Hopper the width is not known to be
+/// less than the head's.
 int64_t CUDATarget::getCudnnWorkspace(const AttentionSizes &Sizes,
                                       int64_t Slices) const {
   if (!Sizes.IsBackward)
@@ -111,8 +112,9 @@ int64_t CUDATarget::getCudnnWorkspace(const AttentionSizes &Sizes,
       getAttr().getArch() == "sm_90" ? 64 : std::max<int64_t>(64, Sizes.Width);
   int64_t Partial = llvm::divideCeil(Sizes.Keys, 128) *
                     llvm::alignTo(Sizes.Queries, 64) * Columns * 4;
-  return Sizes.Batch / Slices * Sizes.Heads * (Partial + Sizes.Queries * 4) +
-         512;
+  int64_t Batch = Sizes.Batch / Slices;
+  return Batch * Sizes.Heads * (Partial + Sizes.Queries * 4) +
+         std::max<int64_t>(512, 8 * Batch + 256);
 }
 
 /// The backward in slices of the batch: each but the first costs about 40
