@@ -59,3 +59,47 @@ func.func @relu_of_normalize(%x: tensor<8x4xf32>, %g: tensor<8x4xf32>, %mean: te
   %3:2 = remat.normalize_sums %2, %x, %mean {remat.phase = #remat.phase<backward>} : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<1x4xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>)
   return %1, %2, %3#0, %3#1 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>
 }
+
+// The gradient of a tensor that was cut in three: [0, 2), [2, 3) and [3, 7) of
+// dimension 0. The pads become a join.
+// CHECK-LABEL: func @pads_beside_each_other
+func.func @pads_beside_each_other(%a: tensor<2x3xf32>, %b: tensor<1x3xf32>,
+                                  %c: tensor<4x3xf32>) -> tensor<7x3xf32> {
+  // CHECK-NEXT: %[[S:.*]] = remat.concat %{{.*}}, %{{.*}}, %{{.*}} {dim = 0 : i64} : (tensor<2x3xf32>, tensor<1x3xf32>, tensor<4x3xf32>)
+  // CHECK-NEXT: return %[[S]]
+  %0 = remat.pad %c, [3, 0] [0, 0] : (tensor<4x3xf32>) -> tensor<7x3xf32>
+  %1 = remat.pad %b, [2, 0] [4, 0] : (tensor<1x3xf32>) -> tensor<7x3xf32>
+  %2 = remat.add %0, %1 : (tensor<7x3xf32>, tensor<7x3xf32>) -> tensor<7x3xf32>
+  %3 = remat.pad %a, [0, 0] [5, 0] : (tensor<2x3xf32>) -> tensor<7x3xf32>
+  %4 = remat.add %2, %3 : (tensor<7x3xf32>, tensor<7x3xf32>) -> tensor<7x3xf32>
+  return %4 : tensor<7x3xf32>
+}
+
+// What else is added stays; [1, 3) and [3, 4) of 6 leave zeros at both ends.
+// CHECK-LABEL: func @pads_and_another
+func.func @pads_and_another(%x: tensor<6xf32>, %a: tensor<2xf32>,
+                            %b: tensor<1xf32>) -> tensor<6xf32> {
+  // CHECK-NEXT: %[[S:.*]] = remat.concat %{{.*}}, %{{.*}} {dim = 0 : i64, remat.phase = #remat.phase<backward>} : (tensor<2xf32>, tensor<1xf32>)
+  // CHECK-NEXT: %[[P:.*]] = remat.pad %[[S]], [1] [2] {remat.phase = #remat.phase<backward>}
+  // CHECK-NEXT: remat.add %arg0, %[[P]] {remat.phase = #remat.phase<backward>}
+  %0 = remat.pad %a, [1] [3] : (tensor<2xf32>) -> tensor<6xf32>
+  %1 = remat.add %x, %0 : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+  %2 = remat.pad %b, [3] [2] : (tensor<1xf32>) -> tensor<6xf32>
+  %3 = remat.add %1, %2 {remat.phase = #remat.phase<backward>} : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+  return %3 : tensor<6xf32>
+}
+
+// Pads that overlap, or leave a gap, stay as they are.
+// CHECK-LABEL: func @pads_that_do_not_touch
+func.func @pads_that_do_not_touch(%a: tensor<2xf32>, %b: tensor<1xf32>)
+    -> (tensor<6xf32>, tensor<6xf32>) {
+  // CHECK-NOT: remat.concat
+  // CHECK: return
+  %0 = remat.pad %a, [1] [3] : (tensor<2xf32>) -> tensor<6xf32>
+  %1 = remat.pad %b, [2] [3] : (tensor<1xf32>) -> tensor<6xf32>
+  %2 = remat.add %0, %1 : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+  %3 = remat.pad %a, [1] [3] : (tensor<2xf32>) -> tensor<6xf32>
+  %4 = remat.pad %b, [4] [1] : (tensor<1xf32>) -> tensor<6xf32>
+  %5 = remat.add %3, %4 : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+  return %2, %5 : tensor<6xf32>, tensor<6xf32>
+}

@@ -50,6 +50,7 @@ def Remat_PadOp : Remat_Op<"pad", [
   let assemblyFormat = [{
     $operand `,` $low $high attr-dict `:` functional-type(operands, results)
   }];
+  let hasCanonicalizer = 1;
 }
 
 def Remat_ConcatOp : Remat_Op<"concat", [

@@ -118,8 +118,7 @@ LogicalResult NormalizeSumsOp::canonicalize(NormalizeSumsOp Op,
   // The phase keeps this normalize and the forward's apart.
   Rewriter.setInsertionPoint(Masked);
   auto Again = cast<NormalizeOp>(Rewriter.clone(*Forward));
-  if (Attribute Phase = Op->getAttr(PhaseAttrName))
-    Again->setAttr(PhaseAttrName, Phase);
+  takePhase(Again, Op);
   Again->removeAttr(KeepAttrName);
   Value Grad = Masked.getGrad();
   Rewriter.modifyOpInPlace(

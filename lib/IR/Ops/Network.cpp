@@ -85,8 +85,7 @@ LogicalResult MatmulOp::canonicalize(MatmulOp Op, PatternRewriter &Rewriter) {
     return failure();
   auto Cast = CastOp::create(Rewriter, Op.getLoc(),
                              getTensorType(Bias).clone(Element), Bias);
-  if (Attribute Phase = Op->getAttr(PhaseAttrName))
-    Cast->setAttr(PhaseAttrName, Phase);
+  takePhase(Cast, Op);
   Rewriter.modifyOpInPlace(Op, [&] { Op.getBiasMutable().assign(Cast); });
   return success();
 }

@@ -20,6 +20,12 @@ inline double countElements(mlir::Value Value) {
   return static_cast<double>(getTensorType(Value).getNumElements());
 }
 
+/// Makes `New` part of the phase of `Old`, of which it takes a part over.
+inline void takePhase(mlir::Operation *New, mlir::Operation *Old) {
+  if (mlir::Attribute Phase = Old->getAttr(PhaseAttrName))
+    New->setAttr(PhaseAttrName, Phase);
+}
+
 /// Checks that `Dims` are dimensions of `Type`, sorted and without repetition.
 mlir::LogicalResult checkReducedDims(std::optional<mlir::Location> Loc,
                                      llvm::ArrayRef<int64_t> Dims,
