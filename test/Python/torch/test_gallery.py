@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 import torch
@@ -38,7 +39,13 @@ def test_an_interrupt_leaves_a_state_that_can_be_read(tmp_path):
     saved = tmp_path / "state"
     options = ("--length", 4, "--width", 16, "--layers", 1, "--steps", 10**9, "--save", saved)
     options += ("--budget", "none")
-    with subprocess.Popen(command("lstm", *options), stdout=subprocess.PIPE, text=True) as process:
+    # In the background of a shell SIGINT is ignored, by children too.
+    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    with subprocess.Popen(
+        command("lstm", *options), stdout=subprocess.PIPE, text=True, preexec_fn=heed
+    ) as process:
+        deadline = threading.Timer(120, process.kill)
+        deadline.start()
         try:
             for line in process.stdout:
                 if line.startswith("step 20"):
@@ -47,6 +54,7 @@ def test_an_interrupt_leaves_a_state_that_can_be_read(tmp_path):
             said = process.stdout.read()
             assert process.wait(60) == 0 and "interrupted" in said
         finally:
+            deadline.cancel()
             process.kill()
     sys.path.insert(0, str(EXAMPLES))
     import common
