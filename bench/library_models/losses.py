@@ -9,12 +9,14 @@ from torch import nn
 BATCH = 2
 
 
-class ImageLoss(nn.Module):
-    """Cross entropy of a classifier's logits, and of its auxiliary classifiers at 0.4."""
-
+class _Around(nn.Module):
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = model
+
+
+class ImageLoss(_Around):
+    """Cross entropy of a classifier's logits, and of its auxiliary classifiers at 0.4."""
 
     def forward(self, x, y):
         out = self.model(x)
@@ -26,12 +28,8 @@ class ImageLoss(nn.Module):
         return F.cross_entropy(main, y) + 0.4 * sum(F.cross_entropy(one, y) for one in others)
 
 
-class SegmentationLoss(nn.Module):
+class SegmentationLoss(_Around):
     """Cross entropy of every pixel, and of the auxiliary head at 0.5."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
 
     def forward(self, x, y):
         out = self.model(x)
@@ -41,12 +39,12 @@ class SegmentationLoss(nn.Module):
         return loss + 0.5 * F.cross_entropy(out["aux"], y) if "aux" in out else loss
 
 
-class KeywordLoss(nn.Module):
+class KeywordLoss(_Around):
     """A model of transformers that is called with keywords and gives its own loss."""
 
     def __init__(self, model: nn.Module, keys, **constant) -> None:
-        super().__init__()
-        self.model, self.keys, self.constant = model, keys, constant
+        super().__init__(model)
+        self.keys, self.constant = keys, constant
 
     def forward(self, *args):
         return self.model(**dict(zip(self.keys, args)), **self.constant).loss

@@ -1,6 +1,7 @@
 //===- Moments.cpp - signatures of statistics over dimensions -------------===//
 
 #include "ops/Op.h"
+#include "ops/Reduction.h"
 
 using namespace remat::runtime;
 
@@ -9,14 +10,7 @@ static Status checkMoments(const OpCall &Op) {
   const Value &From = Op.Operands[0];
   REMAT_TRY(checkFloat(From));
   std::vector<int64_t> Shape = From.Shape;
-  int64_t Previous = -1;
-  for (int64_t Dim : Op.Attributes->getInts("dims")) {
-    REMAT_REQUIRE(Dim > Previous && Dim < From.getRank(),
-                  "reduces dimension " + std::to_string(Dim) + " after " +
-                      std::to_string(Previous) + " of a tensor of rank " +
-                      std::to_string(From.getRank()));
-    Shape[Previous = Dim] = 1;
-  }
+  REMAT_TRY(reduceShape(Op, 1, Shape));
   for (const Value &Result : Op.Results) {
     REMAT_TRY(checkType(Result, DType::F32));
     REMAT_TRY(checkShape(Result, Shape));

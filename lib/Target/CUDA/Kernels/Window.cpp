@@ -262,43 +262,41 @@ static PoolTiles getTiles(MaxPoolBackwardOp Op) {
   return Tiles;
 }
 
+/// `Kernel` for `Count` parts of the result, elements or tiles, of each
+/// channel.
+template <typename Kernel>
+static void addPoolGradient(llvm::StringRef Name, MaxPoolBackwardOp Op,
+                            const PoolChannels &Channels, int64_t Count,
+                            Launches &Out) {
+  addLaunch(
+      Name,
+      Kernel{.T = getName(Op.getOperand()),
+             .W = getWindow(Op, Op.getOperand(), Op.getGrad(), Op.getWindow()),
+             .Count = Count,
+             .C = Channels.C,
+             .N = Channels.N,
+             .Grad = operand(0),
+             .X = operand(1),
+             .Y = result(0)},
+      {.Block = 256, .GridX = getBlocks(Count * (Channels.C / Channels.N))},
+      Out);
+}
+
 static void addMaxPoolBackward(MaxPoolBackwardOp Op, Launches &Out) {
   PoolChannels Channels =
       getChannels(Op, {Op.getGrad(), Op.getOperand(), Op.getResult()});
-  std::string Type = getName(Op.getOperand());
-  kernels::Window Window =
-      getWindow(Op, Op.getOperand(), Op.getGrad(), Op.getWindow());
   int64_t Count = getCount(Op.getResult()) / Channels.C;
-  int64_t Threads = Channels.C / Channels.N;
   PoolTiles Tiles = getTiles(Op);
-  if (Tiles.Elements > 1 && Tiles.Count > 0) {
-    int64_t Extent = 1;
-    for (int64_t Size : getPlanes(Op.getOperand(), Op.getChannelsLast())
-                            .take_back(Op.getWindow().size()))
-      Extent *= Size;
-    int64_t TileCount = Count / Extent * Tiles.Count;
-    addLaunch("max_pool_backward_tiles",
-              kernels::MaxPoolBackwardTiles{.T = Type,
-                                            .W = Window,
-                                            .Count = TileCount,
-                                            .C = Channels.C,
-                                            .N = Channels.N,
-                                            .Grad = operand(0),
-                                            .X = operand(1),
-                                            .Y = result(0)},
-              {.Block = 256, .GridX = getBlocks(TileCount * Threads)}, Out);
-    return;
-  }
-  addLaunch("max_pool_backward",
-            kernels::MaxPoolBackward{.T = Type,
-                                     .W = Window,
-                                     .Count = Count,
-                                     .C = Channels.C,
-                                     .N = Channels.N,
-                                     .Grad = operand(0),
-                                     .X = operand(1),
-                                     .Y = result(0)},
-            {.Block = 256, .GridX = getBlocks(Count * Threads)}, Out);
+  if (Tiles.Elements <= 1 || Tiles.Count <= 0)
+    return addPoolGradient<kernels::MaxPoolBackward>("max_pool_backward", Op,
+                                                     Channels, Count, Out);
+  int64_t Extent = 1;
+  for (int64_t Size : getPlanes(Op.getOperand(), Op.getChannelsLast())
+                          .take_back(Op.getWindow().size()))
+    Extent *= Size;
+  addPoolGradient<kernels::MaxPoolBackwardTiles>(
+      "max_pool_backward_tiles", Op, Channels, Count / Extent * Tiles.Count,
+      Out);
 }
 
 llvm::ArrayRef<OwnKernels> remat::cuda::getWindowKernels() {

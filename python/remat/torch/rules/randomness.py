@@ -12,11 +12,15 @@ from . import rule
 aten = torch.ops.aten
 
 
-def _dropped(cx, x, p: float, train: bool):
+def _drops(cx, p: float, train: bool) -> bool:
     if not train or not cx.dropout:
-        return x
+        return False
     cx.require(p < 1.0, "dropout with probability 1")
-    return ops.dropout(x, p)
+    return True
+
+
+def _dropped(cx, x, p: float, train: bool):
+    return ops.dropout(x, p) if _drops(cx, p, train) else x
 
 
 @rule(aten.dropout.default)
@@ -38,10 +42,7 @@ def _channels(cx, x, p: float):
 @rule(oplib.feature_dropout)
 def feature_dropout(cx, input, p, train):
     x = cx.value(input)
-    if not train or not cx.dropout:
-        return x
-    cx.require(p < 1.0, "dropout with probability 1")
-    return x * _channels(cx, x, p)
+    return x * _channels(cx, x, p) if _drops(cx, p, train) else x
 
 
 def _alpha(cx, x, kept, p: float):
@@ -55,18 +56,16 @@ def _alpha(cx, x, kept, p: float):
 @rule(oplib.alpha_dropout)
 def alpha_dropout(cx, input, p, train):
     x = cx.value(input)
-    if not train or not cx.dropout:
+    if not _drops(cx, p, train):
         return x
-    cx.require(p < 1.0, "dropout with probability 1")
     return _alpha(cx, x, ops.dropout(ops.constant(cx.graph, 1.0, x.shape, x.dtype), p), p)
 
 
 @rule(oplib.feature_alpha_dropout)
 def feature_alpha_dropout(cx, input, p, train):
     x = cx.value(input)
-    if not train or not cx.dropout:
+    if not _drops(cx, p, train):
         return x
-    cx.require(p < 1.0, "dropout with probability 1")
     return _alpha(cx, x, _channels(cx, x, p), p)
 
 
