@@ -20,7 +20,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "examples" / "torch")]
 
-import common  # noqa: E402
+import gallery  # noqa: E402
 import remat.torch  # noqa: E402
 import torch  # noqa: E402
 from remat.torch.reference import move_last_bits  # noqa: E402
@@ -91,14 +91,14 @@ def drawn(batch: int):
     """Images of 8 x 8 pixels with one of four shapes each."""
     generator = torch.Generator().manual_seed(0)
     while True:
-        images, kinds, _ = common.shapes(batch, 8, generator)
+        images, kinds, _ = gallery.shapes(batch, 8, generator)
         yield images.mean(1, keepdim=True), kinds
 
 
 MODELS = {
     "resnet": (ResNet, lambda: digits(32)),
     "shapes": (ResNet, lambda: drawn(32)),
-    "gpt": (GPT, lambda: common.text(argparse.Namespace(batch=8), 32)),
+    "gpt": (GPT, lambda: gallery.text(argparse.Namespace(batch=8), 32)),
 }
 
 
@@ -110,7 +110,7 @@ def resident() -> int:
 def compare(name: str, steps: int, budget: str) -> bool:
     make, data = MODELS[name]
     torch.manual_seed(0)
-    ours = common.Loss(make()).train()
+    ours = gallery.Loss(make()).train()
     theirs, batches = [copy.deepcopy(ours) for _ in range(2)], data()
     move_last_bits(theirs[1], 1)
     args = next(batches)

@@ -8,15 +8,15 @@ Expect: the loss begins near ln 4 = 1.39, and needs hundreds of steps, of one to
     python examples/torch/densenet121.py --budget 40%
 """
 
-import common
+import gallery
 import timm
 
 
 def main() -> None:
-    options = common.options(__doc__, size=64)
-    model = timm.create_model("densenet121", num_classes=len(common.SHAPES))
-    common.train(model, common.classified(options, options.size), options)
+    options = gallery.options(__doc__, size=64)
+    model = timm.create_model("densenet121", num_classes=len(gallery.SHAPES))
+    gallery.train(model, gallery.classified(options, options.size), options)
 
 
 if __name__ == "__main__":
-    common.run(main)
+    gallery.run(main)

@@ -6,12 +6,12 @@ Expect: the loss falls from 5.4 to about 3.0 in the 40 steps, of half a second e
     python examples/torch/gpt2.py --layers 12 --width 768 --heads 12 --length 1024 --device cuda
 """
 
-import common
+import gallery
 from transformers import GPT2Config, GPT2LMHeadModel
 
 
 def main() -> None:
-    options = common.options(__doc__, layers=4, width=128, heads=4, length=64)
+    options = gallery.options(__doc__, layers=4, width=128, heads=4, length=64)
     config = GPT2Config(
         vocab_size=256,
         n_positions=options.length,
@@ -22,8 +22,8 @@ def main() -> None:
         eos_token_id=0,
         use_cache=False,
     )
-    common.train(GPT2LMHeadModel(config), common.text(options, options.length), options)
+    gallery.train(GPT2LMHeadModel(config), gallery.text(options, options.length), options)
 
 
 if __name__ == "__main__":
-    common.run(main)
+    gallery.run(main)

@@ -6,12 +6,12 @@ Expect: the loss falls from 5.6 to about 3.0 in the 40 steps, of half a second e
     python examples/torch/llama.py --layers 22 --width 2048 --heads 32 --shared 8 --device cuda
 """
 
-import common
+import gallery
 from transformers import LlamaConfig, LlamaForCausalLM
 
 
 def main() -> None:
-    options = common.options(__doc__, layers=4, width=128, heads=4, shared=2, length=64)
+    options = gallery.options(__doc__, layers=4, width=128, heads=4, shared=2, length=64)
     config = LlamaConfig(
         vocab_size=256,
         hidden_size=options.width,
@@ -22,8 +22,8 @@ def main() -> None:
         max_position_embeddings=options.length,
         use_cache=False,
     )
-    common.train(LlamaForCausalLM(config), common.text(options, options.length), options)
+    gallery.train(LlamaForCausalLM(config), gallery.text(options, options.length), options)
 
 
 if __name__ == "__main__":
-    common.run(main)
+    gallery.run(main)

@@ -6,7 +6,7 @@ Expect: the loss falls from 5.5 to about 2.6 in the 40 steps, of a quarter of a 
     python examples/torch/lstm.py --length 64 --budget 50%
 """
 
-import common
+import gallery
 from torch import nn
 
 
@@ -22,11 +22,11 @@ class Language(nn.Module):
 
 
 def main() -> None:
-    options = common.options(__doc__, width=128, layers=2, length=32, rate=3e-3)
-    common.train(
-        Language(options.width, options.layers), common.text(options, options.length), options
+    options = gallery.options(__doc__, width=128, layers=2, length=32, rate=3e-3)
+    gallery.train(
+        Language(options.width, options.layers), gallery.text(options, options.length), options
     )
 
 
 if __name__ == "__main__":
-    common.run(main)
+    gallery.run(main)

@@ -6,7 +6,7 @@ Expect: the loss falls from 0.84 to about 0.33 in the 40 steps, of two seconds e
     python examples/torch/unet.py --size 128 --budget smallest
 """
 
-import common
+import gallery
 import torch
 from torch import nn
 
@@ -43,10 +43,10 @@ class UNet(nn.Module):
 
 
 def main() -> None:
-    options = common.options(__doc__, size=64, width=16, depth=3)
+    options = gallery.options(__doc__, size=64, width=16, depth=3)
     model = UNet(width=options.width, depth=options.depth)
-    common.train(model, common.segmented(options, options.size), options)
+    gallery.train(model, gallery.segmented(options, options.size), options)
 
 
 if __name__ == "__main__":
-    common.run(main)
+    gallery.run(main)

@@ -6,20 +6,20 @@ Expect: the loss begins near ln 4 = 1.39, and needs hundreds of steps, of one to
     python examples/torch/vit.py --model vit_base_patch16_224 --size 224 --device cuda --autocast
 """
 
-import common
+import gallery
 import timm
 
 
 def main() -> None:
-    options = common.options(__doc__, size=64, model="vit_tiny_patch16_224", patch=8, rate=3e-4)
+    options = gallery.options(__doc__, size=64, model="vit_tiny_patch16_224", patch=8, rate=3e-4)
     model = timm.create_model(
         options.model,
-        num_classes=len(common.SHAPES),
+        num_classes=len(gallery.SHAPES),
         img_size=options.size,
         patch_size=options.patch,
     )
-    common.train(model, common.classified(options, options.size), options)
+    gallery.train(model, gallery.classified(options, options.size), options)
 
 
 if __name__ == "__main__":
-    common.run(main)
+    gallery.run(main)

@@ -57,17 +57,17 @@ def test_an_interrupt_leaves_a_state_that_can_be_read(tmp_path):
             deadline.cancel()
             process.kill()
     sys.path.insert(0, str(EXAMPLES))
-    import common
+    import gallery
     import lstm
 
     state = torch.load(saved)
-    module = common.Loss(lstm.Language(16, 1))
+    module = gallery.Loss(lstm.Language(16, 1))
     module.load_state_dict(state["module"])
     optimizer = torch.optim.AdamW(module.parameters())
     optimizer.load_state_dict(state["optimizer"])
     steps = {entry["step"].item() for entry in optimizer.state_dict()["state"].values()}
     assert len(steps) == 1 and steps.pop() >= 20
-    module(*next(common.text(type("Options", (), {"batch": 2}), 4))).backward()
+    module(*next(gallery.text(type("Options", (), {"batch": 2}), 4))).backward()
     optimizer.step()
 
 
