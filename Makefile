@@ -3,6 +3,7 @@
 # make test    build, then run every test (what .ci/run calls)
 # make fuzz    more random tests than make test has: make fuzz N=10000 SEED=7;
 #              make fuzz PARTS=bytes MINUTES=10: libFuzzer, sanitized
+# make seeds   replay the memory experiments of articles on PyTorch (docs/Reference.md)
 # make asan    every native test under address and undefined-behaviour sanitizers
 # make wheel   the Python package with its library, in build-wheel/dist, and its
 #              test; a first one takes as long as a build
@@ -10,7 +11,7 @@
 #              in build-static/lib, to carry to a GPU machine
 # make format  clang-format on every source; make tidy: clang-tidy
 
-.PHONY: configure build demo test fuzz asan wheel static format tidy docs clean
+.PHONY: configure build demo test fuzz seeds asan wheel static format tidy docs clean
 .DEFAULT_GOAL := build
 
 export CCACHE_BASEDIR := $(CURDIR)
@@ -34,6 +35,11 @@ test:
 fuzz: build
 	@scripts/setup.sh test
 	@N=$(N) SEED=$(SEED) scripts/fuzz.sh $(PARTS)
+
+seeds: configure
+	@scripts/setup.sh test
+	@cmake --build --preset release --target remat-opt remat-run RematCAPI
+	@.venv/bin/python bench/seeds/replay.py
 
 asan:
 	@scripts/setup.sh test

@@ -38,6 +38,7 @@ class Operation:
     result_types: list
     attributes: dict
     regions: list = field(default_factory=list)
+    location: str = ""  # the name of a location that is one, where locations are printed
 
 
 @dataclass
@@ -312,7 +313,23 @@ class Parser:
             attributes.update(self.dictionary("}"))
         self.expect(":")
         operand_types, result_types = self.function_type()
-        return Operation(name, operands, operand_types, results, result_types, attributes, regions)
+        location = self.location()
+        return Operation(
+            name, operands, operand_types, results, result_types, attributes, regions, location
+        )
+
+    def location(self):
+        if not self.accept("loc"):
+            return ""
+        self.expect("(")
+        is_name = self.kind() == "string" and self.peek(1) == ")"
+        name, depth = ast.literal_eval(self.peek()) if is_name else "", 1
+        while depth:
+            text = self.take()
+            if not text:
+                raise ParseError("a location does not end")
+            depth += (text == "(") - (text == ")")
+        return name
 
     def region(self):
         self.expect("{")
@@ -331,7 +348,9 @@ class Parser:
     def block_argument(self):
         name = self.take()
         self.expect(":")
-        return name, self.type()
+        type = self.type()
+        self.location()
+        return name, type
 
 
 def parse_module(text):

@@ -92,6 +92,31 @@ def test_a_region_without_gradients_that_no_parameter_needs():
     assert done.passed, str(done)
 
 
+def test_inputs_and_returns_of_any_nesting():
+    class Inner(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+        def forward(self, pair, more):
+            x, y = pair
+            return {"sum": self.a(x) + y, "parts": (self.b(more["z"]), [x * y])}
+
+    class Nested(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+
+        def forward(self, pair, more):
+            got = self.inner(pair, more)
+            first, (second,) = got["parts"]
+            return (got["sum"] * first + second).square().mean()
+
+    x, y, z = (torch.randn(3, 4) for _ in range(3))
+    done = check(Nested(), ((x, y), {"z": z}))
+    assert done.passed, str(done)
+
+
 @pytest.mark.parametrize("norm", [nn.BatchNorm2d, lambda channels: nn.GroupNorm(2, channels)])
 def test_normalisation_keeps_one_tensor(norm):
     """Of each convolution, norm and ReLU the backward wants two tensors: what the norm centred and

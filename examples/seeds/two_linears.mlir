@@ -1,0 +1,21 @@
+// Two linear layers of one feature.
+
+func.func @main(
+    %x0: tensor<1x1xf32> {remat.role = #remat.role<input>, remat.name = "x0"},
+    %linear0.weight: tensor<1x1xf32>
+      {remat.role = #remat.role<parameter>, remat.name = "linear0.weight", remat.init = #remat.init<uniform, 1.0>},
+    %x1: tensor<1x1xf32> {remat.role = #remat.role<input>, remat.name = "x1"},
+    %linear1.weight: tensor<1x1xf32>
+      {remat.role = #remat.role<parameter>, remat.name = "linear1.weight", remat.init = #remat.init<uniform, 1.0>}
+  ) -> (
+    tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"}
+  ) {
+  %0 = remat.matmul %x0, %linear0.weight {transpose_rhs}
+      : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32> loc("linear0/matmul")
+  %1 = remat.matmul %x1, %linear1.weight {transpose_rhs}
+      : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32> loc("linear1/matmul")
+  %2 = remat.reduce <mean> %0, [0, 1] : (tensor<1x1xf32>) -> tensor<f32> loc("loss/reduce")
+  %3 = remat.reduce <mean> %1, [0, 1] : (tensor<1x1xf32>) -> tensor<f32> loc("loss/reduce")
+  %4 = remat.add %2, %3 : (tensor<f32>, tensor<f32>) -> tensor<f32> loc("loss/add")
+  return %4 : tensor<f32>
+}
