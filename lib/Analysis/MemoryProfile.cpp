@@ -88,43 +88,6 @@ MemoryClass remat::getMemoryClass(Value V) {
   return MemoryClasses(cast<func::FuncOp>(Parent)).get(V);
 }
 
-std::string remat::getValueName(Value V) {
-  if (auto Argument = dyn_cast<BlockArgument>(V)) {
-    auto Func = cast<func::FuncOp>(Argument.getOwner()->getParentOp());
-    if (auto Name = Func.getArgAttrOfType<StringAttr>(Argument.getArgNumber(),
-                                                      NameAttrName))
-      return Name.str();
-    return "argument #" + std::to_string(Argument.getArgNumber());
-  }
-  auto Result = cast<OpResult>(V);
-  for (OpOperand &Use : Result.getUses())
-    if (auto Return = dyn_cast<func::ReturnOp>(Use.getOwner()))
-      if (auto Name = Return->getParentOfType<func::FuncOp>()
-                          .getResultAttrOfType<StringAttr>(
-                              Use.getOperandNumber(), NameAttrName))
-        return Name.str();
-  return (Result.getOwner()->getName().stripDialect() + "#" +
-          std::to_string(Result.getResultNumber()))
-      .str();
-}
-
-std::string remat::getLocationText(Location Loc) {
-  std::string Text;
-  Loc->walk([&](Location Inner) {
-    if (auto Place = dyn_cast<FileLineColLoc>(Inner)) {
-      Text = (Place.getFilename().getValue() + ":" +
-              std::to_string(Place.getLine()) + ":" +
-              std::to_string(Place.getColumn()))
-                 .str();
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  if (Text.empty())
-    llvm::raw_string_ostream(Text) << Loc;
-  return Text;
-}
-
 MemoryProfile::MemoryProfile(const BufferLiveness &Liveness,
                              const Target &Where)
     : Liveness(Liveness) {

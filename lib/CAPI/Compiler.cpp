@@ -3,7 +3,7 @@
 #include "remat-c/Compiler.h"
 #include "Common.h"
 #include "mlir/IR/MLIRContext.h"
-#include "remat/Analysis/MemoryProfile.h"
+#include "remat/Analysis/ValueNames.h"
 #include "remat/Driver/ProgramReport.h"
 #include "remat/IR/GraphFile.h"
 

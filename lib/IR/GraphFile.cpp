@@ -1,8 +1,8 @@
 //===- GraphFile.cpp - reads graph files ------------------------*- C++ -*-===//
 
 #include "remat/IR/GraphFile.h"
+#include "SourceNames.h"
 #include "mlir/Bytecode/BytecodeReader.h"
-#include "mlir/Parser/Parser.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/IR/TypeUtils.h"
 #include "remat/Support/File.h"
@@ -136,7 +136,7 @@ static OwningOpRef<ModuleOp> parse(std::unique_ptr<llvm::MemoryBuffer> Buffer,
   Context.loadDialect<func::FuncDialect, RematDialect>();
   llvm::SourceMgr Sources;
   Sources.AddNewSourceBuffer(std::move(Buffer), llvm::SMLoc());
-  auto Module = parseSourceFile<ModuleOp>(Sources, &Context);
+  OwningOpRef<ModuleOp> Module = parseWithSourceNames(Sources, Context);
   if (!Module || failed(verifyGraph(*Module)))
     return nullptr;
   return Module;

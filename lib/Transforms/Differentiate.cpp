@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Analysis/ValueNames.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -218,6 +219,8 @@ namespace {
 class Differentiate : public impl::DifferentiateBase<Differentiate> {
   void runOnGraph() override {
     func::FuncOp Graph = getOperation();
+    // What the backward is of keeps the name that it has here.
+    writeValueNames(Graph);
     if (failed(Differentiation(Graph).run()))
       signalPassFailure();
   }

@@ -2,6 +2,7 @@
 
 #include "remat/Transforms/FitBudget.h"
 #include "BudgetLoop.h"
+#include "remat/Analysis/ValueNames.h"
 #include "remat/Solver/Recompute.h"
 #include "remat/Target/Targets.h"
 #include "remat/Transforms/Memory.h"
@@ -60,6 +61,7 @@ private:
     FailureOr<FitOptions> Options = readOptions();
     if (failed(Options) || failed(legalizeResults(getOperation())))
       return signalPassFailure();
+    writeValueNames(getOperation());
     std::unique_ptr<Target> Where = createTarget(getOperation());
     BudgetLoop Loop(getOperation(), *Options, *Where,
                     Report ? *Report : Unread);

@@ -1,6 +1,7 @@
 //===- Plan.cpp - the passes around the planner ---------------------------===//
 
 #include "remat/Transforms/Plan.h"
+#include "remat/Analysis/ValueNames.h"
 #include "remat/IR/Refusal.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/Solver/JSON.h"
@@ -55,6 +56,7 @@ struct PlanPass : remat::impl::PlanBase<PlanPass> {
       markRefusal(Refused);
       return Refused << Solved.Reason.Message;
     }
+    writeValueNames(Func);
     return applyPlan(Func, *Problem, Solved.Best, /*EmitRemarks=*/true);
   }
 

@@ -2,6 +2,7 @@
 
 #include "remat/Analysis/Cost.h"
 #include "remat/Analysis/MemoryProfile.h"
+#include "remat/Analysis/ValueNames.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/Targets.h"
 #include "remat/Transforms/Passes.h"
@@ -29,10 +30,11 @@ struct PrintLivenessPass : remat::impl::PrintLivenessBase<PrintLivenessPass> {
     llvm::raw_ostream &OS = llvm::outs();
     OS << "liveness of @" << getOperation().getName() << ": "
        << Liveness->getOperations().size() << " operations\n";
+    ValueNames Names(getOperation());
     for (const Buffer &B : Liveness->getBuffers()) {
       OS << "  [" << B.Begin << ", " << B.End << "] " << B.Bytes << " bytes: ";
       llvm::interleave(
-          B.Values, OS, [&](Value V) { OS << getValueName(V); }, " -> ");
+          B.Values, OS, [&](Value V) { OS << Names.get(V); }, " -> ");
       OS << "\n";
     }
   }
@@ -57,8 +59,9 @@ struct PrintMemoryProfilePass
          << Profile.getBytes()[Position] << "\n";
     OS << "  end: " << Profile.getBytes().back() << "\n";
     OS << "  alive at the peak:\n";
+    ValueNames Names(getOperation());
     for (Value V : Profile.getLiveValues(Peak))
-      OS << "    " << getValueName(V) << " "
+      OS << "    " << Names.get(V) << " "
          << Liveness->getBuffers()[Liveness->getBuffer(V)].Bytes << " "
          << getMemoryClassName(getMemoryClass(V)) << "\n";
   }

@@ -3,6 +3,7 @@
 #include "remat/IR/Refusal.h"
 #include "BudgetLoop.h"
 #include "remat/Analysis/MemoryProfile.h"
+#include "remat/Analysis/ValueNames.h"
 #include "remat/IR/TypeUtils.h"
 
 using namespace mlir;
@@ -69,13 +70,14 @@ void remat::emitRefusal(func::FuncOp Planned, const Target &Device,
       << Op->getName() << "': " << describeClasses(Profile, Peak);
   SmallVector<Value> Live = Profile.getLiveValues(Peak);
   Live.truncate(std::min(Live.size(), MaxNamed));
+  ValueNames Names(Planned);
   for (Value V : Live) {
+    StringRef Name = Names.get(V);
     int64_t Bytes = Liveness->getBuffers()[Liveness->getBuffer(V)].Bytes;
-    Refused.Largest.push_back(
-        {getValueName(V), getLocationText(V.getLoc()), Bytes});
+    Refused.Largest.push_back({Name.str(), getLocationText(V.getLoc()), Bytes});
     Diag.attachNote(V.getLoc())
         << getMemoryClassName(getMemoryClass(V)) << ": " << V.getType() << " '"
-        << getValueName(V) << "' holds " << Bytes << " bytes there";
+        << Name << "' holds " << Bytes << " bytes there";
   }
   if (!AtEnd && Profile.getWorkspaces()[Peak])
     Diag.attachNote(Op->getLoc())

@@ -7,7 +7,7 @@
 // Each value dies at its only reader, which writes over it.
 // CHECK-LABEL: liveness of @chain: 3 operations
 // CHECK-NEXT: [-1, 3] 1024 bytes: x
-// CHECK-NEXT: [0, 3] 1024 bytes: exp#0 -> tanh#0 -> y
+// CHECK-NEXT: [0, 3] 1024 bytes: exp -> tanh -> y
 func.func @chain(%x: tensor<16x16xf32> {remat.role = #remat.role<input>, remat.name = "x"})
     -> (tensor<16x16xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
   %0 = remat.exp %x : tensor<16x16xf32>
@@ -22,8 +22,8 @@ func.func @chain(%x: tensor<16x16xf32> {remat.role = #remat.role<input>, remat.n
 // the last reader and writes over it. mul takes over its first operand.
 // CHECK-LABEL: liveness of @diamond
 // CHECK-NEXT: [-1, 4] 1024 bytes: x
-// CHECK-NEXT: [0, 3] 1024 bytes: exp#0 -> sin#0
-// CHECK-NEXT: [1, 4] 1024 bytes: tanh#0 -> y
+// CHECK-NEXT: [0, 3] 1024 bytes: exp -> sin
+// CHECK-NEXT: [1, 4] 1024 bytes: tanh -> y
 func.func @diamond(%x: tensor<16x16xf32> {remat.role = #remat.role<input>, remat.name = "x"})
     -> (tensor<16x16xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
   %0 = remat.exp %x : tensor<16x16xf32>
@@ -40,8 +40,8 @@ func.func @diamond(%x: tensor<16x16xf32> {remat.role = #remat.role<input>, remat
 // CHECK-LABEL: liveness of @residual
 // CHECK-NEXT: [-1, 3] 1024 bytes: x
 // CHECK-NEXT: [-1, 3] 1024 bytes: w
-// CHECK-NEXT: [0, 3] 1024 bytes: exp#0 -> y
-// CHECK-NEXT: [1, 2] 1024 bytes: matmul#0
+// CHECK-NEXT: [0, 3] 1024 bytes: exp -> y
+// CHECK-NEXT: [1, 2] 1024 bytes: matmul
 func.func @residual(%x: tensor<16x16xf32> {remat.role = #remat.role<input>, remat.name = "x"},
                     %w: tensor<16x16xf32> {remat.role = #remat.role<parameter>, remat.name = "w"})
     -> (tensor<16x16xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
@@ -57,8 +57,8 @@ func.func @residual(%x: tensor<16x16xf32> {remat.role = #remat.role<input>, rema
 // it are read. The slice begins 512 bytes into it, a multiple of 256.
 // CHECK-LABEL: liveness of @views
 // CHECK-NEXT: [-1, 5] 1024 bytes: x
-// CHECK-NEXT: [0, 4] 1024 bytes: exp#0
-// CHECK-NEXT: [3, 4] 512 bytes: tanh#0
+// CHECK-NEXT: [0, 4] 1024 bytes: exp
+// CHECK-NEXT: [3, 4] 512 bytes: tanh
 // CHECK-NEXT: [4, 5] 256 bytes: y
 // CHECK-NOT: bytes
 func.func @views(%x: tensor<16x16xf32> {remat.role = #remat.role<input>, remat.name = "x"})
@@ -76,7 +76,7 @@ func.func @views(%x: tensor<16x16xf32> {remat.role = #remat.role<input>, remat.n
 // A contiguous slice whose first byte, 4 * 16 * 1 = 64, is not aligned is a copy.
 // CHECK-LABEL: liveness of @unaligned_slice
 // CHECK-NEXT: [-1, 2] 1024 bytes: x
-// CHECK-NEXT: [0, 2] 512 bytes: slice#0 -> y
+// CHECK-NEXT: [0, 2] 512 bytes: slice -> y
 // CHECK-NOT: bytes
 func.func @unaligned_slice(%x: tensor<16x16xf32> {remat.role = #remat.role<input>, remat.name = "x"})
     -> (tensor<8x16xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
@@ -91,7 +91,7 @@ func.func @unaligned_slice(%x: tensor<16x16xf32> {remat.role = #remat.role<input
 // whole and last, its reader takes the bytes over.
 // CHECK-LABEL: liveness of @view_taken_over
 // CHECK-NEXT: [-1, 3] 1024 bytes: x
-// CHECK-NEXT: [0, 3] 1024 bytes: exp#0 -> y
+// CHECK-NEXT: [0, 3] 1024 bytes: exp -> y
 // CHECK-NOT: bytes
 func.func @view_taken_over(%x: tensor<16x16xf32> {remat.role = #remat.role<input>, remat.name = "x"})
     -> (tensor<256xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
@@ -131,8 +131,8 @@ func.func @donated(%w: tensor<16x16xf32> {remat.role = #remat.role<parameter>, r
 // CHECK-LABEL: liveness of @residents
 // CHECK-NEXT: [-1, 3] 1024 bytes: {{x$}}
 // CHECK-NEXT: [-1, 3] 256 bytes: unused
-// CHECK-NEXT: [-1, 3] 256 bytes: constant#0
-// CHECK-NEXT: [1, 2] 256 bytes: constant#0
+// CHECK-NEXT: [-1, 3] 256 bytes: constant
+// CHECK-NEXT: [1, 2] 256 bytes: constant
 // CHECK-NEXT: [2, 3] 256 bytes: y
 // CHECK-NOT: bytes
 func.func @residents(%x: tensor<16x16xf32> {remat.role = #remat.role<input>, remat.name = "x"},

@@ -19,7 +19,7 @@
 // CHECK-NEXT: alive at the peak:
 // CHECK-NEXT: x 1024 inputs
 // CHECK-NEXT: w 1024 parameters
-// CHECK-NEXT: cross_entropy_backward#0 1024 temporaries
+// CHECK-NEXT: cross_entropy_backward 1024 temporaries
 // CHECK-NEXT: grad.w 1024 gradients
 // CHECK-NEXT: t 256 inputs
 // CHECK-NEXT: loss 256 outputs

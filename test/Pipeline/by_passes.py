@@ -35,7 +35,9 @@ def main():
     for number, name in enumerate(passes):
         after = folder / f"{number}.mlir"
         anchored = f"--pass-pipeline=builtin.module(func.func({name}))"
-        run("remat-opt", text, anchored, "--mlir-print-debuginfo", "-o", after)
+        # The first text is the user's: what it calls its values becomes their locations.
+        whole_graph = [] if number else ["--whole-graph"]
+        run("remat-opt", text, *whole_graph, anchored, "--mlir-print-debuginfo", "-o", after)
         text = after
     run("remat-translate", "--remat-to-program", text, "-o", apart)
     if whole.read_bytes() != apart.read_bytes():

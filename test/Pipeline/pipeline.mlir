@@ -7,8 +7,8 @@
 
 // Two layers and a loss. Resident: x 16*32*4 = 2048, w1 and w2 32*32*4 = 4096 each,
 // t 16*8 -> 256, the learning rate 256, the step 256: 11008 bytes. The peak is at
-// the product that gives w2's gradient: 4096 for it, 2048 for its operands gelu#0
-// and gelu_backward#0 each, 256 for the loss, and 2048 for gelu's input, which the
+// the product that gives w2's gradient: 4096 for it, 2048 for its operands gelu
+// and gelu_backward each, 256 for the loss, and 2048 for gelu's input, which the
 // backward of the first layer will read: 10496, in all 21504.
 // The first matmul run again in the backward leaves 19456. Only a loss that is
 // computed again at the very end, from the input on, needs 256 bytes less.

@@ -1,4 +1,4 @@
-// RUN: not remat-opt %s -remat-pipeline="optimizer=sgd budget=19199" -o /dev/null 2>&1 | FileCheck %s
+// RUN: not remat-opt %s --whole-graph -remat-pipeline="optimizer=sgd budget=19199" -o /dev/null 2>&1 | FileCheck %s
 // RUN: not remat-opt %s -remat-pipeline="optimizer=sgd budget=1" -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not remat-opt %s -remat-pipeline="optimizer=sgd strategy=none budget=90%%" -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNPLANNED
 
@@ -10,9 +10,9 @@
 // CHECK: :[[#@LINE+19]]:8: note: the peak of 19200 bytes is at 'remat.matmul': 8192 parameters, 4096 gradients, 4096 temporaries, 2188 inputs
 // CHECK: note: parameters: 'tensor<32x32xf32>' 'w1' holds 4096 bytes there
 // CHECK: note: parameters: 'tensor<32x32xf32>' 'w2' holds 4096 bytes there
-// CHECK: :[[#@LINE+16]]:8: note: gradients: 'tensor<32x32xf32>' 'matmul#0' holds 4096 bytes there
+// CHECK: :[[#@LINE+16]]:8: note: gradients: 'tensor<32x32xf32>' 'gradient of w1' holds 4096 bytes there
 // CHECK: note: inputs: 'tensor<16x32xf32>' 'x' holds 2048 bytes there
-// CHECK: :[[#@LINE+17]]:8: note: temporaries: 'tensor<16x32xf32>' 'gelu_backward#0' holds 2048 bytes there
+// CHECK: :[[#@LINE+17]]:8: note: temporaries: 'tensor<16x32xf32>' 'backward of %3' holds 2048 bytes there
 // CHECK: note: the smallest budget found is 19200 bytes; that no program fits 19199 bytes is proven
 
 // The number does not depend on the budget asked for.

@@ -247,5 +247,7 @@ def test_profile_and_progress(tmp_path):
     assert len(lines) == 2 and lines[0].startswith("step 1/2  loss ")
     assert " ms " in lines[0] and "MiB of" in lines[0]
     steps = json.loads(profile.read_text())["steps"]
+    names = [step["name"] for step in steps]
+    assert len(set(names)) == len(names) and all(names)
     assert {"forward", "backward", "optimizer"} == {step["phase"] for step in steps}
     assert all(step["ms"] >= 0 for step in steps) and sum(step["ms"] for step in steps) > 0

@@ -231,7 +231,8 @@ func.func @tied(%ids: tensor<4xi64> {remat.role = #remat.role<input>, remat.name
 // LOC: "func.func"() <{{{.*}}sym_name = "located"
 // LOC: "remat.relu"({{.*}} loc(#[[RELU:.*]])
 // LOC: "remat.relu_backward"({{.*}} loc(#[[BACK:.*]])
-// LOC-DAG: #[[RELU]] = loc("relu.py":3:1)
+// LOC-DAG: #[[PLACE:.*]] = loc("relu.py":3:1)
+// LOC-DAG: #[[RELU]] = loc("relu"(#[[PLACE]]))
 // LOC-DAG: #[[BACK]] = loc(fused<#remat.phase<backward>>[#[[RELU]]])
 func.func @located(%w: tensor<3xf32> {remat.role = #remat.role<parameter>, remat.name = "w"})
     -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"}) {

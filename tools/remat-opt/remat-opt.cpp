@@ -21,6 +21,16 @@
 
 using namespace mlir;
 
+/// A graph as text whose locations say where it stood and what its file calls
+/// its values. The text has no file's name, so that no diagnostic shows its
+/// lines in place of the file's.
+static std::unique_ptr<llvm::MemoryBuffer> printWithNames(ModuleOp Graph) {
+  std::string Text;
+  llvm::raw_string_ostream OS(Text);
+  Graph->print(OS, OpPrintingFlags().enableDebugInfo());
+  return llvm::MemoryBuffer::getMemBufferCopy(Text, "<graph>");
+}
+
 /// Reads the input through the checks of graph files: of its text only, or,
 /// for a whole graph, all those that the other tools make.
 static std::unique_ptr<llvm::MemoryBuffer>
@@ -34,9 +44,9 @@ readInput(llvm::StringRef Path, bool AllowBytecode, bool WholeGraph) {
     return nullptr;
   if (WholeGraph) {
     Options.Diagnostics = &Diagnostics;
-    return remat::parseGraph(Buffer->getBuffer(), Path, Context, Options)
-               ? std::move(Buffer)
-               : nullptr;
+    OwningOpRef<ModuleOp> Graph =
+        remat::parseGraph(Buffer->getBuffer(), Path, Context, Options);
+    return Graph ? printWithNames(*Graph) : nullptr;
   }
   Diagnostics.addText(*Buffer);
   if (failed(remat::checkGraphText(*Buffer, Context, Options)))
@@ -72,7 +82,9 @@ static int run(int Argc, char **Argv) {
   static llvm::cl::opt<bool> WholeGraph(
       "whole-graph",
       llvm::cl::desc("Refuse what is not a whole graph: one function @main "
-                     "whose arguments and results have roles and names"));
+                     "whose arguments and results have roles and names; and "
+                     "keep what the file calls its values, as remat-run "
+                     "does"));
   auto [Input, Output] =
       registerAndParseCLIOptions(Argc, Argv, "remat optimizer\n", Registry);
   if (!remat::checkOutput(Output))

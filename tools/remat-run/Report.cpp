@@ -58,13 +58,16 @@ Status run::writeProfile(const std::string &Path, const Program &P,
   json::Array Steps;
   for (size_t I = 0; I < P.Steps.size(); ++I) {
     const Step &S = P.Steps[I];
-    Steps.push_back(
-        json::Object{{"op", S.Op},
-                     {"phase", S.Phase.empty() ? "forward" : S.Phase},
-                     {"location", json::fixUTF8(S.Location)},
-                     {"recomputes", S.Recomputes},
-                     {"flops", S.Flops},
-                     {"ms", Milliseconds[I]}});
+    Steps.push_back(json::Object{
+        {"op", S.Op},
+        {"name", S.Results.empty()
+                     ? json::Value(nullptr)
+                     : json::fixUTF8(P.Tensors[S.Results[0]].Name)},
+        {"phase", S.Phase.empty() ? "forward" : S.Phase},
+        {"location", json::fixUTF8(S.Location)},
+        {"recomputes", S.Recomputes},
+        {"flops", S.Flops},
+        {"ms", Milliseconds[I]}});
   }
   return writeJSON(
       Path, json::Object{{"device", P.Device}, {"steps", std::move(Steps)}});

@@ -49,14 +49,6 @@ private:
   mutable llvm::DenseMap<mlir::Value, MemoryClass> Known; ///< of roots
 };
 
-/// A readable name: the user's for arguments and results, else
-/// "operation#result".
-std::string getValueName(mlir::Value V);
-
-/// "file:line:col", or the innermost such place of a nested location; else
-/// what the location prints as.
-std::string getLocationText(mlir::Location Loc);
-
 /// The memory that runs of a function need: for each operation the buffers that
 /// live there and its workspace.
 class MemoryProfile {

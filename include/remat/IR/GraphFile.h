@@ -79,7 +79,8 @@ mlir::LogicalResult verifyGraphBody(mlir::func::FuncOp Func);
 mlir::LogicalResult verifyGraph(mlir::ModuleOp Module);
 
 /// Parses and verifies a graph text; `Name` stands for it in diagnostics. Loads
-/// the dialects that it needs. Emits errors and gives null on failure.
+/// the dialects that it needs. Emits errors and gives null on failure. The
+/// locations keep what the text calls its values: loc("%h"("file":line:column)).
 mlir::OwningOpRef<mlir::ModuleOp>
 parseGraph(llvm::StringRef Text, llvm::StringRef Name,
            mlir::MLIRContext &Context, const GraphFileOptions &Options = {});

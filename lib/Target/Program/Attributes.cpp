@@ -96,22 +96,6 @@ program::DType remat::convertElementType(Type Type) {
       *getElementType(getElementTypeOrSelf(Type)));
 }
 
-std::string remat::describeLocation(Location Loc) {
-  std::string Text, Name;
-  Loc->walk([&](Location Inner) {
-    if (auto File = dyn_cast<FileLineColLoc>(Inner)) {
-      Text = (File.getFilename().getValue() + ":" + Twine(File.getLine()) +
-              ":" + Twine(File.getColumn()))
-                 .str();
-      return WalkResult::interrupt();
-    }
-    if (auto Named = dyn_cast<NameLoc>(Inner); Named && Name.empty())
-      Name = Named.getName().str();
-    return WalkResult::advance();
-  });
-  return Text.empty() ? Name : Text;
-}
-
 SmallVector<Value> remat::getProgramOperands(Operation *Op) {
   SmallVector<Value> Operands;
   if (Op->hasTrait<OpTrait::AttrSizedOperandSegments>()) {

@@ -51,7 +51,9 @@ void ProgramBuilder::addArguments() {
     };
     auto Out = std::make_unique<program::ArgumentT>();
     Out->tensor = getTensor(Argument);
-    Out->name = Program.tensors[Out->tensor]->name;
+    Out->name = textOf(Get(NameAttrName));
+    if (Out->name.empty())
+      Out->name = Program.tensors[Out->tensor]->name;
     Out->role = convertRole(Get(RoleAttrName));
     Out->donated_result = numberOf(Get(DonatedAttrName), -1);
     if (auto Init = dyn_cast_or_null<InitAttr>(Get(InitAttrName))) {
@@ -75,9 +77,6 @@ void ProgramBuilder::addResults() {
     Out->name = textOf(Func.getResultAttr(Number, NameAttrName));
     if (Out->name.empty())
       Out->name = "result." + std::to_string(Number);
-    // The user's name says more than the op's.
-    if (isa<OpResult>(Operand.get()))
-      Program.tensors[Out->tensor]->name = Out->name;
     Program.results.push_back(std::move(Out));
   }
 }

@@ -9,6 +9,7 @@
 #define REMAT_LIB_TARGET_PROGRAM_PROGRAMBUILDER_H
 
 #include "remat/Analysis/MemoryProfile.h"
+#include "remat/Analysis/ValueNames.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/CUDA/Emission.h"
 #include "remat/Target/Program.h"
@@ -26,10 +27,6 @@ convertAttributes(mlir::Operation *Op);
 /// The element type of a tensor in the program's terms.
 program::DType convertElementType(mlir::Type Type);
 
-/// "file:line:col" of the first such location within `Loc`, else a name within
-/// it, else "".
-std::string describeLocation(mlir::Location Loc);
-
 /// One operand position of an op as a program lists it: an optional operand
 /// that is not there is a null value.
 llvm::SmallVector<mlir::Value> getProgramOperands(mlir::Operation *Op);
@@ -37,8 +34,8 @@ llvm::SmallVector<mlir::Value> getProgramOperands(mlir::Operation *Op);
 class ProgramBuilder {
 public:
   ProgramBuilder(mlir::func::FuncOp Func, const EmitOptions &Options)
-      : Func(Func), Options(Options), Where(createTarget(Func)), Classes(Func) {
-  }
+      : Func(Func), Options(Options), Where(createTarget(Func)), Classes(Func),
+        Names(Func) {}
 
   /// Builds the whole program; emits a diagnostic on failure.
   mlir::LogicalResult build();
@@ -48,8 +45,7 @@ private:
   // Tensors.cpp
   mlir::LogicalResult numberSteps();
   mlir::LogicalResult addTensors();
-  mlir::LogicalResult addTensor(mlir::Value Value, int64_t Offset,
-                                llvm::StringRef Name);
+  mlir::LogicalResult addTensor(mlir::Value Value, int64_t Offset);
   void setLifetimes();
   mlir::LogicalResult addConstants();
 
@@ -74,6 +70,7 @@ private:
   const EmitOptions &Options;
   std::unique_ptr<Target> Where;
   MemoryClasses Classes;
+  ValueNames Names;
   Storages Places;
   program::ProgramT Program;
   llvm::DenseMap<mlir::Value, uint32_t> Tensors;

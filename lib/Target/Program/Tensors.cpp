@@ -44,8 +44,8 @@ LogicalResult ProgramBuilder::numberSteps() {
   return success();
 }
 
-LogicalResult ProgramBuilder::addTensor(Value Value, int64_t Offset,
-                                        StringRef Name) {
+LogicalResult ProgramBuilder::addTensor(Value Value, int64_t Offset) {
+  StringRef Name = Names.get(Value);
   auto Type = cast<RankedTensorType>(Value.getType());
   std::optional<int64_t> Bytes = getByteSize(Type);
   int64_t Arena = Program.arena_bytes;
@@ -64,19 +64,6 @@ LogicalResult ProgramBuilder::addTensor(Value Value, int64_t Offset,
   return success();
 }
 
-/// What messages call a result: the name of its location if it has one, else
-/// the op's name and its place among the ops, as "gelu.12".
-static std::string nameResult(OpResult Result, unsigned OpNumber) {
-  Operation *Op = Result.getOwner();
-  std::string Name =
-      (Op->getName().stripDialect() + "." + Twine(OpNumber)).str();
-  if (auto Named = dyn_cast<NameLoc>(Op->getLoc()))
-    Name = Named.getName().str();
-  if (Op->getNumResults() > 1)
-    Name += "#" + std::to_string(Result.getResultNumber());
-  return Name;
-}
-
 LogicalResult ProgramBuilder::addTensors() {
   auto Arena = Func->getAttrOfType<IntegerAttr>(ArenaAttrName);
   if (!Arena)
@@ -88,18 +75,13 @@ LogicalResult ProgramBuilder::addTensors() {
 
   for (BlockArgument Argument : Func.getArguments()) {
     std::optional<int64_t> Offset = getOffset(Argument);
-    auto Name = Func.getArgAttrOfType<StringAttr>(Argument.getArgNumber(),
-                                                  NameAttrName);
-    std::string Known =
-        Name ? Name.str()
-             : "argument." + std::to_string(Argument.getArgNumber());
     if (!Offset)
       return Func.emitOpError("argument '")
-             << Known << "' has no attribute '" << OffsetAttrName << "'";
-    if (failed(addTensor(Argument, *Offset, Known)))
+             << Names.get(Argument) << "' has no attribute '" << OffsetAttrName
+             << "'";
+    if (failed(addTensor(Argument, *Offset)))
       return failure();
   }
-  unsigned Number = 0;
   for (Operation &Op : Func.getBody().front().without_terminator()) {
     for (OpResult Result : Op.getResults()) {
       std::optional<int64_t> Offset = getOffset(Result);
@@ -113,10 +95,9 @@ LogicalResult ProgramBuilder::addTensors() {
                << *Offset << ", not at "
                << *getOffset(Place.Root) + Place.Offset
                << " within its operand";
-      if (failed(addTensor(Result, *Offset, nameResult(Result, Number))))
+      if (failed(addTensor(Result, *Offset)))
         return failure();
     }
-    ++Number;
   }
   return success();
 }
