@@ -27,6 +27,10 @@ struct RecomputeArgs {
 int runRecompute(const RecomputeArgs &A);
 int runFrontier(const RecomputeArgs &A);
 int runVerify(const RecomputeArgs &A);
+int runExplain(const RecomputeArgs &A);
+/// The problem and the plan of these files, or a message about what is wrong.
+std::optional<Problem> loadProblem(const RecomputeArgs &A);
+std::optional<Plan> loadPlan(const RecomputeArgs &A, const Problem &P);
 
 struct PackArgs {
   std::string File, OutFile;

@@ -20,19 +20,6 @@ std::string line(const Json &J) {
   return J.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Reads the problem or prints why not.
-std::optional<Problem> load(const RecomputeArgs &A) {
-  std::optional<std::string> Text = readFile(A.ProblemFile);
-  if (!Text)
-    return std::nullopt;
-  auto Read = readProblem(*Text);
-  if (auto *E = std::get_if<ReadError>(&Read)) {
-    badInput(A.ProblemFile + ": " + E->Message);
-    return std::nullopt;
-  }
-  return std::get<Problem>(std::move(Read));
-}
-
 Json jsonOf(const SolveResult &R) {
   const Certificate &C = R.Proof;
   return {
@@ -78,13 +65,38 @@ SolveOptions optionsOf(const RecomputeArgs &A) {
 
 } // namespace
 
+std::optional<Problem> remat::solver::loadProblem(const RecomputeArgs &A) {
+  std::optional<std::string> Text = readFile(A.ProblemFile);
+  if (!Text)
+    return std::nullopt;
+  auto Read = readProblem(*Text);
+  if (auto *E = std::get_if<ReadError>(&Read)) {
+    badInput(A.ProblemFile + ": " + E->Message);
+    return std::nullopt;
+  }
+  return std::get<Problem>(std::move(Read));
+}
+
+std::optional<Plan> remat::solver::loadPlan(const RecomputeArgs &A,
+                                            const Problem &P) {
+  std::optional<std::string> Text = readFile(A.PlanFile);
+  if (!Text)
+    return std::nullopt;
+  auto Read = readPlan(*Text, P);
+  if (auto *E = std::get_if<ReadError>(&Read)) {
+    badInput(A.PlanFile + ": " + E->Message);
+    return std::nullopt;
+  }
+  return std::get<Plan>(std::move(Read));
+}
+
 int remat::solver::runRecompute(const RecomputeArgs &A) {
   std::optional<Strategy> S = strategyOf(A.Method);
   if (!S)
     return badInput("unknown strategy '" + A.Method + "'");
   if (!canWrite({{"-o", A.OutFile}}))
     return ExitError;
-  std::optional<Problem> P = load(A);
+  std::optional<Problem> P = loadProblem(A);
   if (!P)
     return ExitError;
   SolveOptions O = optionsOf(A);
@@ -195,7 +207,7 @@ std::vector<Row> sweep(Planner &Plans, int Points, const SolveResult &Top,
 int remat::solver::runFrontier(const RecomputeArgs &A) {
   if (!canWrite({{"--csv", A.CsvFile}, {"--svg", A.SvgFile}}))
     return ExitError;
-  std::optional<Problem> P = load(A);
+  std::optional<Problem> P = loadProblem(A);
   if (!P)
     return ExitError;
   auto Start = std::chrono::steady_clock::now();
@@ -231,17 +243,13 @@ int remat::solver::runFrontier(const RecomputeArgs &A) {
 }
 
 int remat::solver::runVerify(const RecomputeArgs &A) {
-  std::optional<Problem> P = load(A);
+  std::optional<Problem> P = loadProblem(A);
   if (!P)
     return ExitError;
-  std::optional<std::string> Text = readFile(A.PlanFile);
-  if (!Text)
+  std::optional<Plan> S = loadPlan(A, *P);
+  if (!S)
     return ExitError;
-  auto Read = readPlan(*Text, *P);
-  if (auto *E = std::get_if<ReadError>(&Read))
-    return badInput(A.PlanFile + ": " + E->Message);
-  VerifyResult R =
-      verify(*P, std::get<Plan>(Read), A.Budget.value_or(INT64_MAX));
+  VerifyResult R = verify(*P, *S, A.Budget.value_or(INT64_MAX));
   double Base = P->baseTime();
   Json J = {{"feasible", R.Ok},
             {"time", R.Time},
@@ -252,7 +260,7 @@ int remat::solver::runVerify(const RecomputeArgs &A) {
     J["reason"] = R.Error;
   if (R.PeakStep != None) {
     J["peak_step"] = R.PeakStep;
-    J["peak_op"] = P->Ops[std::get<Plan>(Read).Sequence[R.PeakStep].Op].Name;
+    J["peak_op"] = P->Ops[S->Sequence[R.PeakStep].Op].Name;
   }
   std::printf("%s\n", line(J).c_str());
   if (R.Ok)

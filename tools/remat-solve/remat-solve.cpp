@@ -63,6 +63,15 @@ static CLI::App *addVerify(CLI::App &App, RecomputeArgs &A) {
   return C;
 }
 
+static CLI::App *addExplain(CLI::App &App, RecomputeArgs &A) {
+  CLI::App *C = App.add_subcommand(
+      "explain", "why a plan runs ops again and keeps values: the bytes that "
+                 "it would need without each decision");
+  addProblem(*C, A);
+  C->add_option("plan", A.PlanFile, "remat-plan-1 JSON")->required();
+  return C;
+}
+
 static CLI::App *addPack(CLI::App &App, PackArgs &A) {
   CLI::App *C = App.add_subcommand("pack", "assign offsets to buffers");
   C->add_option("buffers", A.File, "CSV with id,lower,upper,size")->required();
@@ -84,6 +93,7 @@ static int run(int Argc, char **Argv) {
   CLI::App *Recompute = addRecompute(App, A);
   CLI::App *Frontier = addFrontier(App, A);
   CLI::App *Verify = addVerify(App, A);
+  CLI::App *Explain = addExplain(App, A);
   addPack(App, B);
   try {
     App.parse(Argc, Argv);
@@ -99,6 +109,8 @@ static int run(int Argc, char **Argv) {
     return runFrontier(A);
   if (*Verify)
     return runVerify(A);
+  if (*Explain)
+    return runExplain(A);
   return runPack(B);
 }
 

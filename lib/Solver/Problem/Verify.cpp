@@ -295,10 +295,14 @@ OpId remat::solver::turnOf(const Problem &P) {
   return Best;
 }
 
-int64_t remat::solver::peakOf(const Problem &P, const Plan &S) {
+VerifyResult remat::solver::simulate(const Problem &P, const Plan &S) {
   VerifyResult R;
   Simulation(P, S).run(R);
-  return R.Peak;
+  return R;
+}
+
+int64_t remat::solver::peakOf(const Problem &P, const Plan &S) {
+  return simulate(P, S).Peak;
 }
 
 VerifyResult remat::solver::verify(const Problem &P, const Plan &S,
