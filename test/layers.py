@@ -32,7 +32,7 @@ ALLOWED = {
     "options": {"Support", "mlir"},
     "Driver": {"Pipeline", "runtime"},
     "c": set(),
-    "CAPI": {"IR", "Analysis", "Pipeline", "Driver", "Target", "options", "runtime", "c", "mlir"},
+    "CAPI": {"IR", "Analysis", "Solver", "Pipeline", "Driver", "Target", "options", "runtime", "Support", "c", "mlir"},
     "program": set(),
     "runtime": {"Support"},  # what includers see
     "ops": {"runtime"},

@@ -18,12 +18,14 @@ cat >>"$work/example.py" <<'CHECK'
 import pathlib, re, sys
 package = pathlib.Path(remat.__file__).parent
 assert package.is_relative_to(sys.prefix), package
-assert remat.runtime.library.find() == package / "libremat.so"
+assert remat.runtime.library.find("libremat.so") == package / "libremat.so"
 loaded = {line.split()[-1] for line in open("/proc/self/maps") if ".so" in line}
 assert str(package / "libremat.so") in loaded
 foreign = [path for path in loaded if re.search("LLVM|MLIR|llvm|/build", path)]
 assert not foreign, foreign
 assert loss < 0.1, loss
+problem = remat.planner.Problem.from_arrays([4, 2, 3, 3], [20, 20, 8, 8], [[0, 1], [1, 2], [2, 3], [0, 3]])
+assert remat.solve(problem, 40).plan.recomputed == ["op0"]
 CHECK
 
 # What the library asks of a system: the C library, no newer than the name says.

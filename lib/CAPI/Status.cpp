@@ -1,6 +1,6 @@
 //===- Status.cpp - errors and version ------------------------------------===//
 
-#include "Common.h"
+#include "Guard.h"
 
 void rematGetVersion(int *Major, int *Minor, int *Patch) {
   if (Major)

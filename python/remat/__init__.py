@@ -6,10 +6,12 @@ Building graphs needs the standard library only: `Graph` holds a graph, `ops` ar
 
 `compile` makes a `Program` of a graph within a budget, and a `Session` runs it; both call the
 library `libremat.so`, which is loaded when it is first needed (`remat.runtime`).
+`solve` plans programs of any other origin (`remat.planner`).
 """
 
-from . import init, layers, ops
+from . import init, layers, ops, planner
 from .graph import Graph, Value
+from .planner import solve
 from .runtime import (
     BudgetRefused,
     CompileError,
@@ -39,4 +41,6 @@ __all__ = [
     "init",
     "layers",
     "ops",
+    "planner",
+    "solve",
 ]

@@ -1,8 +1,7 @@
 //===- PackCommand.cpp - remat-solve pack ---------------------------------===//
 #include "Commands.h"
+#include "remat/Solver/JSON.h"
 #include "remat/Support/Numbers.h"
-
-#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -122,20 +121,8 @@ int remat::solver::runPack(const PackArgs &A) {
           .count();
   if (!R.Error.empty())
     return badInput(A.File + ": " + R.Error);
-  nlohmann::ordered_json J = {{"feasible", R.Feasible},
-                              {"height", R.Height},
-                              {"lower_bound", R.LowerBound},
-                              {"seconds", Seconds}};
-  if (!R.Feasible) {
-    J["proven"] = R.Proven;
-    J["irreducible"] = R.Irreducible;
-    J["conflict"] = nlohmann::ordered_json::array();
-    for (int32_t I : R.Conflict)
-      J["conflict"].push_back(F.Ids[I]);
-  }
   // A file is the last thing that can fail, so that no error leaves one behind.
-  std::string Line =
-      J.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string Line = writePacking(R, Seconds, F.Ids);
   if (R.Feasible && !A.OutFile.empty() &&
       !writeFile(A.OutFile, csvOf(F, R.Offsets)))
     return ExitError;

@@ -2,9 +2,6 @@
 #include "Commands.h"
 
 #include "remat/Solver/JSON.h"
-#include "remat/Solver/Planner.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -12,40 +9,8 @@
 
 using namespace remat;
 using namespace remat::solver;
-using Json = nlohmann::ordered_json;
 
 namespace {
-
-std::string line(const Json &J) {
-  return J.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json jsonOf(const SolveResult &R) {
-  const Certificate &C = R.Proof;
-  return {
-      {"feasible", R.Feasible},
-      {"time", C.Time},
-      {"base_time", C.BaseTime},
-      {"overhead", C.Overhead},
-      {"peak", C.Peak},
-      {"lower_bound", C.LowerBound},
-      {"space", C.ProvenOver == Space::AnyOrder ? "any-order" : "base-order"},
-      {"gap", R.Feasible ? Json(C.Gap) : Json(nullptr)},
-      {"min_budget", C.MinBudget},
-      {"min_budget_bound", C.MinBudgetBound},
-      {"seconds", C.Seconds}};
-}
-
-void addReason(Json &J, const Problem &P, const Refusal &R) {
-  J["reason"] = R.Message;
-  J["proven"] = R.Proven;
-  if (R.At != None)
-    J["op"] = P.Ops[R.At].Name;
-  J["needed"] = R.Needed;
-  J["values"] = Json::array();
-  for (size_t I = 0; I < R.Values.size() && I < 16; ++I)
-    J["values"].push_back(P.Values[R.Values[I]].Name);
-}
 
 SolveOptions optionsOf(const RecomputeArgs &A) {
   SolveOptions O;
@@ -104,11 +69,8 @@ int remat::solver::runRecompute(const RecomputeArgs &A) {
   SolveResult R = solve(*P, O);
   if (!R.Notice.empty())
     std::fprintf(stderr, "remat-solve: %s\n", R.Notice.c_str());
-  Json J = jsonOf(R);
-  if (!R.Feasible)
-    addReason(J, *P, R.Reason);
   // A file is the last thing that can fail, so that no error leaves one behind.
-  std::string Text = line(J);
+  std::string Text = writeAnswer(*P, R);
   if (R.Feasible && !A.OutFile.empty() &&
       !writeFile(A.OutFile, writePlan(*P, R.Best, &R.Proof)))
     return ExitError;
@@ -178,27 +140,11 @@ std::string svgOf(const std::vector<Row> &Rows, double Base) {
          Bounds + "\"/>\n</svg>\n";
 }
 
-/// Evenly spaced budgets, the lowest first.
-std::vector<int64_t> budgetsBetween(int64_t Low, int64_t High, int Points) {
-  std::vector<int64_t> Out;
-  for (int I = 0; I + 1 < Points; ++I)
-    Out.push_back(Low +
-                  int64_t(double(High - Low) * (double(I) / (Points - 1))));
-  Out.push_back(Points > 1 ? High : Low);
-  return Out;
-}
-
-/// From the smallest feasible budget to the base order's peak, at which `Top`
-/// was found. An interrupt leaves points out.
-std::vector<Row> sweep(Planner &Plans, int Points, const SolveResult &Top,
-                       int64_t High) {
+std::vector<Row> rowsOf(const Frontier &F) {
   std::vector<Row> Rows;
-  std::vector<int64_t> Budgets =
-      budgetsBetween(Top.Proof.MinBudget, High, Points);
-  std::vector<SolveResult> Results = Plans.frontier(Budgets);
-  for (size_t I = 0; I < Budgets.size(); ++I)
-    if (const Certificate &C = Results[I].Proof; Results[I].Feasible)
-      Rows.push_back({Budgets[I], C.Time, C.LowerBound, C.Peak});
+  for (size_t I = 0; I < F.Budgets.size(); ++I)
+    if (const Certificate &C = F.Results[I].Proof; F.Results[I].Feasible)
+      Rows.push_back({F.Budgets[I], C.Time, C.LowerBound, C.Peak});
   return Rows;
 }
 
@@ -211,28 +157,13 @@ int remat::solver::runFrontier(const RecomputeArgs &A) {
   if (!P)
     return ExitError;
   auto Start = std::chrono::steady_clock::now();
-  SolveOptions O = optionsOf(A);
-  O.Budget = verify(*P, basePlan(*P), INT64_MAX).Peak;
-  O.FindMinBudget = true;
-  Planner Plans(*P, O);
-  SolveResult Top = Plans.solve(O);
-  std::vector<Row> Rows = sweep(Plans, A.Points, Top, O.Budget);
-  double Base = Top.Proof.BaseTime;
-  Json J = {{"feasible", !Rows.empty()},
-            {"base_time", Base},
-            {"min_budget", Top.Proof.MinBudget},
-            {"min_budget_bound", Top.Proof.MinBudgetBound},
-            {"seconds", std::chrono::duration<double>(
-                            std::chrono::steady_clock::now() - Start)
-                            .count()},
-            {"points", Json::array()}};
-  for (const Row &R : Rows)
-    J["points"].push_back({{"budget", R.Budget},
-                           {"time", R.Time},
-                           {"peak", R.Peak},
-                           {"lower_bound", R.Bound}});
+  Frontier F = sweep(*P, optionsOf(A), A.Points);
+  std::chrono::duration<double> Seconds =
+      std::chrono::steady_clock::now() - Start;
+  std::vector<Row> Rows = rowsOf(F);
+  double Base = F.BaseTime;
   bool DrawsSvg = !A.SvgFile.empty() && !Rows.empty() && Base > 0;
-  std::string Text = line(J), Csv = csvOf(Rows, Base),
+  std::string Text = writeFrontier(F, Seconds.count()), Csv = csvOf(Rows, Base),
               Svg = DrawsSvg ? svgOf(Rows, Base) : "";
   if (!A.CsvFile.empty() && !writeFile(A.CsvFile, Csv))
     return ExitError;
@@ -250,19 +181,7 @@ int remat::solver::runVerify(const RecomputeArgs &A) {
   if (!S)
     return ExitError;
   VerifyResult R = verify(*P, *S, A.Budget.value_or(INT64_MAX));
-  double Base = P->baseTime();
-  Json J = {{"feasible", R.Ok},
-            {"time", R.Time},
-            {"base_time", Base},
-            {"overhead", Base > 0 && R.Ok ? R.Time / Base - 1 : 0},
-            {"peak", R.Peak}};
-  if (!R.Ok)
-    J["reason"] = R.Error;
-  if (R.PeakStep != None) {
-    J["peak_step"] = R.PeakStep;
-    J["peak_op"] = P->Ops[S->Sequence[R.PeakStep].Op].Name;
-  }
-  std::printf("%s\n", line(J).c_str());
+  std::printf("%s\n", writeVerification(*P, *S, R, false).c_str());
   if (R.Ok)
     return ExitDone;
   return R.OverBudget ? ExitRefused : ExitError;

@@ -6,7 +6,8 @@
 #ifndef REMAT_SOLVER_JSON_H
 #define REMAT_SOLVER_JSON_H
 
-#include "remat/Solver/Recompute.h"
+#include "remat/Solver/Packing.h"
+#include "remat/Solver/Planner.h"
 
 #include <string>
 #include <string_view>
@@ -29,6 +30,21 @@ std::string writeProblem(const Problem &P);
 /// certificate the types are checked.
 std::variant<Plan, ReadError> readPlan(std::string_view Text, const Problem &P);
 std::string writePlan(const Problem &P, const Plan &S, const Certificate *C);
+
+/// The answers of remat-solve, one JSON object each, in one line:
+/// what a call found, with the certificate's numbers or the reason of a
+/// refusal;
+std::string writeAnswer(const Problem &P, const SolveResult &R);
+/// a curve of time over budget, without the budgets that were refused;
+std::string writeFrontier(const Frontier &F, double Seconds);
+/// what a check of a plan says, where asked for with the bytes at each step
+/// ("memory") and the values whose storage is free after it ("releases");
+std::string writeVerification(const Problem &P, const Plan &S,
+                              const VerifyResult &R, bool WithSteps);
+/// and a packing. Buffers in a conflict go by these names, or by their numbers
+/// where there are none.
+std::string writePacking(const PackResult &R, double Seconds,
+                         const std::vector<std::string> &Names);
 
 } // namespace remat::solver
 

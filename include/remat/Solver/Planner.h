@@ -46,6 +46,20 @@ private:
   std::unique_ptr<Impl> Of;
 };
 
+/// Time over budget, from the smallest budget found to the base order's peak.
+struct Frontier {
+  double BaseTime = 0;
+  int64_t MinBudget = 0;
+  int64_t MinBudgetBound = 0;
+  /// Evenly spaced, the lowest first, and what was found for each.
+  std::vector<int64_t> Budgets;
+  std::vector<SolveResult> Results;
+};
+
+/// Such a curve of so many points, by a planner of these options; their budget
+/// is not read. An interrupt leaves points refused.
+Frontier sweep(const Problem &P, const SolveOptions &Options, int Points);
+
 } // namespace remat::solver
 
 #endif // REMAT_SOLVER_PLANNER_H

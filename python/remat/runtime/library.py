@@ -7,7 +7,7 @@ import functools
 import os
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
 from pathlib import Path
-from typing import List, Optional
+from typing import Dict, List, Optional, Sequence
 
 from .errors import Error, OutOfMemory
 
@@ -47,11 +47,13 @@ class StepInfo(ctypes.Structure):
 
 # Name: result and arguments. Handles and statuses are addresses; what is only written to is an
 # address too.
-_FUNCTIONS = {
+_STATUS_FUNCTIONS = {
     "rematGetVersion": (None, c_void_p, c_void_p, c_void_p),
     "rematStatusGetCode": (c_int, c_void_p),
     "rematStatusGetMessage": (c_char_p, c_void_p),
     "rematStatusDestroy": (None, c_void_p),
+}
+_FUNCTIONS = {
     "rematOptionsCreate": (c_void_p,),
     "rematOptionsDestroy": (None, c_void_p),
     "rematOptionsSet": (c_void_p, c_void_p, c_char_p, c_char_p),
@@ -84,41 +86,41 @@ _FUNCTIONS = {
 }
 
 
-def _candidates() -> List[Path]:
+def _candidates(names: Sequence[str]) -> List[Path]:
     package = Path(__file__).resolve().parent.parent
     root = package.parent.parent
-    return [
-        package / NAME,  # a wheel
-        root / "build" / "lib" / NAME,  # a checkout
-        root.parent.parent / "lib" / NAME,  # what `cmake --install` makes
+    folders = [
+        package,  # a wheel
+        root / "build" / "lib",  # a checkout
+        root.parent.parent / "lib",  # what `cmake --install` makes
     ]
+    return [folder / name for folder in folders for name in names]
 
 
-def find() -> Path:
-    """The library's path: `REMAT_LIBRARY`, else the first that is there of the usual places."""
+def find(*names: str) -> Path:
+    """A library's path: `REMAT_LIBRARY`, else the first of these names that is there, in the
+    usual places."""
     given = os.environ.get("REMAT_LIBRARY")
     if given:
         if not Path(given).is_file():
             raise Error(f"REMAT_LIBRARY is {given!r}, which is no file")
         return Path(given)
-    for path in _candidates():
+    for path in _candidates(names):
         if path.is_file():
             return path
-    places = "\n  ".join(str(path) for path in _candidates())
+    places = "\n  ".join(str(path) for path in _candidates(names))
     raise Error(
-        f"{NAME} was not found: run `make build` in the checkout, install the wheel, or set "
+        f"{names[0]} was not found: run `make build` in the checkout, install the wheel, or set "
         f"REMAT_LIBRARY to its path; looked for\n  {places}"
     )
 
 
-@functools.lru_cache(maxsize=None)
-def load() -> ctypes.CDLL:
-    """The library, loaded once. Other functions of this package reach it by this one."""
-    path = find()
+def open_library(path: Path, functions: Dict[str, tuple]) -> ctypes.CDLL:
+    """Loads a library and declares these functions, and those of statuses."""
     try:
         # CDLL, not PyDLL: a call releases Python's global lock.
         library = ctypes.CDLL(str(path))
-        for name, (result, *arguments) in _FUNCTIONS.items():
+        for name, (result, *arguments) in {**_STATUS_FUNCTIONS, **functions}.items():
             function = getattr(library, name)
             function.restype, function.argtypes = result, arguments
     except (OSError, AttributeError) as failure:
@@ -131,6 +133,12 @@ def load() -> ctypes.CDLL:
     return library
 
 
+@functools.lru_cache(maxsize=None)
+def load() -> ctypes.CDLL:
+    """The library, loaded once. Other functions of this package reach it by this one."""
+    return open_library(find(NAME), _FUNCTIONS)
+
+
 def encode(text: str, kind: type = Error) -> bytes:
     """Text for the library, which ends at a zero."""
     if "\0" in text:
@@ -138,20 +146,22 @@ def encode(text: str, kind: type = Error) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def take(status: Optional[int]) -> "tuple[int, str]":
-    """Code and message of a status, which is freed."""
+def take(status: Optional[int], library: Optional[ctypes.CDLL] = None) -> "tuple[int, str]":
+    """Code and message of a status, which is freed by the library that made it."""
     if not status:
         return OK, ""
-    library = load()
+    library = library or load()
     code = library.rematStatusGetCode(status)
     message = library.rematStatusGetMessage(status).decode("utf-8", "replace")
     library.rematStatusDestroy(status)
     return code, message
 
 
-def check(status: Optional[int], kind: type = Error) -> None:
+def check(
+    status: Optional[int], kind: type = Error, library: Optional[ctypes.CDLL] = None
+) -> None:
     """Raises what a status says, as `kind` where it is an error of no other class."""
-    code, message = take(status)
+    code, message = take(status, library)
     if code == OUT_OF_MEMORY:
         raise OutOfMemory(message)
     if code != OK:

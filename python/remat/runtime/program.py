@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import _thread
 import ctypes
 import json
 import os
 import tempfile
-import threading
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from ..graph import Graph
 from . import library
 from .errors import BudgetRefused, CompileError
+from .interrupts import run_interruptibly
 from .library import Handle, check
 
 ROLES = (
@@ -201,40 +199,6 @@ def _graph_text(graph: Any) -> bytes:
     return graph
 
 
-def _run_interruptibly(work: Callable[[], Any], interrupt: Callable[[], None]) -> Any:
-    """Calls `work`. Ctrl-C, which reaches the main thread between two lines of Python only, must
-    not wait for it: the work is another thread's then, and `interrupt` ends it."""
-    if threading.current_thread() is not threading.main_thread():
-        return work()
-    done, outcome = threading.Event(), []
-
-    def run() -> None:
-        try:
-            outcome.append((work(), None))
-        except BaseException as failure:
-            outcome.append((None, failure))
-        finally:
-            done.set()
-
-    try:
-        # Unlike Thread.start, this has started the thread whenever an interrupt comes.
-        _thread.start_new_thread(run, ())
-        done.wait()
-    except RuntimeError:  # no thread was to be had
-        raise
-    except BaseException:
-        interrupt()
-        # Python must not end while the library works: another Ctrl-C changes nothing.
-        while not done.is_set():
-            with suppress(KeyboardInterrupt):
-                done.wait()
-        raise
-    result, failure = outcome[0]
-    if failure is not None:
-        raise failure
-    return result
-
-
 def compile(
     graph: Union[Graph, str, bytes, os.PathLike],
     budget: Union[None, int, str] = None,
@@ -274,7 +238,7 @@ def compile(
         status = lib.rematCompile(text, len(text), handle.value, ctypes.addressof(out))
         return (*library.take(status), Handle(out.value, lib.rematProgramDestroy))
 
-    code, message, program = _run_interruptibly(
+    code, message, program = run_interruptibly(
         work, lambda: lib.rematOptionsInterrupt(handle.value)
     )
     if code == library.REFUSED:
