@@ -57,6 +57,7 @@ class Allocator:
     def __init__(self) -> None:
         self.allocated = self.requested = self.reserved = 0
         self.peak_allocated = 0
+        self.history: List[int] = []  # what was allocated after each call
         self.segments: List[Block] = []  # the first block of each
         self._free = {True: [], False: []}  # by pool, sorted by Block.key
 
@@ -74,6 +75,7 @@ class Allocator:
         self.requested += requested
         self.allocated += block.size
         self.peak_allocated = max(self.peak_allocated, self.allocated)
+        self.history.append(self.allocated)
         return block
 
     def free(self, block: Optional[Block]) -> None:
@@ -84,6 +86,7 @@ class Allocator:
             raise ValueError("the block is free already")
         self.allocated -= block.size
         self.requested -= block.requested
+        self.history.append(self.allocated)
         block.requested = 0
         for other in (block.before, block.after):
             if other is not None and not other.requested:

@@ -64,6 +64,22 @@ def checkpointed_mlp(checkpoint: bool) -> remat.Graph:
     return finish(graph, graph.checkpoint(linear2, out) if checkpoint else linear2(out))
 
 
+def deep_mlp(checkpoint: bool) -> remat.Graph:
+    how = "each a checkpointed call" if checkpoint else "not checkpointed"
+    graph = remat.Graph(f"Four parts of three linear layers with GELU, {how}.")
+    out = graph.input("x", (4096, 256))
+    for part in range(4):
+
+        def layers_of_part(value: remat.Value, part: int = part) -> remat.Value:
+            with graph.scope(f"part{part}"):
+                for number in range(3):
+                    value = ops.gelu(layers.linear(value, 256, bias=False, name=str(number)))
+            return value
+
+        out = graph.checkpoint(layers_of_part, out) if checkpoint else layers_of_part(out)
+    return finish(graph, out)
+
+
 def mlp(loss: bool = True, batch: int = 1024) -> remat.Graph:
     graph = remat.Graph("Three linear layers without bias, GELU between them.")
     x = graph.input("x", (batch, 1024))
@@ -137,6 +153,8 @@ def graphs() -> dict:
         "linear": linears((1,), False, 1, "Linear(1, 1) without bias on one row."),
         "checkpointed_mlp": checkpointed_mlp(True),
         "checkpointed_mlp_whole": checkpointed_mlp(False),
+        "deep_mlp": deep_mlp(False),
+        "deep_mlp_checkpointed": deep_mlp(True),
         "mlp": mlp(),
         "mlp_forward": mlp(loss=False),
         "attention": attention(),

@@ -1,6 +1,7 @@
 """The reference experiments: PyTorch's memory, simulated from graph files, beside the articles'."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -209,3 +210,37 @@ def test_duties_name_tests_that_are_there():
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert all((ROOT / test).exists() for test in found if test not in named)
+
+
+# The page --------------------------------------------------------------------------------------
+
+
+def test_the_page_is_what_its_script_makes():
+    """docs/Reference.md and its pictures; every number in them is computed."""
+    command = [sys.executable, ROOT / "bench" / "seeds" / "page.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_page_writes_few_numbers_itself():
+    """Its text has the rules' constants; what is measured or computed is named, not written."""
+    text = (ROOT / "bench" / "seeds" / "Reference.md.in").read_text()
+    text = re.sub(r"\{\{[^}]*\}\}|\]\([^)]*\)|<sup>\d+</sup>|H200|PyTorch 2\.11|float32", "", text)
+    known = {
+        *("1", "2", "4", "10", "20", "512"),  # blocks and segments
+        *("8.125", "32"),  # workspaces, queries, images
+        *("0", "224"),  # W = 0, iterations, pixels
+        "121",  # of DenseNet
+    }
+    assert set(re.findall(r"\d[\d.]*\d|\d", text)) <= known
+
+
+def test_the_refused_budget_of_the_page():
+    text = (ROOT / "docs" / "Reference.md").read_text()
+    (block,) = re.findall(r"```sh\n(.*)\n```", text)
+    command = block.replace("build/bin/remat-run", str(tool_path("remat-run"))).split()
+    refused = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert refused.returncode == 2
+    command[-1] = str(int(command[-1]) + 1)
+    met = subprocess.run([*command, "--compile-only"], cwd=ROOT, capture_output=True, text=True)
+    assert met.returncode == 0, met.stderr
