@@ -30,7 +30,7 @@ ALLOWED = {
     "Transforms": {"IR", "Analysis", "Solver", "Target", "Support", "mlir"},
     "Pipeline": {"IR", "Analysis", "Solver", "Transforms", "Target", "options", "Support", "mlir"},
     "options": {"Support", "mlir"},
-    "Driver": {"Pipeline", "runtime"},
+    "Driver": {"IR", "Analysis", "Pipeline", "runtime", "Support", "mlir"},
     "c": set(),
     "CAPI": {"IR", "Analysis", "Solver", "Pipeline", "Driver", "Target", "options", "runtime", "Support", "c", "mlir"},
     "program": set(),

@@ -27,6 +27,9 @@ struct OptimizerOptions {
   double ClipNorm = 0.0; ///< 0: no clipping
 };
 
+/// Micro-batches a step.
+inline constexpr int64_t MaxMicroBatches = 4096;
+
 struct CompileOptions {
   /// The target: what is empty is as the graph says, else as in brackets.
   std::string Device;    ///< "host" or "cuda" ("host")

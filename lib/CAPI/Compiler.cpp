@@ -5,6 +5,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "remat/Analysis/ValueNames.h"
 #include "remat/Driver/ProgramReport.h"
+#include "remat/Driver/RefusalPage.h"
 #include "remat/IR/GraphFile.h"
 
 #include "remat/Pipeline.h"
@@ -43,9 +44,15 @@ private:
     llvm::raw_string_ostream OS(Text);
     if (!Text.empty())
       OS << '\n';
-    OS << getLocationText(D.getLocation()) << ": " << D;
+    OS << describePlace(D.getLocation()) << D;
     for (Diagnostic &Note : D.getNotes())
-      OS << "\nnote: " << getLocationText(Note.getLocation()) << ": " << Note;
+      OS << "\nnote: " << describePlace(Note.getLocation()) << Note;
+  }
+
+  /// Nothing where no place is known.
+  static std::string describePlace(Location Loc) {
+    std::string Place = describeLocation(Loc);
+    return Place.empty() ? "" : Place + ": ";
   }
 
   std::string Text;
@@ -58,6 +65,15 @@ static void writeReport(RematProgram_ &Program, const CompileOptions &Options,
                         const CompileReport &Report) {
   llvm::raw_string_ostream(Program.Report)
       << llvm::json::Value(toJSON(Options, Report));
+}
+
+/// The page that tools show, as plain text.
+static std::string describeRefusal(const CompileOptions &Options,
+                                   const Refusal &Refused) {
+  std::string Text = renderRefusal(Options, Refused, Screen());
+  while (!Text.empty() && Text.back() == '\n')
+    Text.pop_back();
+  return Text;
 }
 
 /// Loads the bytes: the independent check of a program.
@@ -96,6 +112,7 @@ RematStatus rematCompile(const char *Graph, size_t Length, RematOptions Options,
       return makeNullError("graph, options and program");
     *Program = nullptr;
     MLIRContext Context(MLIRContext::Threading::DISABLED);
+    Context.printOpOnDiagnostic(false);
     DiagnosticText Diagnostics(Context);
     OwningOpRef<ModuleOp> Module =
         parseGraph(llvm::StringRef(Graph, Length), "graph", Context);
@@ -110,7 +127,9 @@ RematStatus rematCompile(const char *Graph, size_t Length, RematOptions Options,
       return makeStatus(REMAT_ERROR, Diagnostics.take());
     writeReport(*Result, Options->Options, Report);
     RematStatus Status =
-        Failed ? makeStatus(REMAT_REFUSED, Diagnostics.take()) : load(*Result);
+        Failed ? makeStatus(REMAT_REFUSED,
+                            describeRefusal(Options->Options, *Report.Refused))
+               : load(*Result);
     if (Failed || !Status)
       *Program = Result.release();
     return Status;

@@ -3,10 +3,11 @@
 #include "remat/IR/GraphFile.h"
 #include "SourceNames.h"
 #include "mlir/Bytecode/BytecodeReader.h"
+#include "remat/IR/Refusal.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/IR/TypeUtils.h"
 #include "remat/Support/File.h"
-#include "llvm/Support/VirtualFileSystem.h"
+#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace remat;
@@ -15,18 +16,117 @@ using namespace remat;
 // Diagnostics
 //===----------------------------------------------------------------------===//
 
-GraphDiagnostics::GraphDiagnostics(MLIRContext &Context,
-                                   llvm::raw_ostream &Output)
-    : Handler(Sources, &Context, Output) {
-  // An empty file system: no location can open a file.
-  Sources.setVirtualFileSystem(
-      llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>());
+std::optional<FileLineColLoc> remat::findPlace(Location Loc) {
+  std::optional<FileLineColLoc> Place;
+  Loc->walk([&](Location Inner) {
+    if (auto File = dyn_cast<FileLineColLoc>(Inner))
+      Place = File;
+    return Place ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return Place;
 }
+
+static const llvm::MemoryBuffer *findText(const llvm::SourceMgr &Sources,
+                                          StringRef Name) {
+  for (unsigned I = 1; I <= Sources.getNumBuffers(); ++I)
+    if (Sources.getMemoryBuffer(I)->getBufferIdentifier() == Name)
+      return Sources.getMemoryBuffer(I);
+  return nullptr;
+}
+
+/// Line `Number`, from 1; empty if there is none.
+static StringRef getLineOf(StringRef Text, unsigned Number) {
+  if (Number == 0)
+    return "";
+  for (; Number > 1 && !Text.empty(); --Number)
+    Text = Text.split('\n').second;
+  return Text.split('\n').first.rtrim('\r');
+}
+
+GraphDiagnostics::GraphDiagnostics(MLIRContext &Context,
+                                   llvm::raw_ostream &Output, bool ShowRefusals)
+    : Output(Output), ShowRefusals(ShowRefusals),
+      Handler(&Context, [this](Diagnostic &D) {
+        if (!this->ShowRefusals && isRefusal(D))
+          return;
+        print(D.getLocation(), D.getSeverity(), D.str());
+        for (Diagnostic &Note : D.getNotes())
+          print(Note.getLocation(), Note.getSeverity(), Note.str());
+      }) {}
 
 void GraphDiagnostics::addText(llvm::MemoryBufferRef Text) {
   Sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(
                                  Text.getBuffer(), Text.getBufferIdentifier()),
                              llvm::SMLoc());
+}
+
+StringRef GraphDiagnostics::getLine(StringRef Place) const {
+  // "file:line:column"; the file's name may have colons.
+  auto [Front, Column] = Place.rsplit(':');
+  auto [File, Line] = Front.rsplit(':');
+  unsigned Number = 0;
+  const llvm::MemoryBuffer *Text = findText(Sources, File);
+  if (!Text || Line.getAsInteger(10, Number))
+    return "";
+  return getLineOf(Text->getBuffer(), Number);
+}
+
+static llvm::SourceMgr::DiagKind getKind(DiagnosticSeverity Severity) {
+  switch (Severity) {
+  case DiagnosticSeverity::Note:
+    return llvm::SourceMgr::DK_Note;
+  case DiagnosticSeverity::Warning:
+    return llvm::SourceMgr::DK_Warning;
+  case DiagnosticSeverity::Error:
+    return llvm::SourceMgr::DK_Error;
+  case DiagnosticSeverity::Remark:
+    return llvm::SourceMgr::DK_Remark;
+  }
+  llvm_unreachable("all severities are listed");
+}
+
+/// "file:line:column", of a whole file its name.
+static std::string describePlace(FileLineColLoc Place) {
+  std::string Text = Place.getFilename().str();
+  if (Place.getLine() > 0)
+    Text += ":" + std::to_string(Place.getLine()) + ":" +
+            std::to_string(Place.getColumn());
+  return Text;
+}
+
+void GraphDiagnostics::print(Location Loc, DiagnosticSeverity Severity,
+                             const Twine &Message) {
+  std::optional<FileLineColLoc> Place = findPlace(Loc);
+  // Without a place LLVM writes "<unknown>" unless the name is empty.
+  std::string Where = Place ? describePlace(*Place) : "", Text = Message.str();
+  llvm::SMDiagnostic(Where, getKind(Severity), Text)
+      .print(nullptr, Output,
+             llvm::WithColor::defaultAutoDetectFunction()(Output));
+  if (Place)
+    printLine(*Place);
+}
+
+/// Shows the line with a mark under the place. The first line of a function is
+/// shown from the place on only: what is wrong with all of it, it does not say.
+void GraphDiagnostics::printLine(FileLineColLoc Place) {
+  const llvm::MemoryBuffer *Text = findText(Sources, Place.getFilename());
+  if (!Text)
+    return;
+  StringRef Line = getLineOf(Text->getBuffer(), Place.getLine());
+  size_t Before = std::max(Place.getColumn(), 1u) - 1;
+  StringRef FromPlace = Line.substr(Before);
+  if (Line.ltrim().starts_with("func.func")) {
+    if (FromPlace.starts_with("func.func"))
+      return;
+    Line = FromPlace;
+    Before = 0;
+  }
+  if (Line.trim().empty())
+    return;
+  Output << Line << '\n';
+  for (char C : Line.take_front(Before))
+    Output << (C == '\t' ? '\t' : ' ');
+  Output << "^\n";
 }
 
 //===----------------------------------------------------------------------===//

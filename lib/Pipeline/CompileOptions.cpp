@@ -175,7 +175,7 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
   if (Name == "autocast")
     return setChoice(O.Autocast, Text, {"bf16", "f16"});
   if (Name == "accumulate")
-    return setInteger<int64_t>(O.MicroBatches, Text, 1, 4096);
+    return setInteger<int64_t>(O.MicroBatches, Text, 1, MaxMicroBatches);
   if (Name == "fuse")
     return setBool(O.Fuse, Text);
   if (Name == "arch")

@@ -13,14 +13,41 @@ static json::Object listPairs(const std::vector<std::pair<std::string, T>> &L) {
   return Object;
 }
 
+static StringRef getName(Refusal::Remedy::Certainty Known) {
+  switch (Known) {
+  case Refusal::Remedy::Certainty::Exact:
+    return "exact";
+  case Refusal::Remedy::Certainty::AtMost:
+    return "at_most";
+  case Refusal::Remedy::Certainty::About:
+    return "about";
+  }
+  llvm_unreachable("all certainties are listed");
+}
+
 static json::Value describe(const Refusal &Refused) {
-  json::Array Largest;
+  json::Array Largest, Remedies;
   for (const Refusal::Live &Value : Refused.Largest)
     Largest.push_back(json::Object{{"name", json::fixUTF8(Value.Name)},
                                    {"location", json::fixUTF8(Value.Location)},
-                                   {"bytes", Value.Bytes}});
+                                   {"class", Value.Class},
+                                   {"type", json::fixUTF8(Value.Type)},
+                                   {"bytes", Value.Bytes},
+                                   {"count", Value.Count}});
+  for (const Refusal::Remedy &Remedy : Refused.Remedies)
+    Remedies.push_back(
+        json::Object{{"change", json::fixUTF8(Remedy.Change)},
+                     {"effect", Remedy.Effect},
+                     {"known", getName(Remedy.Known)},
+                     {"smallest_feasible_bytes", Remedy.SmallestFeasibleBytes},
+                     {"saved_bytes", Refused.SmallestFeasibleBytes -
+                                         Remedy.SmallestFeasibleBytes}});
   return json::Object{{"peak_op", json::fixUTF8(Refused.PeakOp)},
-                      {"largest", std::move(Largest)}};
+                      {"peak_value", json::fixUTF8(Refused.PeakValue)},
+                      {"classes", listPairs(Refused.Classes)},
+                      {"largest", std::move(Largest)},
+                      {"other_bytes", Refused.OtherBytes},
+                      {"remedies", std::move(Remedies)}};
 }
 
 static json::Value describeCertificate(const CompileOptions &O,

@@ -346,6 +346,7 @@ LogicalResult BudgetLoop::refuse(int64_t Budget) {
   Refused.UnplannedPeakBytes = Attempts.front().ArenaBytes;
   Refused.SmallestFeasibleBytes = Smallest.ArenaBytes;
   Refused.ImpossibleBytes = Report.ImpossibleBytes;
+  Refused.EffortOnlyHelps = !isLarge();
   emitRefusal(Func, Where, Options, Refused);
   Report.PredictedPeakBytes = Smallest.ArenaBytes;
   Report.Refused = std::move(Refused);

@@ -4,6 +4,7 @@
 #include "BudgetLoop.h"
 #include "remat/Analysis/MemoryProfile.h"
 #include "remat/Analysis/ValueNames.h"
+#include "remat/IR/GraphFile.h"
 #include "remat/IR/TypeUtils.h"
 
 using namespace mlir;
@@ -46,41 +47,130 @@ static void noteSmallest(InFlightDiagnostic &Diag, Location Loc,
                          << " may find less";
 }
 
+namespace {
+
+/// Finds and tells what a program needs at its peak.
+class PeakReport {
+public:
+  PeakReport(func::FuncOp Planned, const BufferLiveness &Liveness,
+             const Target &Device)
+      : Planned(Planned), Liveness(Liveness), Profile(Liveness, Device),
+        Classes(Planned), Names(Planned), Peak(Profile.getPeakPosition()),
+        AtEnd(Peak == static_cast<int64_t>(Liveness.getOperations().size())) {}
+
+  void fill(Refusal &Refused) const;
+  void attachNotes(InFlightDiagnostic &Diag, const Refusal &Refused) const;
+
+private:
+  Operation *getOp() const {
+    return AtEnd ? func::FuncOp(Planned).getBody().front().getTerminator()
+                 : Liveness.getOperations()[Peak];
+  }
+  /// Diagnostics show nested locations in full.
+  Location getPlace(Location Loc) const {
+    std::optional<FileLineColLoc> Place = findPlace(Loc);
+    return Place ? Location(*Place) : func::FuncOp(Planned).getLoc();
+  }
+  Refusal::Live describe(Value V, int64_t Bytes) const;
+  void fillValues(Refusal &Refused) const;
+
+  func::FuncOp Planned;
+  const BufferLiveness &Liveness;
+  MemoryProfile Profile;
+  MemoryClasses Classes;
+  ValueNames Names;
+  int64_t Peak;
+  bool AtEnd;
+  /// Where the first value of each entry of `Refusal::Largest` is made.
+  mutable SmallVector<Location> Places;
+};
+
+} // namespace
+
+Refusal::Live PeakReport::describe(Value V, int64_t Bytes) const {
+  Refusal::Live Entry;
+  Entry.Name = Names.get(V).str();
+  Entry.Location = getLocationText(V.getLoc());
+  Entry.Bytes = Bytes;
+  Entry.Class = getMemoryClassName(Classes.get(V)).str();
+  llvm::raw_string_ostream(Entry.Type) << V.getType();
+  return Entry;
+}
+
+/// The largest values come first. Values of one type have the same bytes, so
+/// none that is smaller than all entries is like one of them.
+void PeakReport::fillValues(Refusal &Refused) const {
+  for (Value V : Profile.getLiveValues(Peak)) {
+    int64_t Bytes = Liveness.getBuffers()[Liveness.getBuffer(V)].Bytes;
+    bool IsFull = Refused.Largest.size() == MaxNamed;
+    if (IsFull && Bytes < Refused.Largest.back().Bytes) {
+      Refused.OtherBytes += Bytes;
+      continue;
+    }
+    Refusal::Live Entry = describe(V, Bytes);
+    auto Like = llvm::find_if(Refused.Largest, [&](const auto &Other) {
+      return std::tie(Entry.Name, Entry.Class, Entry.Type) ==
+             std::tie(Other.Name, Other.Class, Other.Type);
+    });
+    if (Like != Refused.Largest.end()) {
+      ++Like->Count;
+    } else if (!IsFull) {
+      Places.push_back(getPlace(V.getLoc()));
+      Refused.Largest.push_back(std::move(Entry));
+    } else {
+      Refused.OtherBytes += Bytes;
+    }
+  }
+}
+
+void PeakReport::fill(Refusal &Refused) const {
+  Operation *Op = getOp();
+  Refused.PeakOpName = Op->getName().getStringRef().str();
+  Refused.PeakOp = Refused.PeakOpName + " at " + getLocationText(Op->getLoc());
+  Refused.PeakLocation = describeLocation(Op->getLoc());
+  if (Op->getNumResults() > 0)
+    Refused.PeakValue = Names.get(Op).str();
+  int64_t Sum = 0;
+  for (auto [Class, Bytes] : llvm::enumerate(Profile.getClasses(Peak))) {
+    Sum += Bytes;
+    StringRef Name = getMemoryClassName(static_cast<MemoryClass>(Class));
+    Refused.Classes.push_back({Name.str(), Bytes});
+  }
+  Refused.Classes.push_back({"slack", Refused.SmallestFeasibleBytes - Sum});
+  fillValues(Refused);
+}
+
+void PeakReport::attachNotes(InFlightDiagnostic &Diag,
+                             const Refusal &Refused) const {
+  Operation *Op = getOp();
+  Diag.attachNote(getPlace(Op->getLoc()))
+      << "the peak of " << Profile.getPeak() << " bytes is at '"
+      << Op->getName() << "': " << describeClasses(Profile, Peak);
+  for (auto [Entry, Place] : llvm::zip_equal(Refused.Largest, Places)) {
+    Diagnostic &Note = Diag.attachNote(Place);
+    Note << Entry.Class << ": '" << Entry.Type << "' '" << Entry.Name
+         << "' holds " << Entry.Bytes << " bytes there";
+    if (Entry.Count > 1)
+      Note << ", " << Entry.Count << " times";
+  }
+  if (!AtEnd && Profile.getWorkspaces()[Peak])
+    Diag.attachNote(getPlace(Op->getLoc()))
+        << "its workspace takes " << Profile.getWorkspaces()[Peak] << " bytes";
+}
+
 void remat::emitRefusal(func::FuncOp Planned, const Target &Device,
                         const FitOptions &Options, Refusal &Refused) {
   FailureOr<BufferLiveness> Liveness = BufferLiveness::compute(Planned);
   if (failed(Liveness))
     return;
-  MemoryProfile Profile(*Liveness, Device);
-  int64_t Peak = Profile.getPeakPosition();
-  bool AtEnd = Peak == static_cast<int64_t>(Liveness->getOperations().size());
-  Operation *Op = AtEnd ? Planned.getBody().front().getTerminator()
-                        : Liveness->getOperations()[Peak];
-  std::string Where = getLocationText(Op->getLoc());
-  Refused.PeakOp = (Op->getName().getStringRef() + " at " + Where).str();
-
+  PeakReport Report(Planned, *Liveness, Device);
+  Report.fill(Refused);
   InFlightDiagnostic Diag = emitError(Planned.getLoc());
   markRefusal(Diag);
   Diag << "budget of " << Refused.BudgetBytes
        << " bytes is refused: the smallest peak found is "
        << Refused.SmallestFeasibleBytes << " bytes, "
        << Refused.UnplannedPeakBytes << " without recomputation";
-  Diag.attachNote(Op->getLoc())
-      << "the peak of " << Profile.getPeak() << " bytes is at '"
-      << Op->getName() << "': " << describeClasses(Profile, Peak);
-  SmallVector<Value> Live = Profile.getLiveValues(Peak);
-  Live.truncate(std::min(Live.size(), MaxNamed));
-  ValueNames Names(Planned);
-  for (Value V : Live) {
-    StringRef Name = Names.get(V);
-    int64_t Bytes = Liveness->getBuffers()[Liveness->getBuffer(V)].Bytes;
-    Refused.Largest.push_back({Name.str(), getLocationText(V.getLoc()), Bytes});
-    Diag.attachNote(V.getLoc())
-        << getMemoryClassName(getMemoryClass(V)) << ": " << V.getType() << " '"
-        << Name << "' holds " << Bytes << " bytes there";
-  }
-  if (!AtEnd && Profile.getWorkspaces()[Peak])
-    Diag.attachNote(Op->getLoc())
-        << "its workspace takes " << Profile.getWorkspaces()[Peak] << " bytes";
+  Report.attachNotes(Diag, Refused);
   noteSmallest(Diag, Planned.getLoc(), Options, Refused);
 }

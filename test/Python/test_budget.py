@@ -71,7 +71,7 @@ def check_refused(done: Run, name: str, budget: int) -> None:
     assert report["refused"]["peak_op"] and report["refused"]["largest"]
     for number in (budget, report["smallest_feasible_bytes"], report["unplanned_peak_bytes"]):
         assert str(number) in done.stderr
-    assert "error:" in done.stderr and "note:" in done.stderr
+    assert "error:" in done.stderr
 
 
 @pytest.mark.parametrize("name", BUILDS)
@@ -99,7 +99,7 @@ def test_percentages(name, percent):
     budget = free["unplanned_peak_bytes"] * percent // 100
     refused = budget < free["smallest_feasible_bytes"]
     options = (*STEPS, "--budget", f"{percent}%", "--poison")
-    done = run(BUILDS[name](), *options, expect=2 if refused else 0)
+    done = run(BUILDS[name](), *options, "--quiet", expect=2 if refused else 0)
     (check_refused if refused else check_met)(done, name, budget)
 
 
@@ -109,7 +109,7 @@ def test_smallest_feasible(name):
     budget = "smallest" if name in MODELS else smallest
     done = run(BUILDS[name](), *STEPS, "--budget", budget, "--poison")
     check_met(done, name, smallest)
-    refused = run(BUILDS[name](), *STEPS, "--budget", smallest - 1, expect=2)
+    refused = run(BUILDS[name](), *STEPS, "--budget", smallest - 1, "--quiet", expect=2)
     check_refused(refused, name, smallest - 1)
 
 

@@ -2,10 +2,13 @@
 
 #include "Compile.h"
 #include "remat/Driver/ProgramReport.h"
+#include "remat/Driver/RefusalPage.h"
+#include "remat/Driver/Remedies.h"
 #include "remat/IR/GraphFile.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
+#include <unistd.h>
 
 using namespace remat;
 using namespace remat::run;
@@ -41,10 +44,28 @@ static Outcome loadProgram(llvm::StringRef Bytes, ToolOptions &Options,
   return Outcome::Done;
 }
 
+/// How long other ways to compile are tried once a budget is refused.
+static constexpr double RemedySeconds = 3;
+
+/// Says why, and what would do.
+static void explainRefusal(const ToolOptions &Options, llvm::StringRef Text,
+                           mlir::MLIRContext &Context,
+                           const GraphDiagnostics &Texts,
+                           CompileReport &Report) {
+  // Compilation has changed the module.
+  if (!Options.Quiet)
+    if (auto Graph = parseGraph(Text, Options.File, Context))
+      findRemedies(*Graph, Options.Compile, RemedySeconds, Report);
+  static constexpr llvm::StringLiteral Prefix = "remat-run: error: ";
+  llvm::WithColor::error(llvm::errs(), "remat-run") << renderRefusal(
+      Options.Compile, *Report.Refused, Screen::of(STDERR_FILENO),
+      Texts.getLine(Report.Refused->PeakLocation), Prefix.size());
+}
+
 Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   mlir::MLIRContext Context(mlir::MLIRContext::Threading::DISABLED);
   Context.printOpOnDiagnostic(false);
-  GraphDiagnostics Diagnostics(Context);
+  GraphDiagnostics Diagnostics(Context, llvm::errs(), /*ShowRefusals=*/false);
   GraphFileOptions Reading;
   Reading.Diagnostics = &Diagnostics;
   std::unique_ptr<llvm::MemoryBuffer> File =
@@ -67,7 +88,12 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
       compile(*Module, Options.Compile, Compiled.Bytes, Compiled.Report);
   auto &Seconds = Compiled.Report.Seconds;
   Seconds.insert(Seconds.begin(), {"parse", Parsing.count()});
+  if (Compiled.Report.Refused) {
+    explainRefusal(Options, File->getBuffer(), Context, Diagnostics,
+                   Compiled.Report);
+    return Outcome::Refused;
+  }
   if (failed(Done))
-    return Compiled.Report.Refused ? Outcome::Refused : Outcome::Failed;
+    return Outcome::Failed;
   return load(Compiled);
 }

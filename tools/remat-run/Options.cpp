@@ -100,7 +100,8 @@ void CommandLine::addRun() {
        "print the passes as remat-opt --pass-pipeline takes them, do no more");
   Flag("--compile-only", O.CompileOnly, "compile, do not run");
   Flag("--poison", O.Poison, "overwrite bytes that hold nothing more");
-  Flag("--quiet", O.Quiet, "no line a step");
+  Flag("--quiet", O.Quiet,
+       "no line a step; where a budget is refused, nothing else is tried");
 }
 
 void CommandLine::addFiles() {

@@ -19,22 +19,39 @@
 
 namespace remat {
 
+/// The innermost place in a file that a location names.
+std::optional<mlir::FileLineColLoc> findPlace(mlir::Location Loc);
+
 /// Prints the diagnostics of a context with source lines, while it lives.
 ///
 /// Unlike mlir::SourceMgrDiagnosticHandler it shows lines of the graph texts
 /// that it was given only: a location inside a graph can name any file or
-/// device, which must not be opened.
+/// device, which must not be opened. Of a nested location it names the
+/// innermost place in a file, of one without a place nothing, and of the line
+/// that begins a function it shows only what stands at the place.
 class GraphDiagnostics {
 public:
+  /// Refused budgets are left out unless `ShowRefusals`.
   explicit GraphDiagnostics(mlir::MLIRContext &Context,
-                            llvm::raw_ostream &Output = llvm::errs());
+                            llvm::raw_ostream &Output = llvm::errs(),
+                            bool ShowRefusals = true);
 
   /// Keeps a copy of a graph text, to show its lines.
   void addText(llvm::MemoryBufferRef Text);
 
+  /// The line of a kept text at the innermost place of a location text such as
+  /// "graph.mlir:4:8"; empty if there is none.
+  llvm::StringRef getLine(llvm::StringRef Place) const;
+
 private:
+  void print(mlir::Location Loc, mlir::DiagnosticSeverity Severity,
+             const llvm::Twine &Message);
+  void printLine(mlir::FileLineColLoc Place);
+
   llvm::SourceMgr Sources;
-  mlir::SourceMgrDiagnosticHandler Handler;
+  llvm::raw_ostream &Output;
+  bool ShowRefusals;
+  mlir::ScopedDiagnosticHandler Handler;
 };
 
 struct GraphFileOptions {

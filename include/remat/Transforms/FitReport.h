@@ -18,16 +18,38 @@
 
 namespace remat {
 
-/// Why a budget was refused: what the diagnostic names.
+/// Why a budget was refused: the smallest program found, what stands where it
+/// needs most, and what would make it smaller.
 struct Refusal {
   int64_t BudgetBytes = 0, UnplannedPeakBytes = 0, SmallestFeasibleBytes = 0;
   int64_t ImpossibleBytes = 0;
   std::string PeakOp; ///< name and location of the op at the peak
+  /// The same in parts: what the op makes, "" at the return, and its place, ""
+  /// where none is known.
+  std::string PeakOpName, PeakValue, PeakLocation;
+  /// Values of one name, class and type, as one entry; at the first of them.
   struct Live {
     std::string Name, Location;
-    int64_t Bytes = 0;
+    int64_t Bytes = 0; ///< of each
+    std::string Class, Type;
+    int64_t Count = 1;
   };
-  std::vector<Live> Largest; ///< the largest values alive there
+  std::vector<Live> Largest; ///< the largest alive there
+  int64_t OtherBytes = 0;    ///< of all values alive there but these
+  /// Bytes there by class, as in FitReport.
+  std::vector<std::pair<std::string, int64_t>> Classes;
+  /// Whether less effort cannot find less than more: not on large problems.
+  bool EffortOnlyHelps = true;
+  /// Another way to compile the graph that needs less.
+  struct Remedy {
+    std::string Change; ///< "--accumulate 2", or what to change in the graph
+    std::string Effect; ///< what else it does
+    int64_t SmallestFeasibleBytes = 0; ///< then
+    /// How that is known: it is what is found, or no more is needed, or about
+    /// that, by counting bytes that are no longer there.
+    enum class Certainty { Exact, AtMost, About } Known = Certainty::Exact;
+  };
+  std::vector<Remedy> Remedies; ///< empty until they are looked for
 };
 
 /// What the planner proved on its own problem, in which every operation is a

@@ -1,6 +1,7 @@
 //===- GraphFileTest.cpp - reading graphs from C++ --------------*- C++ -*-===//
 
 #include "remat/IR/GraphFile.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <gtest/gtest.h>
@@ -22,6 +23,7 @@ func.func @main(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.name =
 bool parses(llvm::StringRef Text, std::string &Message,
             GraphFileOptions Options = {}) {
   MLIRContext Context;
+  Context.printOpOnDiagnostic(false);
   llvm::raw_string_ostream Output(Message);
   GraphDiagnostics Diagnostics(Context, Output);
   Options.Diagnostics = &Diagnostics;
@@ -40,6 +42,38 @@ TEST(GraphFile, ShowsTheLineOfAnError) {
   EXPECT_FALSE(parses(Text, Message));
   EXPECT_NE(Message.find("graph.mlir:4:"), std::string::npos) << Message;
   EXPECT_NE(Message.find("%0 = remat.nag %x"), std::string::npos) << Message;
+}
+
+TEST(GraphFile, ShowsNoFirstLineOfAFunction) {
+  std::string Text = Good.str(), Message;
+  Text.replace(Text.find("remat.role"), 10, "remat.rule");
+  EXPECT_FALSE(parses(Text, Message));
+  EXPECT_NE(Message.find("graph.mlir:2:"), std::string::npos) << Message;
+  EXPECT_EQ(Message.find("func.func"), std::string::npos) << Message;
+
+  // An error on that line shows what stands there.
+  Text = Good.str();
+  Message.clear();
+  Text.replace(Text.find("tensor<4xf32> {"), 13, "tensor<4xf33>");
+  EXPECT_FALSE(parses(Text, Message));
+  EXPECT_EQ(Message.find("func.func"), std::string::npos) << Message;
+  EXPECT_NE(Message.find("f33> {remat.role"), std::string::npos) << Message;
+}
+
+TEST(GraphFile, SaysNothingOfAPlaceThatIsNotKnown) {
+  MLIRContext Context;
+  std::string Message;
+  llvm::raw_string_ostream Output(Message);
+  GraphDiagnostics Diagnostics(Context, Output);
+  Builder B(&Context);
+  Location Nowhere = B.getUnknownLoc();
+  Location Named = NameLoc::get(B.getStringAttr("head"), Nowhere);
+  Location Nested = NameLoc::get(B.getStringAttr("mlp"),
+                                 FileLineColLoc::get(&Context, "a.py", 7, 3));
+  emitError(Nowhere) << "first";
+  emitError(FusedLoc::get(&Context, {Named})) << "second";
+  emitError(FusedLoc::get(&Context, {Nested})) << "third";
+  EXPECT_EQ(Message, "error: first\nerror: second\na.py:7:3: error: third\n");
 }
 
 TEST(GraphFile, OpensNoFileThatALocationNames) {

@@ -1,0 +1,252 @@
+//===- Remedies.cpp - what would make a refused graph fit -----------------===//
+//
+// A number is the smallest budget found of the graph that was really compiled
+// that way. With the same strategy, effort and seed, who follows the advice
+// gets that number; where compiling took long, the effort is none, and he gets
+// no more than that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Driver/Remedies.h"
+#include "remat/Analysis/MemoryProfile.h"
+#include "remat/Analysis/ValueNames.h"
+#include "remat/IR/RematDialect.h"
+#include "remat/IR/TypeUtils.h"
+#include "llvm/ADT/STLExtras.h"
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+/// Becomes true after some seconds.
+class Alarm {
+public:
+  explicit Alarm(double Seconds)
+      : Waiting([this, Seconds] {
+          std::unique_lock Lock(Mutex);
+          Ended.wait_for(Lock, std::chrono::duration<double>(Seconds),
+                         [this] { return Over; });
+          Rang = true;
+        }) {}
+  ~Alarm() {
+    {
+      std::lock_guard Lock(Mutex);
+      Over = true;
+    }
+    Ended.notify_all();
+    Waiting.join();
+  }
+  const std::atomic<bool> *get() const { return &Rang; }
+  bool rang() const { return Rang; }
+
+private:
+  std::atomic<bool> Rang = false;
+  bool Over = false;
+  std::mutex Mutex;
+  std::condition_variable Ended;
+  std::thread Waiting; // last: it uses all others
+};
+
+using Remedy = Refusal::Remedy;
+
+class RemedySearch {
+public:
+  RemedySearch(ModuleOp Module, const CompileOptions &Options, double Seconds,
+               CompileReport &Report)
+      : Module(Module), Options(Options), Refused(*Report.Refused),
+        Hurries(takesLong(Report, Seconds)), Time(Seconds),
+        Silence(Module.getContext(), [](Diagnostic &) { return success(); }) {}
+
+  void run() {
+    tryKeeps();
+    tryOptimizers();
+    tryMicroBatches();
+    tryAutocast();
+    tryPlanner();
+    llvm::sort(Refused.Remedies, [](const Remedy &Left, const Remedy &Right) {
+      return std::tie(Left.SmallestFeasibleBytes, Left.Change) <
+             std::tie(Right.SmallestFeasibleBytes, Right.Change);
+    });
+  }
+
+private:
+  /// Compilations that have to be done in the time.
+  static constexpr int NumTries = 8;
+
+  static bool takesLong(const CompileReport &Report, double Seconds) {
+    double Sum = 0;
+    for (const auto &[Phase, Spent] : Report.Seconds)
+      Sum += Spent;
+    return Sum * NumTries > Seconds;
+  }
+
+  std::optional<int64_t> findSmallest(ModuleOp Graph, CompileOptions Changed);
+  bool add(std::string Change, std::string Effect,
+           std::optional<int64_t> Smallest);
+  void tryKeeps();
+  void tryOptimizers();
+  void tryMicroBatches();
+  void tryAutocast();
+  void tryPlanner();
+
+  ModuleOp Module;
+  const CompileOptions &Options;
+  Refusal &Refused;
+  /// Whether other ways are planned without effort.
+  bool Hurries;
+  Alarm Time;
+  ScopedDiagnosticHandler Silence;
+};
+
+} // namespace
+
+/// Nothing where the graph cannot be compiled so, or not in time.
+std::optional<int64_t> RemedySearch::findSmallest(ModuleOp Graph,
+                                                  CompileOptions Changed) {
+  if (Time.rang())
+    return std::nullopt;
+  // The smallest budget does not depend on the one that is asked for; of what
+  // is refused no program is made.
+  Changed.Budget.Kind = Budget::Kind::Bytes;
+  Changed.Budget.Bytes = 1;
+  Changed.Interrupt = Time.get();
+  if (Hurries)
+    Changed.PlannerEffort = 0;
+  OwningOpRef<ModuleOp> Copy(Graph.clone());
+  std::vector<uint8_t> Program;
+  CompileReport Report;
+  if (succeeded(compile(*Copy, Changed, Program, Report)) || !Report.Refused)
+    return std::nullopt;
+  if (Hurries && !Report.Refused->EffortOnlyHelps)
+    return std::nullopt;
+  return Report.Refused->SmallestFeasibleBytes;
+}
+
+/// Says whether that needs less.
+bool RemedySearch::add(std::string Change, std::string Effect,
+                       std::optional<int64_t> Smallest) {
+  if (!Smallest || *Smallest >= Refused.SmallestFeasibleBytes)
+    return false;
+  Refused.Remedies.push_back(
+      {std::move(Change), std::move(Effect), *Smallest,
+       Hurries ? Remedy::Certainty::AtMost : Remedy::Certainty::Exact});
+  return true;
+}
+
+/// Without what forbids to compute a value again.
+void RemedySearch::tryKeeps() {
+  SmallVector<Operation *> Kept;
+  OwningOpRef<ModuleOp> Freed(Module.clone());
+  Freed->walk([&](Operation *Op) {
+    auto Attr = Op->getAttrOfType<KeepAttr>(KeepAttrName);
+    if (Attr && Attr.getValue() == Keep::must)
+      Kept.push_back(Op);
+  });
+  if (Kept.empty())
+    return;
+  for (Operation *Op : Kept)
+    Op->removeAttr(KeepAttrName);
+  std::string Where = getLocationText(Kept.front()->getLoc());
+  if (Kept.size() > 1)
+    Where += " and " + std::to_string(Kept.size() - 1) + " more places";
+  add("no remat.keep<must>", "it is at " + Where,
+      findSmallest(*Freed, Options));
+}
+
+/// The least that can be needed without the optimizer's state: it is there all
+/// the time, so that the peak falls by its bytes, but for how blocks are laid
+/// out.
+static int64_t countWithoutState(const Refusal &Refused) {
+  int64_t Bytes = Refused.SmallestFeasibleBytes;
+  for (const auto &[Class, Held] : Refused.Classes)
+    if (Class == getMemoryClassName(MemoryClass::OptimizerState))
+      Bytes -= Held;
+  return Bytes;
+}
+
+/// Rules that keep less beside each parameter.
+void RemedySearch::tryOptimizers() {
+  const OptimizerOptions &Now = Options.Optimizer;
+  bool HasNoState = Now.Kind == "none" || Now.Kind == "adafactor" ||
+                    (Now.Kind == "sgd" && Now.Momentum == 0);
+  if (HasNoState)
+    return;
+  CompileOptions Changed = Options;
+  Changed.Optimizer.Kind = "sgd";
+  Changed.Optimizer.Momentum = 0;
+  std::string Change = Now.Kind == "sgd"   ? "--momentum 0"
+                       : Now.Momentum != 0 ? "--optimizer sgd --momentum 0"
+                                           : "--optimizer sgd";
+  std::string Effect = "no state beside the parameters; it trains another way";
+  std::optional<int64_t> Smallest = findSmallest(Module, Changed);
+  int64_t Counted = countWithoutState(Refused);
+  if (Smallest)
+    add(Change, Effect, Smallest);
+  else if (Counted < Refused.SmallestFeasibleBytes)
+    Refused.Remedies.push_back(
+        {Change, Effect, Counted, Remedy::Certainty::About});
+  Changed = Options;
+  Changed.Optimizer.Kind = "adafactor";
+  add("--optimizer adafactor",
+      "state of rows and columns only; it trains another way",
+      findSmallest(Module, Changed));
+}
+
+void RemedySearch::tryAutocast() {
+  if (!Options.Autocast.empty())
+    return;
+  CompileOptions Changed = Options;
+  Changed.Autocast = "bf16";
+  add("--autocast bf16", "computes with 8 bits of precision",
+      findSmallest(Module, Changed));
+}
+
+/// Twice as many micro-batches until it fits or they save nothing more. Only
+/// the best is named.
+void RemedySearch::tryMicroBatches() {
+  std::optional<int64_t> Best;
+  CompileOptions Changed = Options;
+  int64_t Count = Options.MicroBatches;
+  while (Count <= MaxMicroBatches / 2) {
+    Changed.MicroBatches = 2 * Count;
+    std::optional<int64_t> Smallest = findSmallest(Module, Changed);
+    if (!Smallest || *Smallest >= Best.value_or(Refused.SmallestFeasibleBytes))
+      break;
+    Best = Smallest;
+    Count *= 2;
+    if (*Best <= Refused.BudgetBytes)
+      break;
+  }
+  add("--accumulate " + std::to_string(Count),
+      "each step in as many parts of the batch", Best);
+}
+
+/// Other plans of the same program.
+void RemedySearch::tryPlanner() {
+  CompileOptions Changed = Options;
+  if (!Options.Fuse) {
+    Changed.Fuse = true;
+    add("--fuse true", "values inside a kernel need no memory",
+        findSmallest(Module, Changed));
+    Changed = Options;
+  }
+  if (Options.Strategy != "search") {
+    Changed.Strategy = "search";
+    add("--strategy search", "the planner looks at more plans",
+        findSmallest(Module, Changed));
+  } else if (!Hurries && Refused.BudgetBytes > Refused.ImpossibleBytes &&
+             Options.PlannerEffort < MaxEffort) {
+    Changed.PlannerEffort = std::min(Options.PlannerEffort + 2, MaxEffort);
+    add("--effort " + std::to_string(Changed.PlannerEffort),
+        "planning takes longer", findSmallest(Module, Changed));
+  }
+}
+
+void remat::findRemedies(ModuleOp Module, const CompileOptions &Options,
+                         double Seconds, CompileReport &Report) {
+  RemedySearch(Module, Options, Seconds, Report).run();
+}

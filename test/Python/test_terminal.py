@@ -1,0 +1,136 @@
+"""What remat-run shows to people: refusals, the plan, progress. Pages are compared with those in `terminal/`;
+REMAT_UPDATE=1 writes these anew."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, tool_path
+from test_budget import BUILDS
+
+PAGES = Path(__file__).resolve().parent / "terminal"
+NOT_FOR_PEOPLE = ("func.func @main(", "<unknown>", "loc(")
+
+
+def environment(**changes):
+    """Without what says how wide and able a terminal is."""
+    named = ("COLUMNS", "LC_ALL", "LC_CTYPE", "LANG", "NO_COLOR", "TERM")
+    kept = {name: value for name, value in os.environ.items() if name not in named}
+    return {**kept, "TERM": "xterm", **changes}
+
+
+def remat_run(*arguments, **variables):
+    command = [str(tool_path("remat-run")), *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, encoding="utf-8", cwd=ROOT, env=environment(**variables), timeout=120
+    )
+
+
+def compare(name, text):
+    path = PAGES / name
+    if os.environ.get("REMAT_UPDATE"):
+        PAGES.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+# Refusals ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_the_page_of_a_refusal(columns, locale):
+    """How many other ways are tried depends on the time that they take, so the page is compared up to them."""
+    done = remat_run("examples/first.mlir", "--budget", "1KiB", COLUMNS=str(columns), LC_ALL=locale)
+    assert done.returncode == 2 and not done.stdout
+    page, tries = done.stderr.split("What to try:\n")
+    assert tries.splitlines()[0].split() == "--budget 380928 fits: the smallest budget found".split()
+    assert max(map(len, done.stderr.splitlines())) <= columns
+    assert done.stderr.isascii() == (locale == "C") and "\x1b" not in done.stderr
+    compare(f"refusal-{columns}{'' if locale == 'C' else '-blocks'}.txt", page)
+
+
+def kept(text):
+    """The graph, with its first value kept for the backward."""
+    return re.sub(r"(= remat\.gelu %0)", r"\1 {remat.keep = #remat.keep<must>}", text, count=1)
+
+
+CASES = {
+    "first": ((ROOT / "examples/first.mlir").read_text, []),
+    "keep": (lambda: kept((ROOT / "examples/first.mlir").read_text()), ["--optimizer", "none"]),
+    "strategy": ((ROOT / "examples/first.mlir").read_text, ["--strategy", "none", "--optimizer", "none"]),
+    "momentum": (lambda: str(BUILDS["mlp"]()), ["--optimizer", "sgd", "--momentum", "0.9"]),
+    "gpt2": (lambda: str(BUILDS["gpt2"]()), []),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_to_try_saves_the_bytes_that_it_says(name, tmp_path):
+    """Each change that a refusal names is made; the smallest budget then falls by what was said."""
+    build, options = CASES[name]
+    graph, report = tmp_path / "graph.mlir", tmp_path / "report.json"
+    graph.write_text(build())
+    done = remat_run(graph, *options, "--budget", 1, "--report", report, COLUMNS="400")
+    assert done.returncode == 2
+    assert not any(word in done.stderr for word in NOT_FOR_PEOPLE)
+    said = json.loads(report.read_text())
+    assert sum(said["refused"]["classes"].values()) == said["smallest_feasible_bytes"]
+    remedies = said["refused"]["remedies"]
+    if name in ("first", "momentum", "gpt2"):
+        assert any("sgd" in each["change"] or "momentum" in each["change"] for each in remedies)
+    for remedy in remedies:
+        text, change = build(), remedy["change"].split()
+        if remedy["change"] == "no remat.keep<must>":
+            text, change = text.replace("#remat.keep<must>", "#remat.keep<prefer>"), []
+        graph.write_text(text)
+        then = remat_run(graph, *merge(options, change), "--budget", 1, "--report", report)
+        assert then.returncode == 2
+        smallest = json.loads(report.read_text())["smallest_feasible_bytes"]
+        saved = said["smallest_feasible_bytes"] - smallest
+        assert saved > 0, remedy
+        if remedy["known"] == "exact":
+            assert saved == remedy["saved_bytes"], remedy
+        elif remedy["known"] == "at_most":
+            assert saved >= remedy["saved_bytes"], remedy
+        else:
+            assert abs(saved - remedy["saved_bytes"]) <= 0.02 * said["smallest_feasible_bytes"], remedy
+        assert remedy["change"] in done.stderr
+
+
+def merge(options, change):
+    """The options, with those of `change` in place of what they had."""
+    pairs = dict(zip(options[::2], options[1::2]))
+    pairs.update(zip(change[::2], change[1::2]))
+    return [word for pair in pairs.items() for word in pair]
+
+
+def test_a_graph_without_places_is_refused_without_them(tmp_path):
+    """Locations that name no file, nested ones too."""
+    text = (ROOT / "examples/first.mlir").read_text()
+    text = re.sub(r"^(  %\S+ = .*)$", r'\1 loc(fused["layer", unknown])', text, flags=re.M)
+    (tmp_path / "graph.mlir").write_text(text)
+    done = remat_run(tmp_path / "graph.mlir", "--budget", 1)
+    assert done.returncode == 2
+    assert not any(word in done.stderr for word in NOT_FOR_PEOPLE), done.stderr
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("remat.role = #remat.role<loss>, ", ""),
+        ("func.func @main(", "func.func @other("),
+        ("remat.gelu %0", "remat.gelu %9"),
+        ("tensor<16x32xf32> {", "tensor<16x> {"),
+        ("return %loss", "return %4"),
+    ],
+)
+def test_errors_do_not_show_how_the_graph_begins(old, new, tmp_path):
+    text = (ROOT / "examples/first.mlir").read_text()
+    assert old in text
+    (tmp_path / "graph.mlir").write_text(text.replace(old, new))
+    done = remat_run(tmp_path / "graph.mlir")
+    assert done.returncode == 1 and "error: " in done.stderr
+    assert not any(word in done.stderr for word in NOT_FOR_PEOPLE), done.stderr
