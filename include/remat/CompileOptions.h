@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace remat {
 
@@ -43,6 +44,8 @@ struct CompileOptions {
   int64_t PlannerEffort = 1; ///< a count, not a clock
   uint64_t PlannerSeed = 0;
   bool Fuse = true;
+  /// Patterns of names of values that the report explains ("all" for all).
+  std::vector<std::string> Explain;
   bool CompileKernels = true; ///< run NVRTC; false: source text only
   /// Once it is true planning ends, with an error; may be null.
   const std::atomic<bool> *Interrupt = nullptr;
@@ -54,6 +57,8 @@ struct CompileOption {
   llvm::StringLiteral Value; ///< what its value looks like, for help
   llvm::StringLiteral Help;
   bool OfOptimizer;
+  /// May be given several times, and each adds to those before.
+  bool Repeatable = false;
 };
 
 /// All options, in the order in which help shows them.

@@ -27,6 +27,9 @@ using CompileReport = FitReport;
 llvm::json::Object toJSON(const CompileOptions &Options,
                           const CompileReport &Report);
 
+/// What `--explain` prints: a sentence or two for each decision.
+std::string printExplanation(const PlanExplanation &Explained);
+
 /// Adds every pass from the verified graph up to assigned memory.
 void buildPipeline(mlir::OpPassManager &PM, const CompileOptions &Options);
 

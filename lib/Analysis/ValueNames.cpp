@@ -226,9 +226,15 @@ ValueNames::ValueNames(func::FuncOp Func) {
 
 void remat::writeValueNames(func::FuncOp Func) {
   ValueNames Names(Func);
+  // The innermost name stays: it is what the source says.
   auto Write = [](Operation *Op, StringRef Name) {
-    Op->setLoc(
-        NameLoc::get(StringAttr::get(Op->getContext(), Name), Op->getLoc()));
+    Location Inner = Op->getLoc();
+    auto Named = dyn_cast<NameLoc>(Inner);
+    if (Named && Named.getName() == Name)
+      return;
+    if (Named && isa<NameLoc>(Named.getChildLoc()))
+      Inner = Named.getChildLoc();
+    Op->setLoc(NameLoc::get(StringAttr::get(Op->getContext(), Name), Inner));
   };
   for (Operation &Op : Func.getBody().front().without_terminator()) {
     if (Op.getNumResults() == 0)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/CompileOptions.h"
+#include "remat/Analysis/NamePattern.h"
 #include "remat/Support/Architecture.h"
 #include "remat/Support/Numbers.h"
 #include "remat/Transforms/FitReport.h"
@@ -45,6 +46,10 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
        "attention and convolution kernels on CUDA (default: as the graph "
        "says, else auto)",
        false},
+      {"explain", "NAME|GLOB|all",
+       "say in the report (remat-run: on standard output too) why these values "
+       "are computed again or kept: a name, a glob such as h.1/*, or all",
+       false, /*Repeatable=*/true},
       {"optimizer", "adamw|adam|sgd|lion|rmsprop|adafactor|none",
        "none: gradients are results (default adamw)", true},
       {"learning-rate", "X", "learning rate (default 0.001)", true},
@@ -125,6 +130,14 @@ Failure setBudget(struct Budget &Target, StringRef Text) {
   return std::nullopt;
 }
 
+/// Adds a name or glob to a list.
+Failure addPattern(std::vector<std::string> &Target, StringRef Text) {
+  if (!NamePattern::parse(Text))
+    return expected(NamePatternHelp, Text);
+  Target.push_back(Text.str());
+  return std::nullopt;
+}
+
 Failure setArch(std::string &Target, StringRef Text) {
   if (!isCUDAArchitecture(Text))
     return expected("a CUDA architecture such as sm_90", Text);
@@ -178,6 +191,8 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
     return setInteger<int64_t>(O.MicroBatches, Text, 1, MaxMicroBatches);
   if (Name == "fuse")
     return setBool(O.Fuse, Text);
+  if (Name == "explain")
+    return addPattern(O.Explain, Text);
   if (Name == "arch")
     return setArch(O.Arch, Text);
   if (Name == "attention")

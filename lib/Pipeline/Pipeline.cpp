@@ -61,8 +61,8 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
     FuncPM.addPass(createFuse({"before-plan"}));
   FuncPM.addPass(createSinkConstants());
   FuncPM.addPass(createLegalizeResults());
-  FuncPM.addPass(
-      createFitBudget(getFitting(Options), Report, Options.Interrupt));
+  FuncPM.addPass(createFitBudget(getFitting(Options),
+                                 {Report, Options.Interrupt, Options.Explain}));
 }
 
 std::string remat::printPipeline(const CompileOptions &Options) {

@@ -1,5 +1,6 @@
 //===- Report.cpp - a compilation's report as JSON ------------------------===//
 
+#include "Explanation.h"
 #include "remat/Pipeline.h"
 
 using namespace llvm;
@@ -92,6 +93,7 @@ json::Object remat::toJSON(const CompileOptions &O, const CompileReport &R) {
       {"certificate", UnlessRefused(describeCertificate(O, R))},
       {"classes", listPairs(R.Classes)},
       {"compile_seconds", listPairs(R.Seconds)},
+      {"explain", R.Explained ? Value(toJSON(*R.Explained)) : Value(nullptr)},
       {"refused", Refused ? describe(*R.Refused) : Value(nullptr)},
   };
 }

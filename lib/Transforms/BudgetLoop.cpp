@@ -1,6 +1,7 @@
 //===- BudgetLoop.cpp - plan, fuse and assign until it fits ---------------===//
 
 #include "BudgetLoop.h"
+#include "ExplainPlan.h"
 #include "mlir/Pass/PassManager.h"
 #include "remat/Analysis/Cost.h"
 #include "remat/Analysis/MemoryProfile.h"
@@ -321,6 +322,8 @@ void BudgetLoop::writePlan(const Attempt &Best) {
 }
 
 LogicalResult BudgetLoop::finish(Attempt Best, std::optional<int64_t> Budget) {
+  if (!Options.Explain.empty())
+    Report.Explained = explainPlan(Func, Problem, Best.Plan, Options.Explain);
   if (failed(carryOut(Func, Best, /*EmitRemarks=*/true)))
     return failure();
   if (failed(verifyMemory(Func)))
@@ -357,6 +360,8 @@ LogicalResult BudgetLoop::run() {
   TargetAttr Attr = Where.getAttr();
   Report.Device = stringifyDeviceKind(Attr.getDevice()).str();
   Report.Arch = Attr.getArch().str();
+  if (failed(verifyExplained(Func, Options.Explain)))
+    return failure();
   FailureOr<PlanningProblem> Built = buildProblem(Func, Where);
   if (failed(Built))
     return failure();

@@ -21,6 +21,8 @@ struct FitOptions {
   bool Fuse = true;
   /// Ends the loop with an error once it is true; may be null.
   const std::atomic<bool> *Interrupt = nullptr;
+  /// Patterns of names of values to explain.
+  std::vector<std::string> Explain;
 };
 
 /// Only assigned memory tells a plan's true peak. The loop plans for a target,

@@ -26,10 +26,8 @@ namespace {
 class FitBudgetPass : public remat::impl::FitBudgetBase<FitBudgetPass> {
 public:
   using FitBudgetBase::FitBudgetBase;
-  FitBudgetPass(FitBudgetOptions Options, FitReport *Report,
-                const std::atomic<bool> *Interrupt)
-      : FitBudgetBase(std::move(Options)), Report(Report),
-        Interrupt(Interrupt) {}
+  FitBudgetPass(FitBudgetOptions Options, FitRequest Request)
+      : FitBudgetBase(std::move(Options)), Request(std::move(Request)) {}
 
 private:
   /// The options as values; a diagnostic for what is none.
@@ -52,7 +50,8 @@ private:
     Read.Effort = static_cast<int32_t>(Effort);
     Read.Seed = Seed;
     Read.Fuse = Fuse;
-    Read.Interrupt = Interrupt;
+    Read.Interrupt = Request.Interrupt;
+    Read.Explain = Request.Explain;
     return Read;
   }
 
@@ -64,19 +63,18 @@ private:
     writeValueNames(getOperation());
     std::unique_ptr<Target> Where = createTarget(getOperation());
     BudgetLoop Loop(getOperation(), *Options, *Where,
-                    Report ? *Report : Unread);
+                    Request.Report ? *Request.Report : Unread);
     if (failed(Loop.run()))
       signalPassFailure();
   }
 
-  FitReport *Report = nullptr;
-  const std::atomic<bool> *Interrupt = nullptr;
+  FitRequest Request;
 };
 
 } // namespace
 
-std::unique_ptr<Pass>
-remat::createFitBudget(FitBudgetOptions Options, FitReport *Report,
-                       const std::atomic<bool> *Interrupt) {
-  return std::make_unique<FitBudgetPass>(std::move(Options), Report, Interrupt);
+std::unique_ptr<Pass> remat::createFitBudget(FitBudgetOptions Options,
+                                             FitRequest Request) {
+  return std::make_unique<FitBudgetPass>(std::move(Options),
+                                         std::move(Request));
 }

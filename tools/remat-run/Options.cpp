@@ -64,15 +64,20 @@ private:
 void CommandLine::addCompilation() {
   for (const CompileOption &Option : getCompileOptions()) {
     std::string Name = Option.Name.str();
-    auto Parse = [this, Name](const std::string &Text) {
-      if (std::optional<std::string> Bad =
-              setCompileOption(O.Compile, Name, Text))
-        throw CLI::ValidationError("--" + Name, *Bad);
+    auto Parse = [this, Name](const std::vector<std::string> &Texts) {
+      for (const std::string &Text : Texts)
+        if (std::optional<std::string> Bad =
+                setCompileOption(O.Compile, Name, Text))
+          throw CLI::ValidationError("--" + Name, *Bad);
     };
     CLI::Option *Added =
-        App.add_option_function<std::string>("--" + Name, Parse,
-                                             Option.Help.str())
+        App.add_option_function<std::vector<std::string>>("--" + Name, Parse,
+                                                          Option.Help.str())
             ->type_name(Option.Value.str())
+            ->expected(1)
+            ->multi_option_policy(Option.Repeatable
+                                      ? CLI::MultiOptionPolicy::TakeAll
+                                      : CLI::MultiOptionPolicy::Throw)
             ->group(Option.OfOptimizer ? "Optimizer" : "Compilation");
     if (Name == "learning-rate")
       Rate = Added;

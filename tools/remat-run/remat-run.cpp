@@ -58,6 +58,8 @@ static int runTool(int Argc, char **Argv) {
     runtime::Status Written = report(Options, Compiled.Report, nullptr);
     return Written ? ExitRefused : fail(Written.getError());
   }
+  if (Compiled.Report.Explained)
+    llvm::outs() << printExplanation(*Compiled.Report.Explained);
   if (!Options.EmitProgram.empty())
     if (runtime::Status Written =
             writeFile(Options.EmitProgram, Compiled.Bytes);

@@ -9,11 +9,20 @@
 
 namespace remat {
 
-/// The pass remat-fit-budget with a report, and with what ends it with an error
-/// once it is true; both may be null, else outlive it.
-std::unique_ptr<mlir::Pass>
-createFitBudget(FitBudgetOptions Options, FitReport *Report,
-                const std::atomic<bool> *Interrupt = nullptr);
+/// What a report is to hold and what ends the pass; no option of it changes the
+/// program.
+struct FitRequest {
+  FitReport *Report = nullptr;
+  /// Ends the pass with an error once it is true.
+  const std::atomic<bool> *Interrupt = nullptr;
+  /// Patterns of names of values that the report is to explain.
+  std::vector<std::string> Explain;
+};
+
+/// The pass remat-fit-budget with a request. What that points to may be null,
+/// else outlives the pass.
+std::unique_ptr<mlir::Pass> createFitBudget(FitBudgetOptions Options,
+                                            FitRequest Request);
 
 } // namespace remat
 

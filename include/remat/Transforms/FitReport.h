@@ -8,6 +8,7 @@
 #ifndef REMAT_TRANSFORMS_FITREPORT_H
 #define REMAT_TRANSFORMS_FITREPORT_H
 
+#include "remat/Transforms/PlanExplanation.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -84,6 +85,8 @@ struct FitReport {
   /// Empty where the plan fits the budget only thanks to fusion.
   std::optional<PlannerCertificate> Planner;
   std::optional<Refusal> Refused;
+  /// Where it was asked for, and the budget was not refused.
+  std::optional<PlanExplanation> Explained;
 };
 
 /// The strategies of the planner that a budget can be fitted with. The others

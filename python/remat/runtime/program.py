@@ -228,10 +228,12 @@ def compile(
         **options,
     }
     for name, value in chosen.items():
-        if value is not None:
-            arguments = (name.replace("_", "-"), _text(name, value))
-            encoded = (library.encode(part, CompileError) for part in arguments)
-            check(lib.rematOptionsSet(handle.value, *encoded), CompileError)
+        # An option that may be given several times takes a list.
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if one is not None:
+                arguments = (name.replace("_", "-"), _text(name, one))
+                encoded = (library.encode(part, CompileError) for part in arguments)
+                check(lib.rematOptionsSet(handle.value, *encoded), CompileError)
     out = ctypes.c_void_p()
 
     def work() -> "tuple[int, str, Handle]":
