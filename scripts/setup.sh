@@ -3,7 +3,7 @@
 #
 # usage: scripts/setup.sh [build|test]
 #   build   compiler, libraries and tools that the build needs
-#   test    that, and the Python environment .venv with the pinned packages of
+#   test    that, a browser without a window, and the Python environment .venv with the pinned packages of
 #           requirements-test.txt and requirements-cuda.txt
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +17,11 @@ packages=(
   libcli11-dev libssl-dev zlib1g-dev libzstd-dev libgtest-dev libgmock-dev
   python3 python3-venv bible-kjv-text
 )
+
+# Opens the pages of remat-run --report-html in a test.
+if [ "$what" = test ]; then
+  packages+=(chromium-headless-shell)
+fi
 
 missing=()
 for package in "${packages[@]}"; do

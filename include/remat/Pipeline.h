@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "remat/CompileOptions.h"
+#include "remat/Target/Program.h"
 #include "remat/Transforms/FitReport.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
@@ -21,6 +22,20 @@ namespace remat {
 /// What a compilation found; "parse" among its seconds is added by whoever
 /// parses.
 using CompileReport = FitReport;
+
+/// A program of the graph that is not the one asked for, to be shown.
+struct RecordedProgram {
+  std::vector<uint8_t> Bytes; ///< empty: was not made
+  std::vector<StepTime> Times;
+};
+
+/// What a compilation found beside its program and report.
+struct CompileRecord {
+  std::vector<StepTime> Times; ///< of the program's steps
+  RecordedProgram Unplanned;   ///< every operation once
+  RecordedProgram Smallest;    ///< of a refused budget: the least arena found
+  std::vector<FrontierPoint> Frontier;
+};
 
 /// The report with the keys that users know from `remat-run --report`. A
 /// refused budget has null as its predicted peak and says why under "refused".
@@ -38,11 +53,13 @@ std::string printPipeline(const CompileOptions &Options);
 
 /// Compiles the graph in `Module` (which becomes the planned graph) to a
 /// program. Emits diagnostics on failure. A refused budget fails with
-/// `Report.Refused` set; every other failure leaves it empty.
+/// `Report.Refused` set; every other failure leaves it empty. A record changes
+/// neither the program nor the report, but for the seconds that it takes.
 mlir::LogicalResult compile(mlir::ModuleOp Module,
                             const CompileOptions &Options,
                             std::vector<uint8_t> &Program,
-                            CompileReport &Report);
+                            CompileReport &Report,
+                            CompileRecord *Record = nullptr);
 
 /// Registers `--remat-pipeline` with its options.
 void registerPipeline();

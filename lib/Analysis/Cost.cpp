@@ -29,14 +29,23 @@ double RooflineTarget::getElementwiseMicroseconds(double Flops,
   return getRooflineMicroseconds(Rates, Rates.ScalarFlops, {Flops, Bytes});
 }
 
+/// Floating-point operations a second of the units that `Op` runs on.
+double RooflineTarget::getFlopRate(Operation *Op) const {
+  if (!Op->hasTrait<UsesMatrixUnits>())
+    return Rates.ScalarFlops;
+  auto Type = cast<RankedTensorType>(Op->getOperand(0).getType());
+  return Type.getElementTypeBitWidth() <= 16 ? Rates.MatrixFlops16
+                                             : Rates.MatrixFlops32;
+}
+
 double RooflineTarget::getMicroseconds(Operation *Op) const {
   if (isView(Op) || isResidentConstant(Op))
     return 0;
-  double Rate = Rates.ScalarFlops;
-  if (Op->hasTrait<UsesMatrixUnits>()) {
-    auto Type = cast<RankedTensorType>(Op->getOperand(0).getType());
-    Rate = Type.getElementTypeBitWidth() <= 16 ? Rates.MatrixFlops16
-                                               : Rates.MatrixFlops32;
-  }
-  return getRooflineMicroseconds(Rates, Rate, getCost(Op));
+  return getRooflineMicroseconds(Rates, getFlopRate(Op), getCost(Op));
+}
+
+Target::Ceilings RooflineTarget::getCeilings(Operation *Op) const {
+  OpCost Cost = getCost(Op);
+  return {1e6 * Cost.Flops / getFlopRate(Op),
+          1e6 * Cost.Bytes / Rates.BytesPerSecond};
 }

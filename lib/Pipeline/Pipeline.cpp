@@ -43,7 +43,7 @@ static FitBudgetOptions getFitting(const CompileOptions &O) {
 }
 
 static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
-                        CompileReport *Report) {
+                        CompileReport *Report, FitRecord *Record) {
   OpPassManager &FuncPM = PM.nest<func::FuncOp>();
   FuncPM.addPass(
       createSetTarget({Options.Device, Options.Arch, Options.Attention}));
@@ -61,13 +61,14 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
     FuncPM.addPass(createFuse({"before-plan"}));
   FuncPM.addPass(createSinkConstants());
   FuncPM.addPass(createLegalizeResults());
-  FuncPM.addPass(createFitBudget(getFitting(Options),
-                                 {Report, Options.Interrupt, Options.Explain}));
+  FuncPM.addPass(
+      createFitBudget(getFitting(Options),
+                      {Report, Options.Interrupt, Options.Explain, Record}));
 }
 
 std::string remat::printPipeline(const CompileOptions &Options) {
   OpPassManager PM(ModuleOp::getOperationName());
-  buildPasses(PM, Options, nullptr);
+  buildPasses(PM, Options, nullptr, nullptr);
   std::string Text;
   llvm::raw_string_ostream OS(Text);
   PM.printAsTextualPipeline(OS);
@@ -75,7 +76,7 @@ std::string remat::printPipeline(const CompileOptions &Options) {
 }
 
 void remat::buildPipeline(OpPassManager &PM, const CompileOptions &Options) {
-  buildPasses(PM, Options, nullptr);
+  buildPasses(PM, Options, nullptr, nullptr);
 }
 
 //===----------------------------------------------------------------------===//
@@ -110,22 +111,42 @@ private:
 
 } // namespace
 
+/// Lets the budget loop emit into `Record` the programs that it shows.
+static FitRecord makeFitRecord(CompileRecord &Record) {
+  auto Emit = [](RecordedProgram &Into) {
+    return [&Into](func::FuncOp Func) {
+      EmitOptions Options;
+      Options.CompileKernels = false; // it will not run
+      Options.Times = &Into.Times;
+      return emitProgram(Func, Options, Into.Bytes);
+    };
+  };
+  return {Emit(Record.Unplanned), Emit(Record.Smallest), {}};
+}
+
 LogicalResult remat::compile(ModuleOp Module, const CompileOptions &Options,
                              std::vector<uint8_t> &Program,
-                             CompileReport &Report) {
+                             CompileReport &Report, CompileRecord *Record) {
   Report = CompileReport();
   if (failed(verifyGraph(Module)))
     return failure();
+  FitRecord Fitting;
+  if (Record)
+    Fitting = makeFitRecord(*Record);
   PassManager PM(Module.getContext());
   PM.addInstrumentation(std::make_unique<PhaseTimes>(Report));
-  buildPasses(PM, Options, &Report);
-  if (failed(PM.run(Module)))
+  buildPasses(PM, Options, &Report, Record ? &Fitting : nullptr);
+  LogicalResult Passed = PM.run(Module);
+  if (Record)
+    Record->Frontier = std::move(Fitting.Frontier);
+  if (failed(Passed))
     return failure();
   func::FuncOp Func = getGraph(Module);
 
   auto Start = std::chrono::steady_clock::now();
   EmitOptions Emit;
   Emit.CompileKernels = Options.CompileKernels;
+  Emit.Times = Record ? &Record->Times : nullptr;
   LogicalResult Emitted = emitProgram(Func, Emit, Program);
   std::chrono::duration<double> Time = std::chrono::steady_clock::now() - Start;
   Report.Seconds.push_back({"emit", Time.count()});

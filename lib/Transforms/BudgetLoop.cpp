@@ -344,6 +344,8 @@ LogicalResult BudgetLoop::refuse(int64_t Budget) {
   Attempt Smallest = getSmallest();
   if (failed(carryOut(Func, Smallest, /*EmitRemarks=*/false)))
     return failure();
+  if (Options.Record && failed(Options.Record->OnSmallest(Func)))
+    return failure();
   Refusal Refused;
   Refused.BudgetBytes = Budget;
   Refused.UnplannedPeakBytes = Attempts.front().ArenaBytes;
@@ -382,9 +384,10 @@ LogicalResult BudgetLoop::run() {
   Report.SmallestFeasibleBytes = Smallest;
   if (failed(findBounds(Budget)))
     return failure();
-  if (Budget && *Budget < Smallest)
-    return refuse(*Budget);
-  if (Budget && *Budget < Unplanned && failed(fit(*Budget)))
+  bool Refused = Budget && *Budget < Smallest;
+  if (!Refused && Budget && *Budget < Unplanned && failed(fit(*Budget)))
     return failure();
-  return finish(getFastest(Budget), Budget);
+  if (Options.Record && failed(record()))
+    return failure();
+  return Refused ? refuse(*Budget) : finish(getFastest(Budget), Budget);
 }

@@ -6,7 +6,7 @@
 #include "remat/Analysis/Target.h"
 #include "remat/Solver/Planner.h"
 #include "remat/Support/Budget.h"
-#include "remat/Transforms/FitReport.h"
+#include "remat/Transforms/FitBudget.h"
 #include "remat/Transforms/Plan.h"
 #include <atomic>
 
@@ -23,6 +23,8 @@ struct FitOptions {
   const std::atomic<bool> *Interrupt = nullptr;
   /// Patterns of names of values to explain.
   std::vector<std::string> Explain;
+  /// What else is to be shown; may be null.
+  FitRecord *Record = nullptr;
 };
 
 /// Only assigned memory tells a plan's true peak. The loop plans for a target,
@@ -76,6 +78,9 @@ private:
   void certify(const Attempt &Best, std::optional<int64_t> Budget);
   mlir::LogicalResult finish(Attempt Best, std::optional<int64_t> Budget);
   mlir::LogicalResult refuse(int64_t Budget);
+  mlir::LogicalResult record();
+  mlir::LogicalResult tryBetween();
+  mlir::LogicalResult recordFrontier();
   void writePlan(const Attempt &Best);
   void fillClasses(mlir::func::FuncOp Planned, const Attempt &A);
   void addSeconds(llvm::StringRef Phase, double Seconds);

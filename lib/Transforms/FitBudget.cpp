@@ -52,6 +52,7 @@ private:
     Read.Fuse = Fuse;
     Read.Interrupt = Request.Interrupt;
     Read.Explain = Request.Explain;
+    Read.Record = Request.Record;
     return Read;
   }
 

@@ -3,6 +3,7 @@
 #include "remat/runtime/Program.h"
 #include "lib/Guard.h"
 #include "lib/ProgramChecks.h"
+#include <numeric>
 
 using namespace remat::runtime;
 
@@ -87,7 +88,7 @@ std::optional<uint32_t> Program::findResult(std::string_view Name) const {
 // The peak
 //===----------------------------------------------------------------------===//
 
-Program::PeakProfile Program::getPeakProfile() const {
+std::vector<Program::ClassBytes> Program::getLiveBytes() const {
   // Bytes that begin and end to live, by step; step -1 is at 0.
   using Bytes = std::array<int64_t, NumMemoryClasses>;
   std::vector<Bytes> Change(Steps.size() + 3, Bytes{});
@@ -116,18 +117,25 @@ Program::PeakProfile Program::getPeakProfile() const {
         }
       }
   }
-  PeakProfile Peak;
-  Bytes Live = {};
-  for (size_t At = 0; At + 1 < Change.size(); ++At) {
-    uint64_t Total = 0;
+  std::vector<ClassBytes> Live(Steps.size() + 2, ClassBytes{});
+  Bytes Now = {};
+  for (size_t At = 0; At < Live.size(); ++At)
     for (unsigned C = 0; C < NumMemoryClasses; ++C)
-      Total += Live[C] += Change[At][C];
+      Live[At][C] = static_cast<uint64_t>(Now[C] += Change[At][C]);
+  return Live;
+}
+
+Program::PeakProfile Program::getPeakProfile() const {
+  PeakProfile Peak;
+  std::vector<ClassBytes> Live = getLiveBytes();
+  for (size_t At = 0; At < Live.size(); ++At) {
+    uint64_t Total =
+        std::accumulate(Live[At].begin(), Live[At].end(), uint64_t(0));
     if (Total <= Peak.LiveBytes)
       continue;
     Peak.Step = static_cast<int64_t>(At) - 1;
     Peak.LiveBytes = Total;
-    for (unsigned C = 0; C < NumMemoryClasses; ++C)
-      Peak.BytesByClass[C] = static_cast<uint64_t>(Live[C]);
+    Peak.BytesByClass = Live[At];
   }
   return Peak;
 }

@@ -84,8 +84,11 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
     return Outcome::Failed;
   std::chrono::duration<double> Parsing =
       std::chrono::steady_clock::now() - Begin;
+  if (Options.wantsViews())
+    Compiled.Record.emplace();
   mlir::LogicalResult Done =
-      compile(*Module, Options.Compile, Compiled.Bytes, Compiled.Report);
+      compile(*Module, Options.Compile, Compiled.Bytes, Compiled.Report,
+              Compiled.Record ? &*Compiled.Record : nullptr);
   auto &Seconds = Compiled.Report.Seconds;
   Seconds.insert(Seconds.begin(), {"parse", Parsing.count()});
   if (Compiled.Report.Refused) {

@@ -6,6 +6,7 @@
 #include "Options.h"
 #include "remat/runtime/Program.h"
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace remat::run {
@@ -14,6 +15,8 @@ struct CompiledFile {
   std::vector<uint8_t> Bytes;
   std::shared_ptr<const runtime::Program> Program; ///< verified
   CompileReport Report;
+  /// What is to be shown besides; of a graph, where the options ask for it.
+  std::optional<CompileRecord> Record;
 };
 
 enum class Outcome {

@@ -123,6 +123,11 @@ void CommandLine::addFiles() {
   Add("--save-outputs", O.SaveOutputs,
       "safetensors: loss and outputs of the last step");
   Add("--report", O.Report, "JSON: losses, times, memory");
+  Add("--report-html", O.Page,
+      "one HTML file: memory over the step, the plan, the arena, times");
+  Add("--timeline", O.Timeline, "JSON: what --report-html shows");
+  Add("--timeline-csv", O.Table, "CSV: memory and time of each step");
+  Add("--trace", O.Trace, "trace events (JSON) for Perfetto or Chrome");
   Add("--emit-program", O.EmitProgram, "the compiled program");
   Add("--profile", O.Profile, "JSON: milliseconds of each operation");
 }

@@ -28,6 +28,13 @@ struct ToolOptions {
   // Files, "" where none is asked for.
   std::string Data, Inputs, Weights;
   std::string Report, EmitProgram, Save, SaveGradients, SaveOutputs, Profile;
+  std::string Page, Timeline, Table, Trace; ///< forms of the views
+
+  /// Whether other programs of the graph are to be shown.
+  bool wantsViews() const {
+    return !Page.empty() || !Timeline.empty() || !Table.empty() ||
+           !Trace.empty();
+  }
 };
 
 /// Fills `Options` from the command line. Returns the exit code when the

@@ -1,6 +1,7 @@
 //===- Report.cpp - what remat-run writes down ----------------------------===//
 
 #include "Report.h"
+#include "remat/Driver/Views.h"
 #include "remat/Support/File.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -12,15 +13,18 @@ using namespace remat::run;
 using namespace remat::runtime;
 namespace json = llvm::json;
 
-static Status writeJSON(const std::string &Path, json::Value Object) {
-  std::string Text = llvm::formatv("{0:2}\n", Object).str();
+static Status writeText(const std::string &Path, const std::string &Text) {
   return writeFile(
       Path,
       std::span(reinterpret_cast<const uint8_t *>(Text.data()), Text.size()));
 }
 
-Status run::writeReport(const std::string &Path, const ToolOptions &O,
-                        const CompileReport &C, const RunResult *Ran) {
+static Status writeJSON(const std::string &Path, json::Value Object) {
+  return writeText(Path, llvm::formatv("{0:2}\n", Object).str());
+}
+
+static json::Object makeReport(const ToolOptions &O, const CompileReport &C,
+                               const RunResult *Ran) {
   json::Object Report = toJSON(O.Compile, C);
   json::Array Losses;
   if (Ran)
@@ -46,7 +50,39 @@ Status run::writeReport(const std::string &Path, const ToolOptions &O,
   Report["host_scratch_bytes"] = Known(&RunResult::HostScratchBytes);
   Report["process_bytes"] = Known(&RunResult::ProcessBytes);
   (*Report.getObject("classes"))["context"] = Known(&RunResult::ContextBytes);
-  return writeJSON(Path, std::move(Report));
+  return Report;
+}
+
+static Status writeViews(const ToolOptions &O, const Views &V) {
+  using Maker = std::string (*)(const Views &);
+  auto MakeJSON = [](const Views &V) {
+    return llvm::formatv("{0}\n", describeViews(V)).str();
+  };
+  const std::pair<const std::string &, Maker> Forms[] = {{O.Page, makePage},
+                                                         {O.Timeline, MakeJSON},
+                                                         {O.Table, makeTable},
+                                                         {O.Trace, makeTrace}};
+  for (const auto &[Path, Make] : Forms)
+    if (!Path.empty())
+      if (Status Written = writeText(Path, Make(V)); !Written)
+        return Written;
+  return {};
+}
+
+Status run::writeReports(const ToolOptions &O, const CompiledFile &C,
+                         const RunResult *Ran) {
+  json::Object Report = ::makeReport(O, C.Report, Ran);
+  if (!O.Report.empty())
+    if (Status Written = writeJSON(O.Report, json::Object(Report)); !Written)
+      return Written;
+  if (!O.wantsViews())
+    return {};
+  std::span<const double> Measured;
+  if (Ran)
+    Measured = Ran->StepMilliseconds;
+  Result<Views> V = makeViews(O.File, std::move(Report), C.Program,
+                              C.Record ? &*C.Record : nullptr, Measured);
+  return V ? writeViews(O, *V) : V.getError();
 }
 
 Status run::writeProfile(const std::string &Path, const Program &P,

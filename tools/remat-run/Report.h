@@ -3,19 +3,19 @@
 #ifndef REMAT_TOOLS_RUN_REPORT_H
 #define REMAT_TOOLS_RUN_REPORT_H
 
+#include "Compile.h"
 #include "Train.h"
-#include "remat/Pipeline.h"
-#include <optional>
 #include <span>
 #include <string>
 
 namespace remat::run {
 
-/// Writes the report as JSON. `Ran` is null after --compile-only or a refusal:
-/// what a run would have measured is then null, and `loss` is empty.
-runtime::Status writeReport(const std::string &Path, const ToolOptions &Options,
-                            const CompileReport &Compiled,
-                            const RunResult *Ran);
+/// Writes the report and the views that the options ask for. `Ran` is null
+/// after --compile-only or a refusal: what a run would have measured is then
+/// null, and `loss` is empty.
+runtime::Status writeReports(const ToolOptions &Options,
+                             const CompiledFile &Compiled,
+                             const RunResult *Ran);
 
 /// Writes the milliseconds of each step of the program as JSON.
 runtime::Status writeProfile(const std::string &Path,

@@ -195,6 +195,8 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   R.MedianMs = Statistics.MedianStepMs;
   R.MeasuredPeakBytes = Statistics.MeasuredPeakBytes;
   R.Device = (*D)->getDescription();
+  if (!O.Profile.empty())
+    R.StepMilliseconds = S.getExecutable().getStepMilliseconds();
   R.HostScratchBytes = S.getExecutable().getHostScratchBytes();
   if (Result<MemoryInfo> Memory = (*D)->getMemoryInfo()) {
     R.ContextBytes = Memory->ContextBytes;

@@ -24,6 +24,8 @@ struct RunResult {
   std::optional<uint64_t> ContextBytes, HostScratchBytes, ProcessBytes;
   std::string ParametersDigest;
   std::string Device; ///< in words
+  /// Of the last step, one an operation; empty without --profile.
+  std::vector<double> StepMilliseconds;
 };
 
 /// Runs the steps that the options ask for and writes the files that they name

@@ -22,14 +22,6 @@ static int fail(const runtime::Error &E) {
   return ExitError;
 }
 
-static runtime::Status report(const ToolOptions &Options,
-                              const CompileReport &Compiled,
-                              const RunResult *Ran) {
-  return Options.Report.empty()
-             ? runtime::Status()
-             : writeReport(Options.Report, Options, Compiled, Ran);
-}
-
 /// Asked before the work begins: what takes hours must not be lost because a
 /// folder is missing.
 static std::optional<std::string> checkFiles(const ToolOptions &O) {
@@ -39,7 +31,11 @@ static std::optional<std::string> checkFiles(const ToolOptions &O) {
       {"--save", O.Save},
       {"--save-gradients", O.SaveGradients},
       {"--save-outputs", O.SaveOutputs},
-      {"--profile", O.Profile}};
+      {"--profile", O.Profile},
+      {"--report-html", O.Page},
+      {"--timeline", O.Timeline},
+      {"--timeline-csv", O.Table},
+      {"--trace", O.Trace}};
   return checkOutputs(Outputs);
 }
 
@@ -55,7 +51,7 @@ static int runTool(int Argc, char **Argv) {
   if (How == Outcome::Failed)
     return ExitError;
   if (How == Outcome::Refused) {
-    runtime::Status Written = report(Options, Compiled.Report, nullptr);
+    runtime::Status Written = writeReports(Options, Compiled, nullptr);
     return Written ? ExitRefused : fail(Written.getError());
   }
   if (Compiled.Report.Explained)
@@ -66,7 +62,7 @@ static int runTool(int Argc, char **Argv) {
         !Written)
       return fail(Written.getError());
   if (Options.CompileOnly) {
-    runtime::Status Written = report(Options, Compiled.Report, nullptr);
+    runtime::Status Written = writeReports(Options, Compiled, nullptr);
     return Written ? ExitDone : fail(Written.getError());
   }
 
@@ -75,7 +71,7 @@ static int runTool(int Argc, char **Argv) {
   runtime::Result<RunResult> Ran = train(Compiled.Program, Options);
   if (!Ran)
     return fail(Ran.getError());
-  runtime::Status Written = report(Options, Compiled.Report, &*Ran);
+  runtime::Status Written = writeReports(Options, Compiled, &*Ran);
   return Written ? ExitDone : fail(Written.getError());
 }
 

@@ -32,12 +32,15 @@ public:
       : Target(Attr), Rates(Rates) {}
 
   double getElementwiseMicroseconds(double Flops, double Bytes) const override;
+  Ceilings getCeilings(mlir::Operation *Op) const override;
 
 protected:
   /// Time of one execution; zero for what needs no step.
   double getMicroseconds(mlir::Operation *Op) const;
 
 private:
+  double getFlopRate(mlir::Operation *Op) const;
+
   Roofline Rates;
 };
 

@@ -36,6 +36,13 @@ public:
   virtual double getElementwiseMicroseconds(double Flops,
                                             double Bytes) const = 0;
 
+  /// What `Op` would take if only its arithmetic, or only its traffic, took
+  /// time, each at the most that the device does.
+  struct Ceilings {
+    double ArithmeticMicroseconds = 0, TrafficMicroseconds = 0;
+  };
+  virtual Ceilings getCeilings(mlir::Operation *Op) const = 0;
+
 private:
   TargetAttr Attr;
 };

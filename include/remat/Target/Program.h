@@ -15,8 +15,18 @@
 
 namespace remat {
 
+/// What the device's model says of one step; a program does not carry it.
+struct StepTime {
+  double Microseconds = 0; ///< predicted
+  /// See Target::Ceilings.
+  double ArithmeticMicroseconds = 0, TrafficMicroseconds = 0;
+  double Bytes = 0; ///< each operand read once, each result written once
+};
+
 struct EmitOptions {
   bool CompileKernels = true; ///< for CUDA: run NVRTC; false: text only
+  /// Gets an entry for each step; may be null.
+  std::vector<StepTime> *Times = nullptr;
 };
 
 /// Writes the graph `Func`, whose memory is assigned (`remat.offsets` on every

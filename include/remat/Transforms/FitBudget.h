@@ -6,8 +6,22 @@
 #include "remat/Transforms/FitReport.h"
 #include "remat/Transforms/Passes.h"
 #include <atomic>
+#include <functional>
+#include <vector>
 
 namespace remat {
+
+/// What fitting a budget shows beside the graph that it leaves: other programs
+/// of the same graph. Asking for it does not change the plan.
+struct FitRecord {
+  /// Called with a graph whose memory is assigned: every operation once; and,
+  /// of a refused budget, the smallest arena found.
+  std::function<mlir::LogicalResult(mlir::func::FuncOp)> OnUnplanned,
+      OnSmallest;
+  /// By bytes, none both larger and slower than another: what was tried for
+  /// the budget, and a few plans that take little search for budgets between.
+  std::vector<FrontierPoint> Frontier;
+};
 
 /// What a report is to hold and what ends the pass; no option of it changes the
 /// program.
@@ -17,6 +31,8 @@ struct FitRequest {
   const std::atomic<bool> *Interrupt = nullptr;
   /// Patterns of names of values that the report is to explain.
   std::vector<std::string> Explain;
+  /// Other programs to be shown; may be null.
+  FitRecord *Record = nullptr;
 };
 
 /// The pass remat-fit-budget with a request. What that points to may be null,

@@ -59,6 +59,13 @@ struct PlannerCertificate {
   double Ms = 0, LowerBoundMs = 0, Gap = 0;
 };
 
+/// A program that was made on the way, and what is proven of those that fit
+/// into the same bytes.
+struct FrontierPoint {
+  int64_t ArenaBytes = 0;
+  double Ms = 0, LowerBoundMs = 0; ///< predicted
+};
+
 /// What was found on the way, promised and proven.
 struct FitReport {
   std::string Device = "host", Arch; ///< of the target; no arch for the host

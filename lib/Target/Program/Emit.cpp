@@ -1,6 +1,7 @@
 //===- Emit.cpp - arguments, results and steps ----------------------------===//
 
 #include "ProgramBuilder.h"
+#include "remat/Analysis/Cost.h"
 
 using namespace mlir;
 using namespace remat;
@@ -170,6 +171,12 @@ LogicalResult ProgramBuilder::addStep(Operation &Op) {
     Step->phase = stringifyEnum(Phase.getValue()).str();
   if (auto Cost = dyn_cast<CostOpInterface>(Op))
     Step->flops = Cost.getFlops();
+  if (Options.Times) {
+    Target::Ceilings Least = Where->getCeilings(&Op);
+    Options.Times->push_back({Kernel->getMicroseconds(),
+                              Least.ArithmeticMicroseconds,
+                              Least.TrafficMicroseconds, getCost(&Op).Bytes});
+  }
   Program.steps.push_back(std::move(Step));
   return success();
 }

@@ -214,12 +214,17 @@ struct Program {
   std::optional<uint32_t> findArgument(std::string_view Name) const;
   std::optional<uint32_t> findResult(std::string_view Name) const;
 
+  /// Bytes by class that are live before the first step (entry 0), while each
+  /// step runs (entry step + 1), and at the end.
+  using ClassBytes = std::array<uint64_t, NumMemoryClasses>;
+  std::vector<ClassBytes> getLiveBytes() const;
+
   /// Bytes by class while the step with the most live bytes runs, and that
   /// step. The sum of live bytes is at most ArenaBytes; the rest is slack.
   struct PeakProfile {
     int64_t Step = -1;
     uint64_t LiveBytes = 0;
-    std::array<uint64_t, NumMemoryClasses> BytesByClass = {};
+    ClassBytes BytesByClass = {};
   };
   PeakProfile getPeakProfile() const;
 };

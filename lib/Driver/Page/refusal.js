@@ -1,0 +1,23 @@
+// Why a budget was refused.
+
+function drawRefusal() {
+  if (!report.refused) return;
+  const section = byId("refusal");
+  section.hidden = false;
+  section.classList.add("refused");
+  const short = report.smallest_feasible_bytes - report.budget_bytes;
+  section.replaceChildren(html("h2", {}, `Refused: no program was found that fits ${formatBytes(report.budget_bytes)}`),
+    html("p", { class: "lead" }, `The smallest arena found is ${formatBytes(report.smallest_feasible_bytes)}, ${formatBytes(short)} more than the budget. ` +
+      (report.budget_bytes <= report.impossible_bytes ? "That no program fits the budget is proven." : "More planner effort may find less.") +
+      " The pictures below show the smallest program."));
+  const bars = [["without recomputation", report.unplanned_peak_bytes, "activations"], ["smallest found", report.smallest_feasible_bytes, "parameters"],
+    ["proven too small", report.impossible_bytes, "outputs"], ["budget", report.budget_bytes, "recomputed"]];
+  const most = Math.max(...bars.map(([, bytes]) => bytes), 1);
+  section.append(html("table", {}, ...bars.map(([name, bytes, color]) => html("tr", {}, html("td", {}, name),
+    html("td", { class: "number" }, formatBytes(bytes)),
+    html("td", { class: "bar", style: "width:60%" }, html("div", { class: "bars" },
+      html("span", { style: `width:${(bytes / most) * 100}%;background:var(--${color})` })))))));
+  if (!smallest) return;
+  const at = smallest.peak_step + 1;
+  section.append(html("h3", {}, "At the peak of the smallest program"), ...describePosition(smallest, at), describeClasses(smallest, at));
+}
