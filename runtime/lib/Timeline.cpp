@@ -28,24 +28,27 @@ private:
 
 } // namespace
 
+/// Of kernels: names say it, where a copy's has more words behind a comma.
 bool LineFinder::isSameValue(uint32_t Copy, uint32_t Original) const {
   const Tensor &L = P.Tensors[Copy], &R = P.Tensors[Original];
-  return L.Type == R.Type && L.Shape == R.Shape && L.Name == R.Name;
+  return L.Type == R.Type && L.Shape == R.Shape &&
+         (L.Name == R.Name || L.Name.starts_with(R.Name + ", "));
 }
 
-/// A kernel of several operations may give other results when it runs again
-/// than it gave at first: those whose name and type are the same are the same
-/// values, and a single result is.
+/// An operation gives the same results in the same order. A kernel of several
+/// may give others when it runs again than it gave at first.
 void LineFinder::matchResults(const Step &Again, const Step &First) {
+  bool InOrder = Again.Op == First.Op && Again.Body.empty() &&
+                 Again.Results.size() == First.Results.size();
   std::vector<bool> Taken(First.Results.size(), false);
-  bool Single = Again.Results.size() == 1 && First.Results.size() == 1;
-  for (uint32_t Copy : Again.Results) {
+  for (size_t K = 0; K < Again.Results.size(); ++K) {
+    uint32_t Copy = Again.Results[K];
     IsRecomputed[Copy] = true;
     for (size_t I = 0; I < First.Results.size(); ++I) {
       uint32_t Original = First.Results[I];
       if (Taken[I] || Original >= Copy ||
-          !(Single ? P.Tensors[Copy].Bytes == P.Tensors[Original].Bytes
-                   : isSameValue(Copy, Original)))
+          P.Tensors[Copy].Bytes != P.Tensors[Original].Bytes ||
+          !(InOrder ? I == K : isSameValue(Copy, Original)))
         continue;
       Taken[I] = true;
       Continues[Copy] = Original;

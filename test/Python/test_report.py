@@ -69,6 +69,13 @@ def check_program(program) -> None:
         assert len(again) == line["recomputations"]
 
 
+    for number, step in enumerate(program["steps"]):
+        if "recomputes" in step and step["op"] != "kernel":
+            lines = [line for line in program["lines"]
+                     if any(program["tensors"][tensor]["first"] == number for tensor in line["tensors"])]
+            assert lines and all(program["tensors"][line["tensors"][0]]["first"] == step["recomputes"] for line in lines)
+
+
 def count_rows(table) -> int:
     """Without the heading."""
     return len(list(table.find_all(lambda e: e.tag == "tr"))) - 1
