@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import gpt2
 import pytest
+from conftest import ROOT
 from harness import execute
 from page import open_page
+from torch.cuda import _memory_viz
 
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory) -> Path:
@@ -146,6 +152,44 @@ def check_table(output: Output) -> None:
         assert int(row["total"]) == sum(int(row[name]) for name in shown["live_bytes"])
 
 
+def check_snapshot(output: Output, tmp_path: Path) -> None:
+    """PyTorch's own reader takes it, and the events add up to the program's peak."""
+    path = tmp_path / "snapshot.pickle"
+    command = [sys.executable, "-m", "remat.report", output.page.with_name("timeline.json"), "--memory-viz", path]
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    snapshot = pickle.loads(path.read_bytes())
+    # It checks that blocks fill their segments, and that what is allocated adds up.
+    assert "segments: 1" in _memory_viz.segsum(snapshot)
+    listing = _memory_viz.trace(snapshot)
+    assert f"{len(snapshot['device_traces'][0])} entries" in listing
+    assert "snapshot.pickle" in _memory_viz.trace_plot(snapshot)
+
+    live, now, peak = {}, 0, 0
+    for event in snapshot["device_traces"][0][1:]:
+        begin, end = event["addr"], event["addr"] + event["size"]
+        if event["action"] == "alloc":
+            assert all(end <= other or other + size <= begin for other, size in live.items())
+            live[begin] = event["size"]
+        elif event["action"] == "free_completed":
+            assert live.pop(begin) == event["size"]
+        peak = max(peak, sum(live.values()))
+        assert event["time_us"] >= now and event["frames"][0]["name"]
+        now = event["time_us"]
+    assert peak == output.shown["peak_bytes"]
+    segment = snapshot["segments"][0]
+    assert segment["total_size"] == output.shown["arena_bytes"]
+    assert {b["address"]: b["size"] for b in segment["blocks"] if b["state"] == "active_allocated"} == live
+
+
+def test_no_timeline(tmp_path):
+    for text in ("{}", "[]", "{", '{"format": "remat-timeline", "planned": null, "smallest": null}'):
+        (tmp_path / "timeline.json").write_text(text)
+        command = [sys.executable, "-m", "remat.report", tmp_path / "timeline.json", "--memory-viz", tmp_path / "none"]
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+        assert done.returncode == 1 and done.stderr.startswith("remat.report: error: "), done.stderr
+        assert not (tmp_path / "none").exists()
+
+
 def check_all(output: Output, tmp_path: Path) -> None:
     assert output.timeline["report"] == output.report
     for name in ("planned", "unplanned", "smallest"):
@@ -154,6 +198,7 @@ def check_all(output: Output, tmp_path: Path) -> None:
     check_page(output, tmp_path)
     check_trace(output)
     check_table(output)
+    check_snapshot(output, tmp_path)
 
 
 def test_planned(graph, tmp_path):

@@ -27,10 +27,12 @@ function boundPath(points, x, y, begin) {
   return `M${begin},${y(first.lower_bound_ms)}H${x(first.bytes)}${more.map((p) => `V${y(p.lower_bound_ms)}H${x(p.bytes)}`).join("")}`;
 }
 
-function drawPoints(root, points, x, y) {
+function drawPoints(root, points, x, y, high) {
   const chosen = report.predicted_peak_bytes;
   for (const point of points) {
     const isChosen = point.bytes === chosen;
+    if (point.ms > high)
+      root.append(svg("text", { x: x(point.bytes) + 9, y: y(point.ms) + 4, class: "halo" }, `↑ ${formatTime(point.ms)}`));
     const mark = svg("circle", { cx: x(point.bytes), cy: y(point.ms), r: isChosen ? 6.5 : 4.5, class: isChosen ? "chosen" : "found",
       tabindex: 0, role: "img", "aria-label": `${formatBytes(point.bytes)}: ${formatTime(point.ms)}` });
     const tip = (event) => showTip(event, html("b", {}, `${formatBytes(point.bytes)}: ${formatTime(point.ms)}`),
@@ -59,11 +61,14 @@ function drawFrontier() {
   const right = width - margin.right;
   const bounds = points.filter((p) => p.lower_bound_ms !== undefined);
   const least = Math.min(...points.map((p) => p.lower_bound_ms ?? p.ms)), most = Math.max(...points.map((p) => p.ms));
-  const low = Math.max(0, least - (most - least || most) * 0.12), high = most + (most - least || most) * 0.1;
+  // One far slower program does not press the others flat: it stands at the edge, with its time.
+  const slowest = points.length > 2 ? points.map((p) => p.ms).sort((l, r) => r - l)[1] : most;
+  const usual = most > slowest * 1.2 ? slowest : most, range = usual - least || usual;
+  const low = Math.max(0, least - range * 0.12), high = usual + range * (usual < most ? 0.45 : 0.15);
   const widest = Math.max(...points.map((p) => p.bytes), report.budget_bytes === null ? 0 : Math.min(report.budget_bytes, 1.2 * report.unplanned_peak_bytes)) * 1.04;
   const narrow = Math.min(report.smallest_feasible_bytes, report.budget_bytes ?? Infinity, points[0].bytes) * 0.88;
   const x = (bytes) => left + ((bytes - narrow) / (widest - narrow)) * (right - left);
-  const y = (ms) => bottom - ((ms - low) / (high - low)) * (bottom - top);
+  const y = (ms) => bottom - ((Math.min(ms, high) - low) / (high - low)) * (bottom - top);
   for (const tick of ticks(high, Math.max(5, (5 * high) / (high - low)), false))
     if (tick >= low) root.append(svg("line", { x1: left, x2: right, y1: y(tick), y2: y(tick), class: "grid" }),
       svg("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, formatTime(tick)));
@@ -86,5 +91,5 @@ function drawFrontier() {
     root.append(svg("line", { x1: x(budget), x2: x(budget), y1: top, y2: bottom, class: "budget" }),
       svg("text", { x: x(budget) + (side === "end" ? -6 : 6), y: top + 8, "text-anchor": side, class: "accent halo" }, `budget ${formatBytes(budget)}`));
   }
-  drawPoints(root, points, x, y);
+  drawPoints(root, points, x, y, high);
 }

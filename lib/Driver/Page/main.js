@@ -22,17 +22,17 @@ function drawHead() {
   const before = report.unplanned_peak_bytes;
   if (report.predicted_peak_bytes !== null)
     addNumber("peak memory", report.predicted_peak_bytes, formatBytes(report.predicted_peak_bytes),
-      before > report.predicted_peak_bytes ? `${formatPercent(1 - report.predicted_peak_bytes / before)} less than without recomputation` : "nothing is saved");
+      before > report.predicted_peak_bytes ? `${formatPercent(1 - report.predicted_peak_bytes / before)} less than without` : "nothing is saved");
   addNumber("without recomputation", before, formatBytes(before));
   addNumber("smallest budget found", report.smallest_feasible_bytes, formatBytes(report.smallest_feasible_bytes),
-    report.impossible_bytes > 0 ? `${formatBytes(report.impossible_bytes)} is proven too little` : undefined);
+    report.impossible_bytes > 0 ? `proven too little: ${formatBytes(report.impossible_bytes)}` : undefined);
   if (report.predicted_ms !== null)
     addNumber("predicted time of a step", report.predicted_ms, formatTime(report.predicted_ms),
-      `${formatPercent(report.predicted_overhead)} more than the fastest made`);
+      `${formatPercent(report.predicted_overhead)} above the fastest program`);
   if (report.lower_bound_ms)
-    addNumber("proven: no program is faster", report.lower_bound_ms, formatTime(report.lower_bound_ms), `a gap of ${formatPercent(report.gap)}`);
+    addNumber("proven least time", report.lower_bound_ms, formatTime(report.lower_bound_ms), `a gap of ${formatPercent(report.gap)}`);
   if (report.recomputed_ops !== null)
-    addNumber("operations computed again", report.recomputed_ops, formatCount(report.recomputed_ops));
+    addNumber("computed again", report.recomputed_ops, formatCount(report.recomputed_ops), "operations");
   if (report.ms_per_step !== null && report.ms_per_step !== undefined)
     addNumber("measured time of a step", report.ms_per_step, formatTime(report.ms_per_step), `measured peak ${formatBytes(report.measured_peak_bytes)}`);
 }

@@ -32,8 +32,8 @@ function drawBars(group, most) {
 function limitOf(group) {
   if (!group.predicted) return "";
   const [share, name] = group.arithmetic >= group.memory
-    ? [group.arithmetic / group.total, "arithmetic"] : [group.memory / group.total, "memory traffic"];
-  return `${name}, ${formatPercent(Math.min(share, 9.99))} of its ceiling`;
+    ? [group.arithmetic / group.total, "arithmetic"] : [group.memory / group.total, "traffic"];
+  return `${name}, ${formatPercent(share)}`;
 }
 
 function drawTimes() {
@@ -45,7 +45,7 @@ function drawTimes() {
   const source = shown.measured ? "Measured" : known ? `Predicted by the model of ${shown.device} ${shown.arch}` : "A program file carries no times (run it with --profile to measure them): arithmetic";
   byId("times-lead").textContent =
     `${source}: ${amount(sum)} together, ${amount(again)} of it (${formatPercent(sum ? again / sum : 0)}) computing again.` +
-    (known ? " What limits an operation is the larger of its arithmetic and its memory traffic at the device's rates; the rest of 100 % is what the kernel does not reach, and its start." : "");
+    (known ? " What limits an operation is the larger of its arithmetic and its memory traffic at the device's highest rates, with the part of its time that this alone would take." : "");
   const most = Math.max(...groups.map((group) => group.total), 1e-12);
   const heads = ["operations", "number", known ? "time" : "arithmetic", "share", "", "arithmetic", "traffic", "limited by"];
   if (shown.measured && shown.steps[0].predicted_ns !== undefined) heads.splice(3, 0, "predicted");
