@@ -244,8 +244,8 @@ def test_profile_and_progress(tmp_path):
     done = execute([graph, "--steps", 2, "--profile", profile, "--budget", "80%"])
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert len(lines) == 2 and lines[0].startswith("step 1/2  loss ")
-    assert " ms " in lines[0] and "MiB of" in lines[0]
+    assert len(lines) == 3 and lines[0].startswith("plan: ") and lines[1].startswith("step 1/2  loss ")
+    assert " ms " in lines[1] and "MiB of" in lines[1]
     steps = json.loads(profile.read_text())["steps"]
     names = [step["name"] for step in steps]
     assert len(set(names)) == len(names) and all(names)

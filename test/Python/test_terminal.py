@@ -1,10 +1,14 @@
 """What remat-run shows to people: refusals, the plan, progress. Pages are compared with those in `terminal/`;
 REMAT_UPDATE=1 writes these anew."""
 
+import fcntl
 import json
 import os
+import pty
 import re
+import struct
 import subprocess
+import termios
 from pathlib import Path
 
 import pytest
@@ -134,3 +138,80 @@ def test_errors_do_not_show_how_the_graph_begins(old, new, tmp_path):
     done = remat_run(tmp_path / "graph.mlir")
     assert done.returncode == 1 and "error: " in done.stderr
     assert not any(word in done.stderr for word in NOT_FOR_PEOPLE), done.stderr
+
+
+# Plans and progress ------------------------------------------------------------------------------
+
+
+def in_terminal(*arguments, columns, **variables):
+    """What remat-run writes to a terminal of so many columns, in lines as they are written over."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    command = [str(tool_path("remat-run")), *map(str, arguments)]
+    tool = subprocess.Popen(command, stdout=slave, stderr=slave, cwd=ROOT, env=environment(**variables))
+    os.close(slave)
+    written = b""
+    try:
+        while read := os.read(master, 4096):
+            written += read
+    except OSError:  # how the end of a terminal is told
+        pass
+    os.close(master)
+    assert tool.wait(timeout=60) == 0, written.decode()
+    return written.decode("utf-8")
+
+
+def mask(line):
+    """Without what depends on the machine, each as wide as before: milliseconds, seconds, throughput."""
+    line = re.sub(r" *[0-9.]+ ms", lambda found: "#" * len(found[0]), line)
+    return re.sub(r" *[0-9.:]+( s)? left +[0-9.]+[kM]?(?= \S+/s)", lambda found: "#" * len(found[0]), line)
+
+
+FIRST = ["examples/first.mlir", "--budget", "70%", "--threads", 2]
+
+
+def test_a_log_has_plain_lines_and_few():
+    hundred = remat_run(*FIRST, "--steps", 100).stdout.splitlines()
+    assert hundred[0].startswith("plan: 372.75 of 440.12 KiB, 3 recomputations, +")
+    assert [line.split()[1] for line in hundred[1:]] == [f"{step}/100" for step in range(1, 101)]
+    many = remat_run(*FIRST, "--steps", 1234).stdout
+    lines = [line for line in many.splitlines() if line.startswith("step ")]
+    assert 50 <= len(lines) <= 102 and "\x1b" not in many and "\r" not in many
+    assert lines[0].startswith("step 1/1234 ") and lines[-1].startswith("step 1234/1234 ")
+    quiet = remat_run(*FIRST, "--steps", 5, "--quiet")
+    assert quiet.stdout == quiet.stderr == ""
+
+
+def test_the_plan_says_what_the_report_says(tmp_path):
+    done = remat_run(*FIRST, "--compile-only", "--report", tmp_path / "report.json")
+    report = json.loads((tmp_path / "report.json").read_text())
+    said = re.fullmatch(
+        r"plan: (\S+) of (\S+) KiB, (\d+) recomputations, \+(\S+) % time, within (\S+) % of the best possible\n",
+        done.stdout,
+    )
+    assert float(said[1]) == round(report["predicted_peak_bytes"] / 1024, 2)
+    assert float(said[2]) == round(report["budget_bytes"] / 1024, 2)
+    assert int(said[3]) == report["recomputed_ops"]
+    assert abs(float(said[4]) - 100 * report["predicted_overhead"]) <= 0.05
+    assert 0 <= float(said[5]) - 100 * report["gap"] <= 0.1
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("colour", [True, False])
+def test_a_terminal_has_one_line_that_keeps_still(columns, colour):
+    variables = {"LC_ALL": "C.UTF-8", **({} if colour else {"NO_COLOR": "1"})}
+    text = in_terminal(*FIRST, "--steps", 400, columns=columns, **variables)
+    assert ("\x1b[32m" in text) == colour
+    plan, progress = re.sub(r"\x1b\[(32|0)m", "", text).split("\r\n")[:2]
+    assert plan.startswith("plan: ")
+    frames = progress.split("\r")[1:]
+    assert len(frames) > 1 and all(frame.endswith("\x1b[K") for frame in frames)
+    frames = [frame.removesuffix("\x1b[K") for frame in frames]
+    assert len({len(frame) for frame in frames}) == 1 and len(frames[0]) < columns
+    assert text.count("\n") == 2
+    compare(f"training-{columns}.txt", f"{mask(frames[0])}\n{mask(frames[-1])}\n")
+
+
+def test_a_terminal_that_cannot_write_over_gets_lines():
+    text = in_terminal(*FIRST, "--steps", 3, columns=80, TERM="dumb")
+    assert "\x1b" not in text and text.count("\r\n") == 4 and "step 3/3" in text

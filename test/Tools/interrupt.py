@@ -26,6 +26,7 @@ def interrupt(command, folder, number, ready):
     pipe = subprocess.PIPE
     tool = subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, preexec_fn=listen)
     if ready:
+        check(tool.stdout.readline().startswith(b"plan: "), "no plan")
         check(tool.stdout.readline().startswith(b"step 1/"), "no first step")
     else:
         time.sleep(1)

@@ -106,7 +106,8 @@ void CommandLine::addRun() {
   Flag("--compile-only", O.CompileOnly, "compile, do not run");
   Flag("--poison", O.Poison, "overwrite bytes that hold nothing more");
   Flag("--quiet", O.Quiet,
-       "no line a step; where a budget is refused, nothing else is tried");
+       "no lines of plan and steps; where a budget is refused, no other way is "
+       "tried");
 }
 
 void CommandLine::addFiles() {

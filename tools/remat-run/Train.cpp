@@ -3,12 +3,12 @@
 #include "Train.h"
 #include "Inputs.h"
 #include "ProcessMemory.h"
+#include "Progress.h"
 #include "Report.h"
 #include "remat/Support/Tool.h"
 #include "remat/runtime/Device.h"
 #include "remat/runtime/Session.h"
 #include "remat/runtime/SessionFiles.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -66,31 +66,10 @@ static Status writeStep(Session &S, uint64_t Step) {
   return {};
 }
 
-static void printBytes(llvm::raw_ostream &OS, uint64_t Bytes) {
-  OS << llvm::format("%.2f MiB", double(Bytes) / (1 << 20));
-}
-
-static void printStep(const ToolOptions &O, uint64_t Step, const float *Loss,
-                      const SessionStatistics &Statistics, int64_t Budget) {
-  if (O.Quiet)
-    return;
-  llvm::raw_ostream &OS = llvm::outs();
-  OS << "step " << Step + 1 << "/" << O.Steps;
-  if (Loss)
-    OS << llvm::format("  loss %.6g", double(*Loss));
-  OS << llvm::format("  %.2f ms  ", Statistics.LastStepMs);
-  printBytes(OS, Statistics.MeasuredPeakBytes);
-  if (Budget >= 0) {
-    OS << " of ";
-    printBytes(OS, Budget);
-  }
-  OS << '\n';
-  OS.flush();
-}
-
 /// Training goes on: what follows may still be wanted, and the exit code says
 /// that all was done that was asked for.
-static void warnOfLoss(uint64_t Step, float Loss) {
+static void warnOfLoss(uint64_t Step, float Loss, TrainingProgress &Progress) {
+  Progress.endLine();
   llvm::outs().flush();
   llvm::WithColor::warning(llvm::errs(), "remat-run")
       << "the loss of step " << Step << " is "
@@ -102,6 +81,7 @@ static Status runSteps(Session &S, InputFeeder &Feeder, const ToolOptions &O,
                        RunResult &R) {
   const Program &P = S.getProgram();
   const ProgramResult *Loss = findResult(P, Role::Loss);
+  TrainingProgress Progress(O, P);
   handleInterrupts(true);
   for (uint64_t Step = 0; Step < uint64_t(O.Steps); ++Step) {
     std::string Where = "step " + std::to_string(Step + 1);
@@ -122,10 +102,9 @@ static Status runSteps(Session &S, InputFeeder &Feeder, const ToolOptions &O,
         return Read.getError().within(Where);
       R.Losses.push_back(Value);
       if (!std::isfinite(Value) && !R.FirstNonFiniteLoss)
-        warnOfLoss(*(R.FirstNonFiniteLoss = Step + 1), Value);
+        warnOfLoss(*(R.FirstNonFiniteLoss = Step + 1), Value, Progress);
     }
-    printStep(O, Step, Loss ? &Value : nullptr, S.getStatistics(),
-              P.Plan.BudgetBytes);
+    Progress.finishStep(Step + 1, Loss ? &Value : nullptr, S.getStatistics());
   }
   return {};
 }

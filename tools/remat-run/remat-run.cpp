@@ -6,6 +6,7 @@
 
 #include "Compile.h"
 #include "Options.h"
+#include "Progress.h"
 #include "Report.h"
 #include "Train.h"
 #include "common-llvm/LLVMTool.h"
@@ -54,6 +55,7 @@ static int runTool(int Argc, char **Argv) {
     runtime::Status Written = writeReports(Options, Compiled, nullptr);
     return Written ? ExitRefused : fail(Written.getError());
   }
+  printPlan(Options, Compiled.Report);
   if (Compiled.Report.Explained)
     llvm::outs() << printExplanation(*Compiled.Report.Explained);
   if (!Options.EmitProgram.empty())
