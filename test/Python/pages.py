@@ -2,7 +2,8 @@
 
 A block of code after a line that ends in "`NAME`:" is written to the file NAME. Blocks of `sh` run one
 after the other in one shell; a block of `text` is what the block of `sh` before it printed, where
-`...` stands for anything. `make build` is not run again: the tools must be there.
+`...` stands for anything, and a number, a bar or a run of blanks for another one. `make build` is not
+run again: the tools must be there.
 """
 
 import os
@@ -13,6 +14,10 @@ from pathlib import Path
 
 from conftest import ROOT, tool_path
 
+BARS = "".join(map(chr, range(0x2588, 0x2590)))  # of one to eight eighths
+TOKEN = re.compile(
+    rf"(?P<rest>\.\.\.)|(?P<number>(?<![\w.])\d+(?:\.\d+)?(?!\w))|(?P<bar>[{BARS}]+)|(?P<blank> +)|.", re.S
+)
 MARK = "@@block"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.S | re.M)
 BUILT = 'make() { [ "$*" = build ] && test -x build/bin/remat-run && test -e build/lib/libremat.so; }'
@@ -26,8 +31,18 @@ def fresh_clone(folder: Path) -> None:
     (folder / "build").symlink_to(tool_path("remat-run").resolve().parent.parent)
 
 
+def match_token(token: re.Match) -> str:
+    if token["rest"]:
+        return ".*"
+    if token["number"]:
+        return r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+    if token["bar"]:
+        return f"[{BARS}]+"
+    return " +" if token["blank"] else re.escape(token[0])
+
+
 def check_printed(printed: str, expected: str) -> None:
-    pattern = ".*".join(map(re.escape, expected.split("...")))
+    pattern = TOKEN.sub(match_token, expected)
     assert re.fullmatch(pattern, printed, re.S), f"printed:\n{printed}\nthe page says:\n{expected}"
 
 

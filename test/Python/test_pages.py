@@ -44,6 +44,9 @@ def test_a_page_that_does_not_work_is_an_error(tmp_path):
             ("```sh\necho a\n```\n\n```text\nb\n```\n", True),
             ("```python\n1\n```\n", True),
             ("```sh\necho a b\n```\n\n```text\na ...\n```\n", False),
+            ("```sh\necho a 12.5 b\n```\n\n```text\na 7  b\n```\n", False),
+            ("```sh\necho a x b\n```\n\n```text\na 7  b\n```\n", True),
+            ("```sh\necho a4\n```\n\n```text\na5\n```\n", True),
             ("As `f.txt`:\n\n```text2\nhello\n```\n\n```sh\ncat f.txt\n```\n\n```text\nhello\n```\n", False),
         ]
     ):
