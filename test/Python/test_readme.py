@@ -34,7 +34,7 @@ def test_first_commands_run(tmp_path):
     assert report["measured_peak_bytes"] == report["predicted_peak_bytes"]
     assert report["measured_peak_bytes"] <= report["budget_bytes"]
     for key in re.findall(
-        r"`(\w+_\w+|loss|classes)`", README.split("## Budgets")[1].split("| tool")[0]
+        r"`([a-z]+(?:_[a-z]+)+|loss|classes)`", README.split("## Budgets")[1].split("| tool")[0]
     ):
         assert key in report, key
 
