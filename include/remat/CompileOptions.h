@@ -9,6 +9,7 @@
 #define REMAT_COMPILEOPTIONS_H
 
 #include "remat/Support/Budget.h"
+#include "remat/Support/PlanProgress.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <atomic>
@@ -49,6 +50,8 @@ struct CompileOptions {
   bool CompileKernels = true; ///< run NVRTC; false: source text only
   /// Once it is true planning ends, with an error; may be null.
   const std::atomic<bool> *Interrupt = nullptr;
+  /// Looks on while planning; may be null.
+  const PlanWatcher *Watcher = nullptr;
 };
 
 /// One option as users name it.

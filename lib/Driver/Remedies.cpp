@@ -114,6 +114,7 @@ std::optional<int64_t> RemedySearch::findSmallest(ModuleOp Graph,
   Changed.Budget.Kind = Budget::Kind::Bytes;
   Changed.Budget.Bytes = 1;
   Changed.Interrupt = Time.get();
+  Changed.Watcher = nullptr;
   if (Hurries)
     Changed.PlannerEffort = 0;
   OwningOpRef<ModuleOp> Copy(Graph.clone());

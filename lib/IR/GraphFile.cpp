@@ -100,8 +100,7 @@ void GraphDiagnostics::print(Location Loc, DiagnosticSeverity Severity,
   // Without a place LLVM writes "<unknown>" unless the name is empty.
   std::string Where = Place ? describePlace(*Place) : "", Text = Message.str();
   llvm::SMDiagnostic(Where, getKind(Severity), Text)
-      .print(nullptr, Output,
-             llvm::WithColor::defaultAutoDetectFunction()(Output));
+      .print(nullptr, Output, llvm::WithColor(Output).colorsEnabled());
   if (Place)
     printLine(*Place);
 }

@@ -61,9 +61,9 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
     FuncPM.addPass(createFuse({"before-plan"}));
   FuncPM.addPass(createSinkConstants());
   FuncPM.addPass(createLegalizeResults());
-  FuncPM.addPass(
-      createFitBudget(getFitting(Options),
-                      {Report, Options.Interrupt, Options.Explain, Record}));
+  FuncPM.addPass(createFitBudget(
+      getFitting(Options),
+      {Report, Options.Interrupt, Options.Explain, Record, Options.Watcher}));
 }
 
 std::string remat::printPipeline(const CompileOptions &Options) {

@@ -19,7 +19,9 @@ using namespace remat;
 std::atomic<bool> remat::Interrupted = false;
 
 static const char *ToolName = "remat";
-static std::atomic<bool> InOrder = false;
+/// Which signals the tool looks for.
+enum class Heeded { None, Keyboard, All };
+static std::atomic<Heeded> InOrder = Heeded::None;
 static std::atomic<std::time_t> FirstInterrupt = 0;
 
 static void print(const char *Text) noexcept {
@@ -56,10 +58,11 @@ static void endUncaught() {
   endWithError("an exception was not caught");
 }
 
-static void onInterrupt(int) {
+static void onInterrupt(int Signal) {
   int Saved = errno;
   std::time_t Now = std::time(nullptr);
-  if (!InOrder)
+  Heeded Which = InOrder;
+  if (Which == Heeded::None || (Which == Heeded::Keyboard && Signal != SIGINT))
     endWithError("interrupted");
   if (!Interrupted.exchange(true))
     FirstInterrupt = Now;
@@ -104,7 +107,11 @@ void remat::startTool(const char *Name) {
   std::set_new_handler(endWithoutMemory);
 }
 
-void remat::handleInterrupts(bool Value) { InOrder = Value; }
+void remat::handleInterrupts(bool Value) {
+  InOrder = Value ? Heeded::All : Heeded::None;
+}
+
+void remat::handleKeyboardInterrupts() { InOrder = Heeded::Keyboard; }
 
 void remat::throwWithoutMemory(bool Throws) {
   std::set_new_handler(Throws ? nullptr : endWithoutMemory);

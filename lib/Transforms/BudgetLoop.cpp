@@ -7,7 +7,6 @@
 #include "remat/Analysis/MemoryProfile.h"
 #include "remat/Transforms/Memory.h"
 #include "remat/Transforms/Passes.h"
-#include <chrono>
 
 using namespace mlir;
 using namespace remat;
@@ -19,22 +18,6 @@ static constexpr int MaxPlans = 5;
 static constexpr size_t MaxOpsOfSeries = 5'000;
 /// Nodes of the exact offset search in one attempt.
 static constexpr int64_t MaxPackNodes = 4'000;
-
-namespace {
-
-/// Seconds since it was made.
-class Stopwatch {
-public:
-  double getSeconds() const {
-    return std::chrono::duration<double>(Clock::now() - Start).count();
-  }
-
-private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point Start = Clock::now();
-};
-
-} // namespace
 
 void BudgetLoop::addSeconds(StringRef Phase, double Seconds) {
   for (auto &[Name, Sum] : Report.Seconds)
@@ -62,7 +45,7 @@ LogicalResult BudgetLoop::fuse(func::FuncOp Copy) {
 LogicalResult BudgetLoop::carryOut(func::FuncOp Copy, Attempt &A,
                                    bool EmitRemarks) {
   // What a planner found that was interrupted is not what it would have found.
-  if (Options.Interrupt && *Options.Interrupt)
+  if (isInterrupted() && !takesBest())
     return emitError(Func.getLoc()) << "interrupted while planning";
   Stopwatch PlanTime;
   FailureOr<PlanSummary> Summary =
@@ -103,7 +86,33 @@ FailureOr<int64_t> BudgetLoop::attempt(solver::Plan Plan,
   if (failed(carryOut(*Copy, A, /*EmitRemarks=*/false)))
     return failure();
   Attempts.push_back(std::move(A));
+  // While the planner works it tells itself.
+  if (!Fitted && Options.Watcher && Options.Watcher->OnProgress)
+    tell({});
   return Attempts.back().ArenaBytes;
+}
+
+void BudgetLoop::watch(solver::SolveOptions &Request) {
+  Request.Interrupt = Options.Interrupt;
+  if (Options.Watcher && Options.Watcher->OnProgress)
+    Request.OnProgress = [this](const solver::Progress &P) { tell(P); };
+}
+
+/// Called while the planner works: no attempt is added meanwhile. The times are
+/// those of its problem, and so are both parts of what they are set against.
+void BudgetLoop::tell(const solver::Progress &Planned) const {
+  PlanProgress Now;
+  Now.Seconds = Total.getSeconds();
+  if (!Attempts.empty())
+    Now.SmallestBytes = getSmallest().ArenaBytes;
+  Now.BudgetBytes = Fitted;
+  double Base = Problem.Problem.baseTime();
+  if (Fitted && Base > 0) {
+    if (Planned.Incumbent >= 0)
+      Now.Overhead = Planned.Incumbent / Base - 1;
+    Now.LeastOverhead = std::max(Planned.Bound / Base - 1, 0.0);
+  }
+  Options.Watcher->OnProgress(Now);
 }
 
 solver::SolveResult BudgetLoop::solve(solver::Strategy Method, int32_t Effort,
@@ -115,7 +124,7 @@ solver::SolveResult BudgetLoop::solve(solver::Strategy Method, int32_t Effort,
   Request.Effort = Effort;
   Request.Seed = Options.Seed;
   Request.FindMinBudget = FindMinBudget;
-  Request.Interrupt = Options.Interrupt;
+  watch(Request);
   solver::SolveResult Solved = Planner->solve(Request);
   addSeconds("plan", Time.getSeconds());
   return Solved;
@@ -154,7 +163,8 @@ FailureOr<bool> BudgetLoop::findSmallest(solver::Strategy Method,
   int64_t Smallest = std::min(*Arena, Attempts.front().ArenaBytes);
   for (int64_t PerMille : {0, 10, 30}) {
     int64_t Target = MinBudget + MinBudget / 1000 * PerMille;
-    if (Smallest <= Target + MinBudget / 1000 || IsQuick || isLarge())
+    if (Smallest <= Target + MinBudget / 1000 || IsQuick || isLarge() ||
+        isInterrupted())
       break;
     Arena = attempt(solve(Method, Effort, Target, /*FindMinBudget=*/false).Best,
                     std::nullopt);
@@ -174,9 +184,11 @@ LogicalResult BudgetLoop::findSmallest() {
   if (Method != Strategy::Search || isLarge())
     return failure(failed(findSmallest(Method, std::min(Effort, 1))));
   for (Strategy Other : {Strategy::Sqrt, Strategy::MinCut})
-    if (failed(findSmallest(Other, 0)))
+    if (!isInterrupted() && failed(findSmallest(Other, 0)))
       return failure();
   for (int32_t Less = std::min(Effort, 1); Less <= Effort; ++Less) {
+    if (isInterrupted())
+      return success();
     FailureOr<bool> FitsFloor = findSmallest(Method, Less);
     if (failed(FitsFloor))
       return failure();
@@ -227,19 +239,22 @@ std::optional<int64_t> BudgetLoop::getBudgetBytes() const {
 /// recomputation.
 LogicalResult BudgetLoop::fit(int64_t Budget) {
   int64_t Target = Budget;
-  for (int I = 0; I < MaxPlans; ++I) {
+  Fitted = Budget;
+  for (int I = 0; I < MaxPlans && !isInterrupted(); ++I) {
     Stopwatch Time;
     solver::SolveResult Solved = Planner->at(Target);
     addSeconds("plan", Time.getSeconds());
-    // What is proven for a tighter target says nothing about the budget.
+    // What is proven for a tighter target says nothing about the budget, nor is
+    // what is found for it the best for the budget.
     if (Target == Budget)
       PlannerBound = Solved.Proof.LowerBound;
+    Fitted.reset();
     if (!Solved.Feasible)
       return success();
     FailureOr<int64_t> Arena = attempt(std::move(Solved.Best), Budget);
     if (failed(Arena))
       return failure();
-    if (*Arena <= Budget)
+    if (*Arena <= Budget || isInterrupted())
       return success();
     // What the planner did not foresee, it must save beforehand.
     Target -= *Arena - Budget;
@@ -261,7 +276,7 @@ LogicalResult BudgetLoop::findBounds(std::optional<int64_t> Budget) {
       solver::boundOf(P, P.residentBytes(), /*Exact=*/false, Built->Unseen);
   LowerBound = Built->LeastMicroseconds;
   if (Budget) {
-    bool Exact = Options.Method == solver::Strategy::Search;
+    bool Exact = Options.Method == solver::Strategy::Search && !isInterrupted();
     solver::PlanBound Here = solver::boundOf(P, *Budget, Exact, Built->Unseen);
     Least.LeastBudget = std::max(Least.LeastBudget, Here.LeastBudget);
     LowerBound += Here.Extra;
@@ -334,6 +349,7 @@ LogicalResult BudgetLoop::finish(Attempt Best, std::optional<int64_t> Budget) {
   if (Fastest > 0)
     Report.PredictedOverhead = Best.Microseconds / Fastest - 1;
   Report.RecomputedOps = Best.Summary.RecomputedOps;
+  Report.Interrupted = isInterrupted();
   certify(Best, Budget);
   writePlan(Best);
   fillClasses(Func, Best);
@@ -372,7 +388,7 @@ LogicalResult BudgetLoop::run() {
   Request.Method = Options.Method;
   Request.Effort = Options.Effort;
   Request.Seed = Options.Seed;
-  Request.Interrupt = Options.Interrupt;
+  watch(Request);
   Planner.emplace(Problem.Problem, Request);
   if (failed(findUnplanned()) || failed(findSmallest()))
     return failure();
@@ -385,6 +401,11 @@ LogicalResult BudgetLoop::run() {
   if (failed(findBounds(Budget)))
     return failure();
   bool Refused = Budget && *Budget < Smallest;
+  // What was found until then is not what there is.
+  if (Refused && isInterrupted())
+    return emitError(Func.getLoc())
+           << "interrupted while planning: no plan of " << *Budget
+           << " bytes was found yet, the smallest needs " << Smallest;
   if (!Refused && Budget && *Budget < Unplanned && failed(fit(*Budget)))
     return failure();
   if (Options.Record && failed(record()))

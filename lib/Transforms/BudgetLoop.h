@@ -9,8 +9,21 @@
 #include "remat/Transforms/FitBudget.h"
 #include "remat/Transforms/Plan.h"
 #include <atomic>
+#include <chrono>
 
 namespace remat {
+
+/// Seconds since it was made.
+class Stopwatch {
+public:
+  double getSeconds() const {
+    return std::chrono::duration<double>(Clock::now() - Start).count();
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point Start = Clock::now();
+};
 
 /// The options of remat-fit-budget, read.
 struct FitOptions {
@@ -19,12 +32,14 @@ struct FitOptions {
   int32_t Effort = 1;
   uint64_t Seed = 0;
   bool Fuse = true;
-  /// Ends the loop with an error once it is true; may be null.
+  /// Ends the loop once it is true; may be null.
   const std::atomic<bool> *Interrupt = nullptr;
   /// Patterns of names of values to explain.
   std::vector<std::string> Explain;
   /// What else is to be shown; may be null.
   FitRecord *Record = nullptr;
+  /// Looks on; may be null.
+  const PlanWatcher *Watcher = nullptr;
 };
 
 /// Only assigned memory tells a plan's true peak. The loop plans for a target,
@@ -84,6 +99,12 @@ private:
   void writePlan(const Attempt &Best);
   void fillClasses(mlir::func::FuncOp Planned, const Attempt &A);
   void addSeconds(llvm::StringRef Phase, double Seconds);
+  bool isInterrupted() const { return Options.Interrupt && *Options.Interrupt; }
+  bool takesBest() const {
+    return Options.Watcher && Options.Watcher->TakesBest;
+  }
+  void watch(solver::SolveOptions &Request);
+  void tell(const solver::Progress &Planned) const;
 
   mlir::func::FuncOp Func;
   const FitOptions &Options;
@@ -99,6 +120,9 @@ private:
   double LowerBound = 0;
   /// What the planner proved for the budget on the times of its problem.
   double PlannerBound = 0;
+  /// Since the loop began; and the budget that is planned for, once known.
+  Stopwatch Total;
+  std::optional<int64_t> Fitted;
 };
 
 /// The error of a refused budget and its notes. `Planned` is the function as

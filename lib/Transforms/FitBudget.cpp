@@ -53,6 +53,7 @@ private:
     Read.Interrupt = Request.Interrupt;
     Read.Explain = Request.Explain;
     Read.Record = Request.Record;
+    Read.Watcher = Request.Watcher;
     return Read;
   }
 

@@ -6,8 +6,10 @@ import json
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
+import sys
 import termios
 from pathlib import Path
 
@@ -143,22 +145,31 @@ def test_errors_do_not_show_how_the_graph_begins(old, new, tmp_path):
 # Plans and progress ------------------------------------------------------------------------------
 
 
-def in_terminal(*arguments, columns, **variables):
-    """What remat-run writes to a terminal of so many columns, in lines as they are written over."""
+def in_terminal(*arguments, columns, until=None, **variables):
+    """What remat-run writes to a terminal of so many columns, in lines as they are written over. Once it has written
+    `until` it is interrupted."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     command = [str(tool_path("remat-run")), *map(str, arguments)]
-    tool = subprocess.Popen(command, stdout=slave, stderr=slave, cwd=ROOT, env=environment(**variables))
+    tool = subprocess.Popen(command, stdout=slave, stderr=slave, cwd=ROOT, env=environment(**variables), preexec_fn=listen)
     os.close(slave)
     written = b""
     try:
         while read := os.read(master, 4096):
             written += read
+            if until and until in written:
+                tool.send_signal(signal.SIGINT)
+                until = None
     except OSError:  # how the end of a terminal is told
         pass
     os.close(master)
     assert tool.wait(timeout=60) == 0, written.decode()
     return written.decode("utf-8")
+
+
+def listen():
+    """Whoever runs the tests may have asked its children to ignore interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def mask(line):
@@ -210,6 +221,19 @@ def test_a_terminal_has_one_line_that_keeps_still(columns, colour):
     assert len({len(frame) for frame in frames}) == 1 and len(frames[0]) < columns
     assert text.count("\n") == 2
     compare(f"training-{columns}.txt", f"{mask(frames[0])}\n{mask(frames[-1])}\n")
+
+
+def test_planning_says_what_it_has_and_can_be_cut_short(tmp_path):
+    """On a terminal in one line, which ends before anything else is said."""
+    make = [sys.executable, "examples/gpt2.py", "--layers", "12", "-o", tmp_path / "graph.mlir"]
+    subprocess.run(make, cwd=ROOT, check=True)
+    options = ["--budget", "60%", "--effort", 20, "--compile-only"]
+    text = in_terminal(tmp_path / "graph.mlir", *options, columns=80, until=b"planning ", NO_COLOR="1")
+    *frames, warning, plan, rest = text.split("\r\n")
+    assert not rest and plan.startswith("plan: ") and warning.startswith("remat-run: warning: planning was interrupted")
+    frames = frames[0].split("\r")[1:]
+    assert frames and all(re.fullmatch(r"planning \S+( s)?: .*\x1b\[K", frame) for frame in frames)
+    assert max(map(len, frames)) < 80 + len("\x1b[K")
 
 
 def test_a_terminal_that_cannot_write_over_gets_lines():

@@ -4,16 +4,23 @@
 #define REMAT_TOOLS_COMMON_LLVM_LLVMTOOL_H
 
 #include "remat/Support/File.h"
+#include "remat/Support/Terminal.h"
 #include "remat/Support/Tool.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
+#include <unistd.h>
 
 namespace remat {
 
-/// `startTool`, and LLVM's own fatal errors end the process like any other
-/// error. To be called after llvm::InitLLVM, whose handlers it replaces.
+/// `startTool`; LLVM's own fatal errors end the process like any other error,
+/// and diagnostics have colours where the screen has them. To be called after
+/// llvm::InitLLVM, whose handlers it replaces.
 inline void startLLVMTool(const char *Name) {
   startTool(Name);
+  llvm::WithColor::setAutoDetectFunction([](const llvm::raw_ostream &OS) {
+    return &OS == &llvm::errs() && Screen::of(STDERR_FILENO).Colour;
+  });
   llvm::install_fatal_error_handler(
       [](void *, const char *Reason, bool) { endWithError(Reason); });
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) {

@@ -42,6 +42,22 @@ std::string remat::renderPlan(const PlanNumbers &Plan) {
   return Line;
 }
 
+std::string remat::renderPlanning(const PlanProgress &P, const Screen &Where) {
+  std::string Line = "planning " + formatSeconds(P.Seconds) + ": ";
+  if (!P.BudgetBytes) {
+    Line +=
+        "the smallest budget found so far is " + formatBytes(P.SmallestBytes);
+  } else {
+    Line += P.Overhead ? print("%+.1f %% time found", *P.Overhead * 100)
+                       : "nothing found yet";
+    Line += " within " + formatBytes(*P.BudgetBytes);
+    if (P.LeastOverhead)
+      Line += print(", at least %+.1f %% proven",
+                    std::floor(*P.LeastOverhead * 1000) / 10);
+  }
+  return cutTo(Line, Where.Width - 1);
+}
+
 std::string remat::renderStep(const TrainingNumbers &T) {
   std::string Line =
       "step " + std::to_string(T.Step) + "/" + std::to_string(T.Steps);

@@ -7,6 +7,7 @@
 #ifndef REMAT_TOOLS_COMMON_PROGRESSTEXT_H
 #define REMAT_TOOLS_COMMON_PROGRESSTEXT_H
 
+#include "remat/Support/PlanProgress.h"
 #include "remat/Support/Terminal.h"
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,10 @@ struct PlanNumbers {
 /// "plan: 2.27 of 2.30 MiB, 12 recomputations, +3.1 % time, within 0.9 % of the
 /// best possible".
 std::string renderPlan(const PlanNumbers &Plan);
+
+/// Where planning is, in less than the screen's width: "planning 12 s: +3.1 %
+/// time found within 2.30 MiB, at least +2.2 % proven".
+std::string renderPlanning(const PlanProgress &Planning, const Screen &Where);
 
 /// Where training is.
 struct TrainingNumbers {

@@ -1,10 +1,12 @@
 //===- Compile.cpp - from the file to a program ---------------------------===//
 
 #include "Compile.h"
+#include "Progress.h"
 #include "remat/Driver/ProgramReport.h"
 #include "remat/Driver/RefusalPage.h"
 #include "remat/Driver/Remedies.h"
 #include "remat/IR/GraphFile.h"
+#include "remat/Support/Tool.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
@@ -62,6 +64,24 @@ static void explainRefusal(const ToolOptions &Options, llvm::StringRef Text,
       Texts.getLine(Report.Refused->PeakLocation), Prefix.size());
 }
 
+/// Compiles with the progress of planning shown.
+static mlir::LogicalResult compileModule(mlir::ModuleOp Module,
+                                         ToolOptions &Options,
+                                         CompiledFile &Compiled) {
+  CompileReport &Report = Compiled.Report;
+  PlanningProgress Progress(Options, *Module.getContext());
+  mlir::LogicalResult Done =
+      compile(Module, Options.Compile, Compiled.Bytes, Report,
+              Compiled.Record ? &*Compiled.Record : nullptr);
+  if (failed(Done))
+    return Done;
+  // Once there is a plan there is nothing to be taken.
+  if (Interrupted && !Report.Interrupted)
+    return mlir::emitError(mlir::UnknownLoc::get(Module.getContext()))
+           << "interrupted";
+  return Done;
+}
+
 Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   mlir::MLIRContext Context(mlir::MLIRContext::Threading::DISABLED);
   Context.printOpOnDiagnostic(false);
@@ -86,9 +106,7 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
       std::chrono::steady_clock::now() - Begin;
   if (Options.wantsViews())
     Compiled.Record.emplace();
-  mlir::LogicalResult Done =
-      compile(*Module, Options.Compile, Compiled.Bytes, Compiled.Report,
-              Compiled.Record ? &*Compiled.Record : nullptr);
+  mlir::LogicalResult Done = compileModule(*Module, Options, Compiled);
   auto &Seconds = Compiled.Report.Seconds;
   Seconds.insert(Seconds.begin(), {"parse", Parsing.count()});
   if (Compiled.Report.Refused) {
@@ -98,5 +116,8 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   }
   if (failed(Done))
     return Outcome::Failed;
+  if (Compiled.Report.Interrupted)
+    llvm::WithColor::warning(llvm::errs(), "remat-run")
+        << "planning was interrupted; the best plan until then is taken\n";
   return load(Compiled);
 }

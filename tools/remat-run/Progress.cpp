@@ -1,6 +1,7 @@
 //===- Progress.cpp - what remat-run says while it works ------------------===//
 
 #include "Progress.h"
+#include "remat/Support/Tool.h"
 #include "llvm/Support/raw_ostream.h"
 #include <unistd.h>
 
@@ -25,6 +26,51 @@ void run::printPlan(const ToolOptions &Options, const CompileReport &Report) {
   Plan.RecomputedOps = Report.RecomputedOps;
   llvm::outs() << renderPlan(Plan) << '\n';
   llvm::outs().flush();
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+PlanningProgress::PlanningProgress(ToolOptions &Options,
+                                   mlir::MLIRContext &Context)
+    : Options(Options), Handler(&Context, [this](mlir::Diagnostic &) {
+        endLine();
+        return mlir::failure(); // for the handler that prints it
+      }) {
+  Watcher.OnProgress = [this](const PlanProgress &P) { show(P); };
+  Watcher.TakesBest = true;
+  Options.Compile.Watcher = &Watcher;
+  Options.Compile.Interrupt = &Interrupted;
+}
+
+PlanningProgress::~PlanningProgress() {
+  endLine();
+  handleInterrupts(false);
+  Interrupted = false;
+  Options.Compile.Watcher = nullptr;
+  Options.Compile.Interrupt = nullptr;
+}
+
+void PlanningProgress::endLine() {
+  if (LineIsOpen)
+    llvm::errs() << '\n';
+  LineIsOpen = false;
+}
+
+void PlanningProgress::show(const PlanProgress &P) {
+  if (P.Seconds < 2)
+    return;
+  handleKeyboardInterrupts();
+  Screen Where = Screen::of(STDERR_FILENO);
+  if (Options.Quiet || (!Where.Rewrites && P.Seconds < NextLine))
+    return;
+  NextLine = 2 * P.Seconds;
+  if (Where.Rewrites)
+    llvm::errs() << '\r' << renderPlanning(P, Where) << "\x1b[K";
+  else
+    llvm::errs() << renderPlanning(P, Where) << '\n';
+  LineIsOpen = Where.Rewrites;
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,6 +127,17 @@ void TrainingProgress::rewrite(bool Always) {
   LastShown = Time;
 }
 
+/// Steps that are left out may take long: there is a line every minute.
+void TrainingProgress::log() {
+  Clock::time_point Time = Clock::now();
+  if (!isLogged(Now.Step, Now.Steps) &&
+      Time - LastShown < std::chrono::minutes(1))
+    return;
+  llvm::outs() << renderStep(Now) << '\n';
+  llvm::outs().flush();
+  LastShown = Time;
+}
+
 void TrainingProgress::finishStep(uint64_t Step, const float *Loss,
                                   const SessionStatistics &Statistics) {
   if (Quiet)
@@ -91,9 +148,7 @@ void TrainingProgress::finishStep(uint64_t Step, const float *Loss,
   Now.StepMs = Statistics.LastStepMs;
   Now.PeakBytes = Statistics.MeasuredPeakBytes;
   if (!Rewrites) {
-    if (isLogged(Step, Now.Steps))
-      llvm::outs() << renderStep(Now) << '\n';
-    llvm::outs().flush();
+    log();
     return;
   }
   // The first step takes longer than all others.

@@ -14,9 +14,33 @@ namespace remat::run {
 /// Prints the plan's line on standard output, unless the options say quiet.
 void printPlan(const ToolOptions &Options, const CompileReport &Report);
 
+/// The progress of planning on standard error, once it takes more than two
+/// seconds: on a terminal one line that is written over, else a line each time
+/// that the seconds have doubled. From the first line on, an interrupt from the
+/// keyboard takes the best plan so far; before, it ends the process.
+class PlanningProgress {
+public:
+  PlanningProgress(ToolOptions &Options, mlir::MLIRContext &Context);
+  /// An interrupt ends the process again.
+  ~PlanningProgress();
+  PlanningProgress(const PlanningProgress &) = delete;
+  PlanningProgress &operator=(const PlanningProgress &) = delete;
+
+private:
+  void show(const PlanProgress &Planning);
+  void endLine();
+
+  ToolOptions &Options;
+  PlanWatcher Watcher;
+  bool LineIsOpen = false;
+  double NextLine = 0;
+  /// Ends the line before a diagnostic is printed.
+  mlir::ScopedDiagnosticHandler Handler;
+};
+
 /// The progress of training on standard output: on a terminal one line that is
-/// written over, ten times a second at most; else lines of a log, at most about
-/// a hundred. Nothing if the options say quiet.
+/// written over, ten times a second at most; else lines of a log, about a
+/// hundred at most or one a minute. Nothing if the options say quiet.
 class TrainingProgress {
 public:
   TrainingProgress(const ToolOptions &Options, const runtime::Program &Program);
@@ -35,6 +59,7 @@ private:
   using Clock = std::chrono::steady_clock;
 
   void rewrite(bool Always);
+  void log();
 
   bool Quiet, Rewrites;
   TrainingNumbers Now;

@@ -32,6 +32,10 @@ void startTool(const char *Name);
 /// sends two, to the process and to its group).
 void handleInterrupts(bool InOrder);
 
+/// The same for SIGINT only, which comes from the keyboard: the others still
+/// end the process at once.
+void handleKeyboardInterrupts();
+
 /// Whether allocation that fails throws std::bad_alloc. By default it ends the
 /// process: LLVM's code knows no exceptions.
 void throwWithoutMemory(bool Throws);

@@ -3,6 +3,7 @@
 #ifndef REMAT_TRANSFORMS_FITBUDGET_H
 #define REMAT_TRANSFORMS_FITBUDGET_H
 
+#include "remat/Support/PlanProgress.h"
 #include "remat/Transforms/FitReport.h"
 #include "remat/Transforms/Passes.h"
 #include <atomic>
@@ -33,6 +34,8 @@ struct FitRequest {
   std::vector<std::string> Explain;
   /// Other programs to be shown; may be null.
   FitRecord *Record = nullptr;
+  /// Looks on; may be null.
+  const PlanWatcher *Watcher = nullptr;
 };
 
 /// The pass remat-fit-budget with a request. What that points to may be null,

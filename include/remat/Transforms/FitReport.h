@@ -92,6 +92,9 @@ struct FitReport {
   /// Empty where the plan fits the budget only thanks to fusion.
   std::optional<PlannerCertificate> Planner;
   std::optional<Refusal> Refused;
+  /// Whether planning was interrupted: with more time the plan may be better,
+  /// and the smallest budget smaller.
+  bool Interrupted = false;
   /// Where it was asked for, and the budget was not refused.
   std::optional<PlanExplanation> Explained;
 };

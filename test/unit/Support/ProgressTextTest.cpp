@@ -28,6 +28,27 @@ TEST(ProgressText, Plans) {
             "within 0.0 % of the best possible");
 }
 
+TEST(ProgressText, Planning) {
+  Screen Where;
+  PlanProgress P;
+  P.Seconds = 4.2;
+  P.SmallestBytes = 2411725;
+  EXPECT_EQ(renderPlanning(P, Where),
+            "planning 4.2 s: the smallest budget found so far is 2.30 MiB");
+  P.BudgetBytes = 3 << 20;
+  P.LeastOverhead = 0.0229;
+  EXPECT_EQ(renderPlanning(P, Where),
+            "planning 4.2 s: nothing found yet within 3.00 MiB, at least +2.2 "
+            "% proven");
+  P.Overhead = 0.031;
+  EXPECT_EQ(renderPlanning(P, Where),
+            "planning 4.2 s: +3.1 % time found within 3.00 MiB, at least +2.2 "
+            "% proven");
+  Where.Width = 40;
+  EXPECT_EQ(renderPlanning(P, Where),
+            "planning 4.2 s: +3.1 % time found wi...");
+}
+
 TEST(ProgressText, Logs) {
   TrainingNumbers T;
   T.Step = 3;
