@@ -33,8 +33,10 @@ function drawArena() {
   const add = (name, first, last, offset, bytes) => {
     const a = scale.begin(first + 1), b = scale.end(last + 1);
     if (b <= a) return;
-    const high = y(offset + bytes), low = y(offset);
-    paths[name] = `${paths[name] ?? ""}M${a.toFixed(1)},${high.toFixed(1)}H${b.toFixed(1)}V${low.toFixed(1)}H${a.toFixed(1)}Z`;
+    // A hair's breadth between blocks that are large enough to lose it.
+    const inset = y(0) - y(bytes) > 3 ? 0.4 : 0;
+    const high = y(offset + bytes) + inset, low = y(offset) - inset;
+    paths[name] = `${paths[name] ?? ""}M${a.toFixed(1)},${high.toFixed(2)}H${b.toFixed(1)}V${low.toFixed(2)}H${a.toFixed(1)}Z`;
   };
   for (const tensor of shown.tensors) add(tensor.class, tensor.first, tensor.last, tensor.offset, tensor.bytes);
   shown.steps.forEach((step, s) => {

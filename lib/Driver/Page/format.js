@@ -30,7 +30,7 @@ function formatFlops(flops) {
 }
 
 const formatCount = (number) => number.toLocaleString("en-US");
-const formatPercent = (part) => `${(part * 100).toFixed(Math.abs(part) >= 0.1 ? 0 : 1)} %`;
+const formatPercent = (part) => `${(part * 100).toFixed(Math.abs(part) >= 0.0995 ? 0 : 1)} %`;
 const formatClass = (name) => name.replaceAll("_", " ");
 
 const byId = (id) => document.getElementById(id);

@@ -89,7 +89,7 @@ function drawFrontier() {
   if (budget !== null && budget <= widest) {
     const side = x(budget) > (left + right) / 2 ? "end" : "start";
     root.append(svg("line", { x1: x(budget), x2: x(budget), y1: top, y2: bottom, class: "budget" }),
-      svg("text", { x: x(budget) + (side === "end" ? -6 : 6), y: top + 8, "text-anchor": side, class: "accent halo" }, `budget ${formatBytes(budget)}`));
+      svg("text", { x: x(budget) + (side === "end" ? -6 : 6), y: bottom - 30, "text-anchor": side, class: "accent halo" }, `budget ${formatBytes(budget)}`));
   }
   drawPoints(root, points, x, y, high);
 }

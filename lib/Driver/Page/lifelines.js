@@ -29,7 +29,16 @@ function describeLine(line) {
     return html("tr", {}, html("td", {}, made), html("td", {}, until),
       html("td", { class: "number" }, time === undefined ? "" : formatTime(time)));
   });
-  return [...lines, html("table", {}, ...rows)];
+  const why = (report.explain ?? []).find((entry) => entry.name === first.name);
+  return [...lines, html("table", {}, ...rows), ...(why && why.kind === "recomputed" ? [describeReason(why)] : [])];
+}
+
+/// What --explain found of a value that is computed again.
+function describeReason(why) {
+  const text = why.relieves && why.saved_bytes > 0
+    ? `Kept instead, it would raise the memory at ${why.relieves.name} by ${formatBytes(why.saved_bytes)}.`
+    : "Kept instead, it would raise the memory nowhere.";
+  return html("div", { class: "soft" }, `${text} Computing it again takes ${formatTime(why.chain_ms)} with what it reads.`);
 }
 
 function shorten(text, most) {

@@ -1,5 +1,16 @@
 // Why a budget was refused.
 
+/// Other ways to compile the graph, and what they would take.
+function drawRemedies(section) {
+  // Where less than the best is known of what a change needs, it saves more.
+  const sure = { exact: "", at_most: "at least ", about: "about " };
+  const rows = [[`--budget ${report.smallest_feasible_bytes}`, report.smallest_feasible_bytes, "the smallest budget found"],
+    ...report.refused.remedies.map((r) =>
+      [r.change, r.smallest_feasible_bytes, `saves ${sure[r.known]}${formatBytes(r.saved_bytes)}; ${r.effect}`])];
+  section.append(html("h3", {}, "What to try"), html("table", { class: "remedies" }, ...rows.map(([change, bytes, effect]) => html("tr", {},
+    html("td", {}, html("code", {}, change)), html("td", { class: "number" }, formatBytes(bytes)), html("td", { class: "source" }, effect)))));
+}
+
 function drawRefusal() {
   if (!report.refused) return;
   const section = byId("refusal");
@@ -17,7 +28,9 @@ function drawRefusal() {
     html("td", { class: "number" }, formatBytes(bytes)),
     html("td", { class: "bar", style: "width:60%" }, html("div", { class: "bars" },
       html("span", { style: `width:${(bytes / most) * 100}%;background:var(--${color})` })))))));
+  drawRemedies(section);
   if (!smallest) return;
   const at = smallest.peak_step + 1;
-  section.append(html("h3", {}, "At the peak of the smallest program"), ...describePosition(smallest, at), describeClasses(smallest, at));
+  section.append(html("h3", {}, "At the peak of the smallest program"),
+    html("div", { class: "beside" }, html("div", {}, ...describePosition(smallest, at)), describeClasses(smallest, at)));
 }

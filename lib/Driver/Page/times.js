@@ -33,7 +33,7 @@ function limitOf(group) {
   if (!group.predicted) return "";
   const [share, name] = group.arithmetic >= group.memory
     ? [group.arithmetic / group.total, "arithmetic"] : [group.memory / group.total, "traffic"];
-  return `${name}, ${formatPercent(share)}`;
+  return share < 0.01 ? "its start" : `${name}, ${formatPercent(share)}`;
 }
 
 function drawTimes() {
