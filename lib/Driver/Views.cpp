@@ -1,6 +1,7 @@
 //===- Views.cpp - a compilation and run, to be looked at -----------------===//
 
 #include "remat/Driver/Views.h"
+#include <cmath>
 
 using namespace remat;
 using namespace remat::runtime;
@@ -65,7 +66,7 @@ Result<Views> remat::makeViews(std::string Title, json::Object Report,
 
 /// Whole nanoseconds: as exact as anybody measures, and short to write.
 static int64_t getNanoseconds(double Microseconds) {
-  return static_cast<int64_t>(Microseconds * 1000 + 0.5);
+  return std::llround(Microseconds * 1000);
 }
 
 static json::Object describeStep(const ProgramView &V, size_t Number) {

@@ -34,10 +34,8 @@ function stepScale(program, width, left, zooms) {
 function drawSteps(root, scale, bottom) {
   const unit = state.axis === "step" ? 1 : undefined;
   const count = Math.max(3, Math.floor((scale.right - scale.left) / 110));
-  for (const tick of ticks(scale.to - scale.from, count, false)) {
-    let value = tick + Math.max(0, scale.from);
-    if (unit) value = Math.round(value);
-    if (value > scale.to) continue;
+  const found = ticks(scale.to - scale.from, count, false), by = Math.max(found[1] - found[0] || 1, unit ?? 0);
+  for (let value = Math.ceil(Math.max(0, scale.from) / by) * by; value <= scale.to; value += by) {
     const x = scale.x(value);
     if (x > scale.right - 30) continue;
     root.append(svg("line", { x1: x, x2: x, y1: bottom, y2: bottom + 4, class: "axis" }),

@@ -32,7 +32,7 @@ function drawPoints(root, points, x, y, high) {
   for (const point of points) {
     const isChosen = point.bytes === chosen;
     if (point.ms > high)
-      root.append(svg("text", { x: x(point.bytes) + 9, y: y(point.ms) + 4, class: "halo" }, `↑ ${formatTime(point.ms)}`));
+      root.append(svg("text", { x: x(point.bytes) + 9, y: y(point.ms) + 17, class: "halo" }, `↑ ${formatTime(point.ms)}`));
     const mark = svg("circle", { cx: x(point.bytes), cy: y(point.ms), r: isChosen ? 6.5 : 4.5, class: isChosen ? "chosen" : "found",
       tabindex: 0, role: "img", "aria-label": `${formatBytes(point.bytes)}: ${formatTime(point.ms)}` });
     const tip = (event) => showTip(event, html("b", {}, `${formatBytes(point.bytes)}: ${formatTime(point.ms)}`),

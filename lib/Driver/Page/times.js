@@ -45,10 +45,10 @@ function drawTimes() {
   const source = shown.measured ? "Measured" : known ? `Predicted by the model of ${shown.device} ${shown.arch}` : "A program file carries no times (run it with --profile to measure them): arithmetic";
   byId("times-lead").textContent =
     `${source}: ${amount(sum)} together, ${amount(again)} of it (${formatPercent(sum ? again / sum : 0)}) computing again.` +
-    (known ? " What limits an operation is the larger of its arithmetic and its memory traffic at the device's highest rates, with the part of its time that this alone would take." : "");
+    (shown.steps[0]?.predicted_ns !== undefined ? " What limits an operation is the larger of its arithmetic and its memory traffic at the device's highest rates, with the part of its time that this alone would take." : "");
   const most = Math.max(...groups.map((group) => group.total), 1e-12);
   const heads = ["operations", "number", known ? "time" : "arithmetic", "share", "", "arithmetic", "traffic", "limited by"];
-  if (shown.measured && shown.steps[0].predicted_ns !== undefined) heads.splice(3, 0, "predicted");
+  if (shown.measured && shown.steps[0]?.predicted_ns !== undefined) heads.splice(3, 0, "predicted");
   const numeric = new Set(["number", "time", "share", "arithmetic", "traffic", "predicted"]);
   const head = html("tr", {}, ...heads.map((text) => html("th", { class: numeric.has(text) ? "number" : undefined }, text)));
   const number = (text) => html("td", { class: "number" }, text);
