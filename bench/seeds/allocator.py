@@ -56,7 +56,7 @@ class Allocator:
 
     def __init__(self) -> None:
         self.allocated = self.requested = self.reserved = 0
-        self.peak_allocated = 0
+        self.peak_allocated = self.peak_requested = 0
         self.history: List[int] = []  # what was allocated after each call
         self.segments: List[Block] = []  # the first block of each
         self._free = {True: [], False: []}  # by pool, sorted by Block.key
@@ -75,6 +75,7 @@ class Allocator:
         self.requested += requested
         self.allocated += block.size
         self.peak_allocated = max(self.peak_allocated, self.allocated)
+        self.peak_requested = max(self.peak_requested, self.requested)
         self.history.append(self.allocated)
         return block
 

@@ -59,10 +59,13 @@ def reach(roots: Iterable[Node]) -> List[Node]:
 
 
 def run_backward(program, result: Tensor) -> None:
-    """From a scalar back to the parameters."""
+    """From a scalar back to the parameters; the call holds the scalar's gradient to its end."""
     if result.node is None:
         raise ValueError("the loss depends on no parameter")
-    _go_back(program, result, _new(program, "gradient of the loss", result.shape, result.item), [])
+    gradient = _new(program, "gradient of the loss", result.shape, result.item)
+    program.pinned.append([gradient])
+    _go_back(program, result, gradient, [])
+    program.pinned.pop()
 
 
 def _go_back(program, result: Tensor, gradient: Tensor, stops: List[Node]) -> Dict[Node, Tensor]:
@@ -127,7 +130,9 @@ def _run_again(program, node: Node, gradient: Tensor, pending: Dict[Node, Tensor
     result = node.again()[0]
     for tensor, before in zip(arguments, made):
         tensor.node = before
-    program.pinned.append([result])
+    # What arrived lives until the first operation of the call has read it.
+    program.pinned[-1].remove(gradient)
+    program.pinned.append([result.node])
     caught = _go_back(program, result, gradient, stops)
     program.pinned.pop()
     for edge, stop in zip(node.wanted, stops):

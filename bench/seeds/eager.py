@@ -8,7 +8,8 @@ a call a value lives until its last use there. The rules:
 - a tensor takes a block of the caching allocator (allocator.py);
 - what an operation keeps for its backward is in rules.py, what is a view in tensors.py;
 - without gradients (`no_grad`) nothing is kept;
-- a checkpointed call keeps its arguments, and runs again in the backward;
+- a checkpointed call keeps its arguments, and runs again in the backward, until all is there that
+  its operations keep;
 - the backward frees what an operation kept once its gradient is computed, leaves one gradient for
   each parameter, and adds to it when there is one;
 - the thread of the forward and that of the backward each take a workspace of `workspace` bytes at
@@ -81,10 +82,12 @@ class Program:
         arguments: Sequence[str],
         results: Sequence[str],
         no_grad: bool = False,
+        checkpoint: bool = False,
     ) -> None:
         """Runs the operations of a scope; `results` name the variables for what it gives.
 
-        The old value of such a variable lives until the call has returned.
+        The old value of such a variable lives until the call has returned. The call is checkpointed
+        where the graph says so or `checkpoint` does.
         """
         part = graph.part(scope)
         if missing := [name for name in arguments if name not in self.variables]:
@@ -92,23 +95,24 @@ class Program:
         given = dict(zip(part.arguments, (self.variables[name] for name in arguments)))
         if len(given) != len(arguments) or len(part.results) < len(results):
             raise ValueError(f"{scope or 'the graph'} takes {part.arguments}, gives {part.results}")
-        if part.checkpointed and not no_grad:
+        if (part.checkpointed or checkpoint) and not no_grad:
             values = self._checkpoint(part, given)
         else:
             values = self.run(part, given, grad=not no_grad)
         self.variables.update(zip(results, values))
         self.collect()
 
-    def call_all(self, graph: Graph) -> None:
+    def call_all(self, graph: Graph, checkpoint: str = "") -> None:
         """Calls the scopes of a graph one after the other, on inputs of its names.
 
-        Its results are variables under their names in the graph.
+        `checkpoint` names a scope to be checkpointed. Its results are variables under their names in the graph.
         """
         parts = [graph.part(scope) for scope in graph.scopes]
         needed = set(graph.results.values())
         for place, part in enumerate(parts):
             arguments = [graph.input_values.get(value, value) for value in part.arguments]
-            self.call(graph, part.scope, arguments, part.results)
+            again = part.scope == checkpoint
+            self.call(graph, part.scope, arguments, part.results, checkpoint=again)
             needed_later = needed.union(*(later.arguments for later in parts[place + 1 :]))
             unused = self.variables.keys() - needed_later - set(graph.inputs)
             self.drop(*unused)
@@ -139,7 +143,7 @@ class Program:
     def new_tensor(self, name: str, shape, element: str, role: str = "value") -> Tensor:
         strides, item = contiguous_strides(shape), ITEM_BYTES[element]
         tensor = Tensor(None, tuple(shape), strides, item)
-        tensor.storage = self.new_storage(name, tensor.bytes, role)
+        tensor.storage = self.new_storage(name, 0 if role == "nothing" else tensor.bytes, role)
         return tensor
 
     def need_workspace(self) -> None:
@@ -201,8 +205,16 @@ class Program:
 
     # Running operations ------------------------------------------------------------------------
 
-    def run(self, part, given: Dict[str, Tensor], grad: bool) -> List[Tensor]:
-        """The values that the part gives; the caller pins what it needs of them."""
+    def run(
+        self, part, given: Dict[str, Tensor], grad: bool, again: bool = False
+    ) -> List[Tensor]:
+        """The values that the part gives; the caller pins what it needs of them.
+
+        What runs `again` stops once all is kept: values that come later have no memory.
+        """
+        kinds = [op.name.removeprefix("remat.") for op in part.operations]
+        last = max((i for i, k in enumerate(kinds) if k not in rules.KEEPS_NOTHING), default=-1)
+        last -= last >= 0 and kinds[last] in rules.KEEPS_OPERANDS
         frame: Dict[str, Optional[Tensor]] = dict(given)
         self.pinned.append(frame.values())
         try:
@@ -211,7 +223,8 @@ class Program:
                     frame[name] if name in frame else self.parameters[part.parameters[name]]
                     for name in op.operands
                 ]
-                frame.update(zip(op.results, self._operation(op, operands, grad)))
+                stored = not again or place <= last
+                frame.update(zip(op.results, self._operation(op, operands, grad, stored)))
                 for name in [n for n in frame if part.last_use[n] <= place]:
                     del frame[name]
                 self.collect()
@@ -219,14 +232,14 @@ class Program:
         finally:
             self.pinned.pop()
 
-    def _operation(self, op, operands: Sequence[Optional[Tensor]], grad: bool):
+    def _operation(self, op, operands: Sequence[Optional[Tensor]], grad: bool, stored: bool):
         kind = op.name.removeprefix("remat.")
         if kind == "constant":
             if op.result_types[0].shape:
                 raise rules.UnknownRule("remat.constant with more than one element")
             return [None]
         grad = grad and any(operand is not None and operand.needs_grad for operand in operands)
-        results = self._results(op, kind, operands)
+        results = self._results(op, kind, operands, stored)
         if grad:
             kept = rules.saved(kind, operands, results)
             node = Node(op.location or kind, kind, list(operands), kept)
@@ -234,7 +247,7 @@ class Program:
                 result.needs_grad, result.node = True, node
         return results
 
-    def _results(self, op, kind: str, operands) -> List[Tensor]:
+    def _results(self, op, kind: str, operands, stored: bool) -> List[Tensor]:
         shapes = [type.shape for type in op.result_types]
         if kind in rules.VIEWS and operands[0] is not None:
             seen = view(operands[0], kind, shapes[0], op.attributes)
@@ -243,8 +256,9 @@ class Program:
         if kind in rules.PRODUCTS:
             self.need_workspace()
         name = f"result of {op.location or kind}"
-        stored = rules.result_shapes(kind, shapes, self.device)
-        made = [self.new_tensor(name, s, t.element) for s, t in zip(stored, op.result_types)]
+        shapes = rules.result_shapes(kind, shapes, self.device)
+        role = "value" if stored else "nothing"
+        made = [self.new_tensor(name, s, t.element, role) for s, t in zip(shapes, op.result_types)]
         if (kind, self.device) == rules.LIKE_QUERY:
             made[0].strides = strides_in_order_of(operands[0])
         return made
@@ -254,7 +268,7 @@ class Program:
         values = self.run(part, given, grad=False)
         kept = [(tensor, "argument of the checkpointed call") for tensor in given.values()]
         node = Node(part.scope, "checkpoint", list(given.values()), kept)
-        node.again = lambda: self.run(part, given, grad=True)
+        node.again = lambda: self.run(part, given, grad=True, again=True)
         for value in values:
             value.needs_grad, value.node = True, node
         return values

@@ -15,6 +15,7 @@ import compiles
 import graphs
 import rows
 import svg
+from allocator import Allocator
 from eager import Program
 from experiments import MIB, Point
 from replay import FOLDER, tool
@@ -78,12 +79,16 @@ class Page:
     def eager_peak(self, graph: str) -> str:
         return mib(self._step(graph).peak_allocated, 1)
 
-    def _step(self, name: str):
+    def _forward(self, name: str, checkpoint: str = "") -> Program:
         program, graph = Program(), self.graphs[name]
         program.add_parameters(graph)
         for value in graph.inputs:
             program.add_input(graph, value)
-        program.call_all(graph)
+        program.call_all(graph, checkpoint)
+        return program
+
+    def _step(self, name: str, checkpoint: str = "") -> Allocator:
+        program = self._forward(name, checkpoint)
         program.backward("loss")
         return program.allocator
 
@@ -134,6 +139,18 @@ class Page:
                 readers = why.rstrip(")").replace("variable", "the variable")
                 body.append([f"`{what.removeprefix('result of ')}`", int(size), kind, readers])
         return table(["made by", "bytes", "class", "held by"], body)
+
+    def checkpoint_table(self, _: str) -> str:
+        body = []
+        for name, scope in (("mlp", "mlp"), ("attention", "mha"), ("encoder", "encoder")):
+            cells = []
+            for checkpoint in ("", scope):
+                kept = self._forward(name, checkpoint).classes()["activations"]
+                peak = self._step(name, checkpoint).peak_allocated
+                cells += [mib(kept), mib(peak, 1)]
+            body.append([f"`{name}.mlir`", *cells])
+        head = ["graph", "kept by the forward", "peak of a step", "kept, one checkpoint"]
+        return table([*head, "peak, one checkpoint"], body)
 
     def slips(self, _: str) -> str:
         found = []

@@ -45,6 +45,12 @@ def print_row(row: rows.Row) -> None:
             print(f"              {one.slip}")
 
 
+def print_classes(row: rows.Row) -> None:
+    """All classes at an experiment's last point, none left out."""
+    classes = ", ".join(f"{kind} {size}" for kind, size in row.point.classes.items())
+    print(f"     by class at its end, bytes asked for: {classes}")
+
+
 def print_rows(replay: rows.Replay) -> None:
     last = ""
     for row in replay.rows:
@@ -55,6 +61,8 @@ def print_rows(replay: rows.Replay) -> None:
             print(f"     {said['about']}")
         last = row.experiment
         print_row(row)
+        if row.number == len(replay.rows) or replay.rows[row.number].experiment != last:
+            print_classes(row)
 
 
 def print_summary(replay: rows.Replay) -> None:

@@ -11,6 +11,7 @@ from typing import List, Sequence, Tuple
 
 VIEWS = {"reshape", "transpose", "slice", "broadcast"}  # a reshape that no view has copies
 KEEPS_NOTHING = {"constant", "add", "sub", "neg", "reduce", *VIEWS}
+KEEPS_OPERANDS = {"matmul", "mul", "gelu", "silu", "mse"}  # none of its results
 PASSES_GRADIENT = {"add", "reshape", "transpose"}  # its operand's gradient is its result's
 PRODUCTS = {"matmul"}  # run by the library that wants a workspace
 

@@ -1,5 +1,6 @@
 """The reference experiments: PyTorch's memory, simulated from graph files, beside the articles'."""
 
+import copy
 import json
 import re
 import subprocess
@@ -109,8 +110,8 @@ class SelfAttention(nn.Module):
 
 
 def mlp(width):
-    layers = [nn.Linear(width, width, bias=False), nn.GELU()] * 2
-    return nn.Sequential(*layers, nn.Linear(width, width, bias=False))
+    first, second, third = (nn.Linear(width, width, bias=False) for _ in range(3))
+    return nn.Sequential(first, nn.GELU(), second, nn.GELU(), third)
 
 
 MODULES = {
@@ -143,6 +144,70 @@ def test_a_checkpointed_call_keeps_what_pytorch_keeps():
     )
     assert kept_by_rules(whole, "") - kept_by_rules(kept, "") == 1024 * 1024 * 4
     assert kept_by_torch(linear2, o) == 1024 * 1024 * 4
+
+
+def deep_mlp():
+    parts = [[nn.Linear(256, 256, bias=False), nn.GELU()] * 3 for _ in range(4)]
+    return nn.Sequential(*(nn.Sequential(*map(copy.deepcopy, part)) for part in parts))
+
+
+# A graph, a scope to checkpoint there (the file's own parts), the module, the shape of the data.
+STEPS = {
+    "mlp": ("mlp", "", lambda: mlp(1024), (1024, 1024)),
+    "mlp, checkpointed": ("mlp", "mlp", lambda: nn.Sequential(mlp(1024)), (1024, 1024)),
+    "deep mlp": ("deep_mlp", "", deep_mlp, (4096, 256)),
+    "deep mlp, checkpointed": ("deep_mlp_checkpointed", "parts", deep_mlp, (4096, 256)),
+    "attention": ("attention", "", MODULES["attention"][0], (2, 1024, 1024)),
+    "encoder": ("encoder", "", MODULES["encoder"][0], (2, 1024, 1024)),
+    "encoder, checkpointed": (
+        "encoder",
+        "encoder",
+        lambda: nn.Sequential(MODULES["encoder"][0]()),
+        (2, 1024, 1024),
+    ),
+}
+
+
+def peak_of_torch(module, x, checkpointed: bool) -> int:
+    """Bytes asked for at the peak of forward, sum and backward, by PyTorch's memory profiler."""
+
+    def step():
+        calls, value = module if checkpointed else [module], x
+        for call in calls:
+            if checkpointed:
+                again = {"use_reentrant": False, "preserve_rng_state": False}
+                value = torch.utils.checkpoint.checkpoint(call, value, **again)
+            else:
+                value = call(value)
+        value, *others = value if isinstance(value, tuple) else [value]
+        loss = value.sum()
+        del value
+        loss.backward()
+        del others  # alive until here
+
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=activities, profile_memory=True) as profile:
+        step()
+    events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]
+    now = peak = sum(tensor.nbytes for tensor in (x, *module.parameters()))
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        now += event.nbytes()
+        peak = max(peak, now)
+    return peak
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_peaks_are_those_of_pytorch(name):
+    """Temporaries of the backward and recomputed values too, to the byte."""
+    file, scope, make, shape = STEPS[name]
+    graph = graphs.read(FOLDER / f"{file}.mlir", tool_path("remat-opt"))
+    program = eager.Program(device="cpu")
+    program.add_parameters(graph)
+    program.add_input(graph, "x")
+    program.call_all(graph, scope)
+    program.backward("loss")
+    expected = peak_of_torch(make(), torch.randn(shape), bool(scope))
+    assert program.allocator.peak_requested == expected
 
 
 def test_activations_grow_with_the_batch():
