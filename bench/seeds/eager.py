@@ -43,6 +43,8 @@ CLASSES = (
 
 
 class Program:
+    """An eager program: its variables, its parameters, and the memory that they lead to."""
+
     def __init__(self, workspace: int = 0, context: int = 0, device: str = "cuda") -> None:
         self.allocator = Allocator()
         self.workspace, self.context, self.device = workspace, context, device
@@ -105,7 +107,8 @@ class Program:
     def call_all(self, graph: Graph, checkpoint: str = "") -> None:
         """Calls the scopes of a graph one after the other, on inputs of its names.
 
-        `checkpoint` names a scope to be checkpointed. Its results are variables under their names in the graph.
+        `checkpoint` names a scope to be checkpointed. The results are variables under their names
+        in the graph.
         """
         parts = [graph.part(scope) for scope in graph.scopes]
         needed = set(graph.results.values())

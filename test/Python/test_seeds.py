@@ -158,6 +158,12 @@ STEPS = {
     "deep mlp": ("deep_mlp", "", deep_mlp, (4096, 256)),
     "deep mlp, checkpointed": ("deep_mlp_checkpointed", "parts", deep_mlp, (4096, 256)),
     "attention": ("attention", "", MODULES["attention"][0], (2, 1024, 1024)),
+    "attention, checkpointed": (
+        "attention",
+        "mha",
+        lambda: nn.Sequential(SelfAttention(1024, 1)),
+        (2, 1024, 1024),
+    ),
     "encoder": ("encoder", "", MODULES["encoder"][0], (2, 1024, 1024)),
     "encoder, checkpointed": (
         "encoder",
