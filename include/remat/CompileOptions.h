@@ -32,6 +32,18 @@ struct OptimizerOptions {
 /// Micro-batches a step.
 inline constexpr int64_t MaxMicroBatches = 4096;
 
+/// What is kept for the backward, said from outside the graph; names and globs
+/// as `NamePattern` takes them.
+struct Controls {
+  std::vector<std::string> Keep, Recompute, Prefer;
+  std::vector<std::string> ScopeBudgets; ///< "h.1=4MiB"
+
+  bool empty() const {
+    return Keep.empty() && Recompute.empty() && Prefer.empty() &&
+           ScopeBudgets.empty();
+  }
+};
+
 struct CompileOptions {
   /// The target: what is empty is as the graph says, else as in brackets.
   std::string Device;    ///< "host" or "cuda" ("host")
@@ -45,8 +57,12 @@ struct CompileOptions {
   int64_t PlannerEffort = 1; ///< a count, not a clock
   uint64_t PlannerSeed = 0;
   bool Fuse = true;
+  struct Controls Controls;
   /// Patterns of names of values that the report explains ("all" for all).
   std::vector<std::string> Explain;
+  /// Whether a refusal says which of the controls it is due to, by compiling
+  /// without each.
+  bool FindsCauses = true;
   bool CompileKernels = true; ///< run NVRTC; false: source text only
   /// Once it is true planning ends, with an error; may be null.
   const std::atomic<bool> *Interrupt = nullptr;

@@ -39,15 +39,14 @@ static SmallVector<StringRef> splitNames(StringRef Names) {
   return Split;
 }
 
-/// The name within a location, "" if it has none.
-static std::string getName(Location Loc) {
+std::string remat::getLocationName(Location Loc) {
   if (auto Named = dyn_cast<NameLoc>(Loc))
     return clean(Named.getName());
   auto Fused = dyn_cast<FusedLoc>(Loc);
   if (!Fused)
     return "";
   for (Location Inner : Fused.getLocations()) {
-    std::string Name = getName(Inner);
+    std::string Name = getLocationName(Inner);
     if (Name.empty())
       continue;
     auto Of = dyn_cast_or_null<PhaseAttr>(Fused.getMetadata());
@@ -109,7 +108,7 @@ static StringRef getParameterOfGradient(Value V) {
 
 /// What `Op` computes, without regard to who reads it.
 static std::string describe(Operation *Op) {
-  std::string Name = getName(Op->getLoc());
+  std::string Name = getLocationName(Op->getLoc());
   return Name.empty() ? Op->getName().stripDialect().str() : Name;
 }
 
@@ -222,6 +221,14 @@ ValueNames::ValueNames(func::FuncOp Func) {
   nameInterface(Func);
   for (Operation &Op : Func.getBody().front().without_terminator())
     nameResults(&Op);
+}
+
+std::vector<std::string> ValueNames::listResults(func::FuncOp Func) const {
+  std::vector<std::string> List;
+  for (Operation &Op : Func.getBody().front())
+    for (Value Result : Op.getResults())
+      List.push_back(get(Result).str());
+  return List;
 }
 
 void remat::writeValueNames(func::FuncOp Func) {

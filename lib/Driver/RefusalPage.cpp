@@ -27,6 +27,7 @@ public:
 
   std::string render(llvm::StringRef Source) {
     addSentence();
+    addCauses();
     addClasses();
     addPeak(Source);
     addValues();
@@ -39,6 +40,7 @@ private:
   void addClasses();
   void addPeak(llvm::StringRef Source);
   void addValues();
+  void addCauses();
   void addRemedies();
   std::string describeSearch() const;
   std::string describe(const Refusal::Remedy &Remedy) const;
@@ -84,6 +86,13 @@ void Page::addSentence() {
 }
 
 /// Largest first; classes without bytes are left out.
+void Page::addCauses() {
+  for (const Refusal::Cause &Cause : Refused.Causes)
+    addWrapped("without " + plain(Cause.Control) + " a program of " +
+                   formatBoth(Cause.Bytes) + " meets the budget",
+               /*Indent=*/0);
+}
+
 void Page::addClasses() {
   std::vector<std::pair<std::string, int64_t>> Classes = Refused.Classes;
   llvm::erase_if(Classes, [](const auto &Class) { return Class.second <= 0; });

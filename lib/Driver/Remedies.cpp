@@ -115,6 +115,7 @@ std::optional<int64_t> RemedySearch::findSmallest(ModuleOp Graph,
   Changed.Budget.Bytes = 1;
   Changed.Interrupt = Time.get();
   Changed.Watcher = nullptr;
+  Changed.FindsCauses = false;
   if (Hurries)
     Changed.PlannerEffort = 0;
   OwningOpRef<ModuleOp> Copy(Graph.clone());

@@ -46,6 +46,20 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
        "attention and convolution kernels on CUDA (default: as the graph "
        "says, else auto)",
        false},
+      {"keep", "NAME|GLOB",
+       "compute these values once and keep them: a name, a glob such as "
+       "h.*/gelu, or a scope such as h.1",
+       false, /*Repeatable=*/true},
+      {"recompute", "NAME|GLOB",
+       "compute these values again for the backward, rather than keep them",
+       false, /*Repeatable=*/true},
+      {"prefer", "NAME|GLOB", "rather keep these values than others", false,
+       /*Repeatable=*/true},
+      {"scope-budget", "SCOPE=BYTES",
+       "what a scope makes in the forward and keeps for the backward is at "
+       "most "
+       "so much",
+       false, /*Repeatable=*/true},
       {"explain", "NAME|GLOB|all",
        "say in the report (remat-run: on standard output too) why these values "
        "are computed again or kept: a name, a glob such as h.1/*, or all",
@@ -138,6 +152,25 @@ Failure addPattern(std::vector<std::string> &Target, StringRef Text) {
   return std::nullopt;
 }
 
+/// Nothing if `Name` is no control.
+std::optional<Failure> addControl(Controls &C, StringRef Name, StringRef Text) {
+  if (Name == "keep")
+    return addPattern(C.Keep, Text);
+  if (Name == "recompute")
+    return addPattern(C.Recompute, Text);
+  if (Name == "prefer")
+    return addPattern(C.Prefer, Text);
+  if (Name != "scope-budget")
+    return std::nullopt;
+  auto [Scope, Bytes] = Text.rsplit('=');
+  std::optional<Budget> Parsed = Budget::parse(Bytes);
+  if (!NamePattern::parse(Scope) || !Parsed ||
+      Parsed->Kind != Budget::Kind::Bytes)
+    return expected("a scope and its bytes, such as h.1=4MiB", Text);
+  C.ScopeBudgets.push_back(Text.str());
+  return Failure(std::nullopt);
+}
+
 Failure setArch(std::string &Target, StringRef Text) {
   if (!isCUDAArchitecture(Text))
     return expected("a CUDA architecture such as sm_90", Text);
@@ -191,6 +224,8 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
     return setInteger<int64_t>(O.MicroBatches, Text, 1, MaxMicroBatches);
   if (Name == "fuse")
     return setBool(O.Fuse, Text);
+  if (std::optional<Failure> Done = addControl(O.Controls, Name, Text))
+    return *Done;
   if (Name == "explain")
     return addPattern(O.Explain, Text);
   if (Name == "arch")

@@ -1,6 +1,7 @@
 //===- Pipeline.cpp - the one way from a graph to a program ---------------===//
 
 #include "remat/Pipeline.h"
+#include "RefusalCauses.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -39,7 +40,19 @@ static FitBudgetOptions getFitting(const CompileOptions &O) {
   Pass.Effort = O.PlannerEffort;
   Pass.Seed = O.PlannerSeed;
   Pass.Fuse = O.Fuse;
+  Pass.ScopeBudgets.assign(O.Controls.ScopeBudgets.begin(),
+                           O.Controls.ScopeBudgets.end());
   return Pass;
+}
+
+static void addControls(OpPassManager &PM, const Controls &C) {
+  if (C.Keep.empty() && C.Recompute.empty() && C.Prefer.empty())
+    return;
+  ControlOptions Pass;
+  Pass.Kept.assign(C.Keep.begin(), C.Keep.end());
+  Pass.Recomputed.assign(C.Recompute.begin(), C.Recompute.end());
+  Pass.Preferred.assign(C.Prefer.begin(), C.Prefer.end());
+  PM.addPass(createControl(Pass));
 }
 
 static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
@@ -49,6 +62,7 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
       createSetTarget({Options.Device, Options.Arch, Options.Attention}));
   if (!Options.Autocast.empty())
     FuncPM.addPass(createAutocast({Options.Autocast}));
+  addControls(FuncPM, Options.Controls);
   FuncPM.addPass(createDifferentiate());
   if (Options.MicroBatches > 1)
     FuncPM.addPass(createAccumulate({Options.MicroBatches}));
@@ -60,10 +74,11 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
   if (Options.Fuse)
     FuncPM.addPass(createFuse({"before-plan"}));
   FuncPM.addPass(createSinkConstants());
+  addControls(FuncPM, Options.Controls);
   FuncPM.addPass(createLegalizeResults());
   FuncPM.addPass(createFitBudget(
-      getFitting(Options),
-      {Report, Options.Interrupt, Options.Explain, Record, Options.Watcher}));
+      getFitting(Options), {Report, Options.Interrupt, Options.Explain, Record,
+                            Options.Watcher, Options.Controls.Keep}));
 }
 
 std::string remat::printPipeline(const CompileOptions &Options) {
@@ -124,9 +139,9 @@ static FitRecord makeFitRecord(CompileRecord &Record) {
   return {Emit(Record.Unplanned), Emit(Record.Smallest), {}};
 }
 
-LogicalResult remat::compile(ModuleOp Module, const CompileOptions &Options,
-                             std::vector<uint8_t> &Program,
-                             CompileReport &Report, CompileRecord *Record) {
+static LogicalResult compileOnce(ModuleOp Module, const CompileOptions &Options,
+                                 std::vector<uint8_t> &Program,
+                                 CompileReport &Report, CompileRecord *Record) {
   Report = CompileReport();
   if (failed(verifyGraph(Module)))
     return failure();
@@ -151,6 +166,29 @@ LogicalResult remat::compile(ModuleOp Module, const CompileOptions &Options,
   std::chrono::duration<double> Time = std::chrono::steady_clock::now() - Start;
   Report.Seconds.push_back({"emit", Time.count()});
   return Emitted;
+}
+
+LogicalResult remat::compile(ModuleOp Module, const CompileOptions &Options,
+                             std::vector<uint8_t> &Program,
+                             CompileReport &Report, CompileRecord *Record) {
+  if (!Options.FindsCauses || Options.Controls.empty())
+    return compileOnce(Module, Options, Program, Report, Record);
+  OwningOpRef<ModuleOp> Graph(Module.clone());
+  std::optional<Diagnostic> Refused;
+  {
+    RefusalHolder Holder(Module.getContext());
+    if (succeeded(compileOnce(Module, Options, Program, Report, Record)))
+      return success();
+    Refused = Holder.take();
+  }
+  if (Report.Refused)
+    findCauses(*Graph, Options, *Report.Refused);
+  if (Refused) {
+    if (Report.Refused)
+      attachCauses(*Refused, *Report.Refused);
+    Module.getContext()->getDiagEngine().emit(std::move(*Refused));
+  }
+  return failure();
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,7 +27,10 @@ static StringRef getName(Refusal::Remedy::Certainty Known) {
 }
 
 static json::Value describe(const Refusal &Refused) {
-  json::Array Largest, Remedies;
+  json::Array Largest, Remedies, Causes;
+  for (const Refusal::Cause &Cause : Refused.Causes)
+    Causes.push_back(json::Object{{"control", json::fixUTF8(Cause.Control)},
+                                  {"bytes_without", Cause.Bytes}});
   for (const Refusal::Live &Value : Refused.Largest)
     Largest.push_back(json::Object{{"name", json::fixUTF8(Value.Name)},
                                    {"location", json::fixUTF8(Value.Location)},
@@ -48,6 +51,7 @@ static json::Value describe(const Refusal &Refused) {
                       {"classes", listPairs(Refused.Classes)},
                       {"largest", std::move(Largest)},
                       {"other_bytes", Refused.OtherBytes},
+                      {"causes", std::move(Causes)},
                       {"remedies", std::move(Remedies)}};
 }
 

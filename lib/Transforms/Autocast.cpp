@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/TypeUtilities.h"
+#include "remat/Analysis/ValueNames.h"
 #include "remat/IR/ElementTypes.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
@@ -69,6 +70,29 @@ static Value remakeConstant(OpBuilder &B, Value V, FloatType Type) {
   return ConstantOp::create(B, Constant.getLoc(), Rounded);
 }
 
+/// A cast is called after what it casts, "w, as bf16": the name of the
+/// operation that it stands before belongs to that operation.
+static Location getCastLocation(Value V, Type Type, Location Loc) {
+  std::string Name;
+  if (auto Result = dyn_cast<OpResult>(V)) {
+    Name = getLocationName(Result.getLoc());
+    SmallVector<StringRef> Names;
+    StringRef(Name).split(Names, ", ");
+    if (Names.size() == Result.getOwner()->getNumResults())
+      Name = Names[Result.getResultNumber()].str();
+  } else {
+    auto Argument = cast<BlockArgument>(V);
+    auto Graph = cast<func::FuncOp>(Argument.getOwner()->getParentOp());
+    if (auto Given = Graph.getArgAttrOfType<StringAttr>(Argument.getArgNumber(),
+                                                        NameAttrName))
+      Name = Given.str();
+  }
+  if (Name.empty())
+    return Loc;
+  llvm::raw_string_ostream(Name) << ", as " << Type;
+  return NameLoc::get(StringAttr::get(V.getContext(), Name), Loc);
+}
+
 /// `V` in another float type; integers and i1 pass.
 Value Autocasting::castTo(Value V, Type Element, Operation *Before) {
   auto Type = dyn_cast<FloatType>(Element);
@@ -86,7 +110,7 @@ Value Autocasting::castTo(Value V, Type Element, Operation *Before) {
   B.setInsertionPoint(Before);
   Known = remakeConstant(B, V, Type);
   if (!Known)
-    Known = CastOp::create(B, Before->getLoc(),
+    Known = CastOp::create(B, getCastLocation(V, Type, Before->getLoc()),
                            cast<RankedTensorType>(V.getType()).clone(Type), V);
   return Known;
 }
@@ -142,7 +166,8 @@ void Autocasting::lowerResult(Value Result) {
   B.setInsertionPointAfterValue(Result);
   Type Before = Written.at(Result);
   auto Type = cast<RankedTensorType>(Result.getType()).clone(Low);
-  auto Cast = CastOp::create(B, Result.getLoc(), Type, Result);
+  Location Loc = getCastLocation(Result, Low, Result.getLoc());
+  auto Cast = CastOp::create(B, Loc, Type, Result);
   Result.replaceAllUsesExcept(Cast.getResult(), Cast);
   Casts[{Result, Low}] = Cast;
   Written[Cast] = Before;

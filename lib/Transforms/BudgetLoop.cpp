@@ -384,6 +384,9 @@ LogicalResult BudgetLoop::run() {
   if (failed(Built))
     return failure();
   Problem = std::move(*Built);
+  if (failed(
+          applyScopeBudgets(Func, Options.ScopeBudgets, Options.Keep, Problem)))
+    return failure();
   solver::SolveOptions Request;
   Request.Method = Options.Method;
   Request.Effort = Options.Effort;

@@ -3,6 +3,7 @@
 #ifndef REMAT_LIB_TRANSFORMS_BUDGETLOOP_H
 #define REMAT_LIB_TRANSFORMS_BUDGETLOOP_H
 
+#include "ScopeBudgets.h"
 #include "remat/Analysis/Target.h"
 #include "remat/Solver/Planner.h"
 #include "remat/Support/Budget.h"
@@ -34,6 +35,9 @@ struct FitOptions {
   bool Fuse = true;
   /// Ends the loop once it is true; may be null.
   const std::atomic<bool> *Interrupt = nullptr;
+  std::vector<ScopeBudget> ScopeBudgets;
+  /// Patterns of names of values that the user asked to keep, for messages.
+  std::vector<std::string> Keep;
   /// Patterns of names of values to explain.
   std::vector<std::string> Explain;
   /// What else is to be shown; may be null.

@@ -16,14 +16,11 @@ static NamePattern parsePattern(StringRef Text) {
   return *NamePattern::parse(Text == All ? "*" : Text);
 }
 
-static SmallVector<std::string> listNames(func::FuncOp Func,
+static std::vector<std::string> listNames(func::FuncOp Func,
                                           const ValueNames &Names) {
-  SmallVector<std::string> List;
+  std::vector<std::string> List = Names.listResults(Func);
   for (BlockArgument Argument : Func.getArguments())
     List.push_back(Names.get(Argument).str());
-  for (Operation &Op : Func.getBody().front())
-    for (Value Result : Op.getResults())
-      List.push_back(Names.get(Result).str());
   return List;
 }
 
@@ -32,7 +29,7 @@ LogicalResult remat::verifyExplained(func::FuncOp Func,
   if (Patterns.empty())
     return success();
   ValueNames Names(Func);
-  SmallVector<std::string> Known = listNames(Func, Names);
+  std::vector<std::string> Known = listNames(Func, Names);
   for (StringRef Text : Patterns) {
     std::optional<NamePattern> Pattern =
         NamePattern::parse(Text == All ? "*" : Text);
@@ -172,7 +169,6 @@ ExplainedValue PlanExplainer::describe(const solver::KeptValue &K) const {
 
 /// A name that was asked for by itself is answered in any case.
 void PlanExplainer::addUndecided(PlanExplanation &E) const {
-  SmallVector<std::string> Known = listNames(Func, Names);
   for (const NamePattern &Pattern : Wanted) {
     auto Answers = [&](const ExplainedRun &Run) {
       return Pattern.matches(StringRef(Run.Name).split(", recomputed").first);

@@ -45,6 +45,13 @@ private:
     if (Effort < 0 || Effort > MaxEffort)
       return emitError(getOperation().getLoc(), "effort is ")
              << Effort.getValue() << "; it must be from 0 to " << MaxEffort;
+    for (StringRef Text : *ScopeBudgets) {
+      std::optional<ScopeBudget> Of = ScopeBudget::parse(Text);
+      if (!Of)
+        return emitError(getOperation().getLoc(), "scope-budget is '")
+               << Text << "'; it must be " << ScopeBudgetHelp;
+      Read.ScopeBudgets.push_back(std::move(*Of));
+    }
     Read.Budget = *Parsed;
     Read.Method = *Method;
     Read.Effort = static_cast<int32_t>(Effort);
@@ -54,6 +61,7 @@ private:
     Read.Explain = Request.Explain;
     Read.Record = Request.Record;
     Read.Watcher = Request.Watcher;
+    Read.Keep = Request.Keep;
     return Read;
   }
 

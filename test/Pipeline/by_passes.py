@@ -21,7 +21,7 @@ def run(*command):
 def split(pipeline):
     """The passes of "builtin.module(func.func(a,b{c=1 d=2},e))"."""
     inner = re.fullmatch(r"builtin\.module\(func\.func\((.*)\)\)\s*", pipeline)[1]
-    return re.findall(r"[^,{]+(?:\{[^}]*\})?", inner)
+    return re.findall(r"[^,{]+(?:\{(?:[^{}]|\{[^{}]*\})*\})?", inner)
 
 
 def main():

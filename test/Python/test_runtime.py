@@ -49,6 +49,24 @@ def test_plan():
     assert any("gelu" in step.location for step in plan) and sum(step.flops for step in plan) > 0
 
 
+def test_controls_and_explanations():
+    graph, gelu = gpt2.build(layers=2, width=32, heads=2, vocab=64, batch=2, seq=32), "h.1/mlp/gelu"
+    program = remat.compile(graph, optimizer="adamw", recompute=["h.0/mlp", gelu], explain=["all"])
+    said = {(one["kind"], one["name"]): one for one in program.report["explain"]}
+    for name in (gelu, "h.0/mlp/gelu"):
+        assert said["recomputed", name]["demanded"] and ("kept", name) not in said
+    program = remat.compile(graph, optimizer="adamw", keep=gelu, prefer=["h.0"], explain=gelu)
+    (one,) = program.report["explain"]
+    assert (one["kind"], one["name"], one["reason"]) == ("kept", gelu, "demanded")
+    with pytest.raises(remat.CompileError, match="names no value of the graph; near names: 'h.1/mlp/gelu'"):
+        remat.compile(graph, recompute=["h.1/mlp/gelo"])
+    least = remat.compile(graph, budget="smallest", optimizer="adamw").report["predicted_peak_bytes"]
+    with pytest.raises(remat.BudgetRefused, match="without --keep 'h.0' a program of") as refused:
+        remat.compile(graph, budget=least, optimizer="adamw", keep=["h.0"])
+    (cause,) = refused.value.report["refused"]["causes"]
+    assert cause["control"] == "--keep 'h.0'" and cause["bytes_without"] <= least
+
+
 def test_gradients_are_results_without_an_optimizer():
     program = remat.compile(mlp())
     assert program.results["grad.w1"].role == "gradient" and not program.arguments["w1"].updated

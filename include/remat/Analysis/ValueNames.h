@@ -32,6 +32,9 @@ public:
     return OpNames.find(Op)->second;
   }
 
+  /// Of all results of operations, in order.
+  std::vector<std::string> listResults(mlir::func::FuncOp Func) const;
+
 private:
   std::string makeUnique(std::string Name);
   void nameInterface(mlir::func::FuncOp Func);
@@ -47,6 +50,11 @@ private:
 /// Writes the names of all values into the locations, so that they stay what
 /// they are when operations are moved, repeated and fused.
 void writeValueNames(mlir::func::FuncOp Func);
+
+/// The name within a location, "" if it has none: what the source calls the
+/// value, the path of its scope, or what `writeValueNames` wrote. What is of
+/// several results has all their names: "%a, %b".
+std::string getLocationName(mlir::Location Loc);
 
 /// "file:line:col" of the first such place within a nested location; else the
 /// name that the source gave, such as the path of a scope; else "".

@@ -36,6 +36,8 @@ struct FitRequest {
   FitRecord *Record = nullptr;
   /// Looks on; may be null.
   const PlanWatcher *Watcher = nullptr;
+  /// Those of values that the user asked to keep, for messages.
+  std::vector<std::string> Keep;
 };
 
 /// The pass remat-fit-budget with a request. What that points to may be null,

@@ -50,6 +50,13 @@ struct Refusal {
     /// that, by counting bytes that are no longer there.
     enum class Certainty { Exact, AtMost, About } Known = Certainty::Exact;
   };
+  /// A control, or several joined by "and", without which a program of so many
+  /// bytes meets the budget.
+  struct Cause {
+    std::string Control;
+    int64_t Bytes = 0;
+  };
+  std::vector<Cause> Causes;
   std::vector<Remedy> Remedies; ///< empty until they are looked for
 };
 

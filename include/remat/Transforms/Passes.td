@@ -43,6 +43,34 @@ def SetTarget : Remat_Pass<"remat-set-target"> {
            "cudnn or own">];
 }
 
+def Control : Remat_Pass<"remat-control", "planned"> {
+  let summary = "Says from outside the graph which values are kept for the backward";
+  let description = [{
+    Writes `remat.keep` on operations whose results are named: by what the graph
+    calls them (`%h`), by the path of their location (`h.1/mlp/gelu`), by a glob
+    (`h.*/gelu`), or by a scope around them (`h.1`). `keep` means `must`: computed
+    once. `recompute` means `never`: computed again for the backward, also where
+    views show the bytes; what the graph returns and what cannot be computed
+    again is kept all the same. `prefer` means `prefer`: better kept.
+
+    A name that no value has is an error, and so are two controls that
+    contradict each other or the graph. After differentiation the pass only
+    repeats what earlier passes may have lost: there values may be gone.
+
+    ```mlir
+    %1 = remat.gelu %0 : tensor<4xf32> loc("h.1/mlp/gelu")
+    // becomes, with recompute={h.1}
+    %1 = remat.gelu %0 {remat.keep = #remat.keep<never>} : tensor<4xf32> loc("h.1/mlp/gelu")
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let options = [
+    ListOption<"Kept", "keep", "std::string", "names of values to compute once">,
+    ListOption<"Recomputed", "recompute", "std::string",
+               "names of values to compute again for the backward">,
+    ListOption<"Preferred", "prefer", "std::string", "names of values better kept">];
+}
+
 def Autocast : Remat_Pass<"remat-autocast", "planned"> {
   let summary = "mixed precision: writes every cast to bf16 or f16 into the graph";
   let description = [{
@@ -346,8 +374,10 @@ def FitBudget : Remat_Pass<"remat-fit-budget", "planned"> {
     target, applies the plan, fuses, assigns memory, and plans again with a
     tighter target while the arena is over the budget, a bounded number of times.
     Of all programs made it takes the fastest within the budget. `remat.plan` says
-    what was found and what is proven. A budget that nothing found meets is
-    refused: the error names the peak, where it is and what lives there.
+    what was found and what is proven. What operations of a scope with a budget of
+    its own make before the loss and is read after it holds at most so many
+    bytes, each value a multiple of 256; the bounds are those without. A budget
+    that nothing found meets is refused: the error names the peak, where it is and what lives there.
 
     Before, with `budget=60%`:
 
@@ -374,7 +404,9 @@ def FitBudget : Remat_Pass<"remat-fit-budget", "planned"> {
            "none, sqrt, mincut or search">,
     Option<"Effort", "effort", "int64_t", "1", "work of the search, a count">,
     Option<"Seed", "planner-seed", "uint64_t", "0", "of the search's random numbers">,
-    Option<"Fuse", "fuse", "bool", "true", "groups operations into kernels after the plan">];
+    Option<"Fuse", "fuse", "bool", "true", "groups operations into kernels after the plan">,
+    ListOption<"ScopeBudgets", "scope-budget", "std::string",
+               "scopes and the bytes of theirs that may be kept for the backward, such as h.1=4MiB">];
 }
 
 def Plan : Remat_Pass<"remat-plan", "planned"> {

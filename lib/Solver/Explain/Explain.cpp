@@ -231,7 +231,7 @@ Explanation Explainer::run() {
   for (int32_t I = 0; I < int32_t(S.Sequence.size()); ++I) {
     if (Bound.isAgain(I) && !makesAliasesOnly(S.Sequence[I].Op))
       E.Recomputations.push_back(explainRun(I));
-    if (I <= Turn)
+    if (I < Turn)
       addKept(I, E);
   }
   return E;

@@ -215,7 +215,7 @@ def compile(
     `optimizer`: "adamw", "sgd", or None: the gradients are results then. `autocast`: "bf16" or
     "f16", or a library's object of such a name. `seed` is that of initial weights and of
     random numbers. All other options of `remat-run` go by their names: `learning_rate=1e-3`,
-    `weight_decay=0`, `accumulate=4`, `strategy="sqrt"`, `effort=2`, `fuse=False`, `arch="sm_90"`.
+    `weight_decay=0`, `accumulate=4`, `keep=["h.1"]`, `strategy="sqrt"`, `effort=2`, `fuse=False`, `arch="sm_90"`.
     """
     lib = library.load()
     text = _graph_text(graph)
