@@ -101,6 +101,8 @@ void BudgetLoop::watch(solver::SolveOptions &Request) {
 /// Called while the planner works: no attempt is added meanwhile. The times are
 /// those of its problem, and so are both parts of what they are set against.
 void BudgetLoop::tell(const solver::Progress &Planned) const {
+  if (IsRecording)
+    return;
   PlanProgress Now;
   Now.Seconds = Total.getSeconds();
   if (!Attempts.empty())

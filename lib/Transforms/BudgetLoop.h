@@ -127,6 +127,8 @@ private:
   /// Since the loop began; and the budget that is planned for, once known.
   Stopwatch Total;
   std::optional<int64_t> Fitted;
+  /// What is planned now is not for the budget: nobody is told.
+  bool IsRecording = false;
 };
 
 /// The error of a refused budget and its notes. `Planned` is the function as

@@ -16,7 +16,7 @@ LogicalResult BudgetLoop::tryBetween() {
   int64_t Most = Attempts.front().ArenaBytes;
   if (Options.Method == solver::Strategy::None || isLarge())
     return success();
-  for (int64_t I = 1; I <= NumBetween; ++I) {
+  for (int64_t I = 1; I <= NumBetween && !isInterrupted(); ++I) {
     int64_t Target = Least + (Most - Least) / (NumBetween + 1) * I;
     solver::SolveResult Solved =
         solve(Options.Method, /*Effort=*/0, Target, /*FindMinBudget=*/false);
@@ -57,10 +57,12 @@ LogicalResult BudgetLoop::record() {
   Attempt Unplanned = Attempts.front();
   size_t NumAsked = Attempts.size();
   auto Seconds = Report.Seconds;
+  IsRecording = true;
   if (failed(carryOut(*Copy, Unplanned, /*EmitRemarks=*/false)) ||
       failed(Options.Record->OnUnplanned(*Copy)) || failed(tryBetween()) ||
       failed(recordFrontier()))
     return failure();
+  IsRecording = false;
   Attempts.erase(Attempts.begin() + NumAsked, Attempts.end());
   double Spent = 0;
   for (const auto &[Name, Sum] : Report.Seconds)

@@ -224,7 +224,7 @@ def test_planned(graph, tmp_path):
 
 def test_looking_changes_nothing(graph, tmp_path):
     """The plan, the report and the program are those that come without views."""
-    options = ("--budget", "60%", "--planner-effort", 0, "--compile-only")
+    options = ("--budget", "60%", "--effort", 0, "--compile-only")
     files = [tmp_path / name for name in ("bare.json", "bare.program", "program")]
     done = execute([graph, *options, "--report", files[0], "--emit-program", files[1]])
     assert done.returncode == 0, done.stderr
@@ -283,6 +283,23 @@ def test_program_file(graph, tmp_path):
     output = Output(tmp_path, program, "--compile-only")
     check_all(output, tmp_path)
     assert output.timeline["unplanned"] is None and not output.timeline["frontier"]
+
+
+def test_no_steps(tmp_path):
+    """A program that does nothing has a page too."""
+    path = tmp_path / "empty.mlir"
+    path.write_text(
+        'func.func @main(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.name = "x"})\n'
+        '    -> (tensor<4xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {\n'
+        "  return %x : tensor<4xf32>\n}\n"
+    )
+    output = Output(tmp_path, path, "--compile-only")
+    check_program(output.shown)
+    assert output.shown["steps"] == [] and output.table == []
+    check_trace(output)
+    check_snapshot(output, tmp_path)
+    document = open_page(output.page, tmp_path / "profile")
+    assert "hidden" in document.by_id("errors").attributes, document.by_id("errors").all_text()
 
 
 def test_names_of_any_kind(tmp_path):
