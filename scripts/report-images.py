@@ -18,8 +18,11 @@ WIDTH = 1180
 
 # Shows one view, and says how high it is.
 ALONE = """
-<style>main > :not(#VIEW) { display: none !important } main { padding: 0 !important; max-width: none !important; margin: 0 !important }
-  section { margin: 0 !important; border: 0 !important; border-radius: 0 !important } #filters, #more { display: none !important }</style>
+<style>
+  main > :not(#VIEW), #filters, #more { display: none !important }
+  main { padding: 0 !important; max-width: none !important; margin: 0 !important }
+  section { margin: 0 !important; border: 0 !important; border-radius: 0 !important }
+</style>
 <script>state.rows = 24; drawAll();
   document.documentElement.dataset.height = Math.ceil(byId("VIEW").getBoundingClientRect().height);</script>
 """
@@ -46,9 +49,11 @@ def main(page):
                 continue
             alone = pathlib.Path(folder) / f"{view}.html"
             alone.write_text(text.replace("</body>", ALONE.replace("VIEW", view) + "</body>"))
-            height = re.search(r'data-height="(\d+)"', browse(alone, 1000, "light", "--dump-dom"))[1]
+            drawn = browse(alone, 1000, "light", "--dump-dom")
+            height = re.search(r'data-height="(\d+)"', drawn)[1]
             for scheme in ("light", "dark"):
-                browse(alone, height, scheme, f"--screenshot={images / f'report-{view}-{scheme}.png'}")
+                image = images / f"report-{view}-{scheme}.png"
+                browse(alone, height, scheme, f"--screenshot={image}")
 
 
 if __name__ == "__main__":

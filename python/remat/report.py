@@ -74,7 +74,9 @@ class _Recorder:
         kind = tensor["class"].replace("_", " ")
         # What takes over another's bytes is the next to hold them.
         self.free(tensor["offset"], now)
-        self.allocate(tensor["offset"], tensor["bytes"], _frames(tensor["name"], location, kind), now)
+        self.allocate(
+            tensor["offset"], tensor["bytes"], _frames(tensor["name"], location, kind), now
+        )
         self.owner[tensor["offset"]] = tensor
 
     def free_tensor(self, tensor: Dict[str, Any], now: float) -> None:
@@ -97,7 +99,9 @@ def _record(program: Dict[str, Any]) -> _Recorder:
         step = steps[position - 1] if position else {}
         workspace = step.get("workspace_bytes")
         if workspace:
-            frames = _frames(f"workspace of {step.get('name', step['op'])}", step.get("location", ""), step["op"])
+            frames = _frames(
+                f"workspace of {step.get('name', step['op'])}", step.get("location", ""), step["op"]
+            )
             recorder.allocate(step["workspace_offset"], workspace, frames, now)
         now += step.get("measured_ns", step.get("predicted_ns", 1000)) / 1000 if position else 0
         if workspace:
@@ -113,7 +117,15 @@ def _blocks(live: Dict[int, Dict[str, Any]], arena: int) -> List[Dict[str, Any]]
 
     def add_gap(end: int) -> None:
         if end > at:
-            blocks.append({"address": at, "size": end - at, "requested_size": 0, "state": "inactive", "frames": []})
+            blocks.append(
+                {
+                    "address": at,
+                    "size": end - at,
+                    "requested_size": 0,
+                    "state": "inactive",
+                    "frames": [],
+                }
+            )
 
     for address in sorted(live):
         add_gap(address)
@@ -148,7 +160,14 @@ def memory_snapshot(timeline: Dict[str, Any]) -> Dict[str, Any]:
         "frames": [],
         "blocks": _blocks(recorder.live, arena),
     }
-    begin = {"action": "segment_alloc", "addr": BASE, "size": arena, "stream": 0, "time_us": 0, "frames": []}
+    begin = {
+        "action": "segment_alloc",
+        "addr": BASE,
+        "size": arena,
+        "stream": 0,
+        "time_us": 0,
+        "frames": [],
+    }
     return {
         "segments": [segment],
         "device_traces": [[begin, *recorder.events]],
@@ -158,9 +177,16 @@ def memory_snapshot(timeline: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m remat.report", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m remat.report", description=__doc__.split("\n")[0]
+    )
     parser.add_argument("timeline", help="the JSON of remat-run --timeline")
-    parser.add_argument("--memory-viz", metavar="FILE", required=True, help="write a snapshot for PyTorch's memory_viz")
+    parser.add_argument(
+        "--memory-viz",
+        metavar="FILE",
+        required=True,
+        help="write a snapshot for PyTorch's memory_viz",
+    )
     options = parser.parse_args()
     try:
         with open(options.timeline, encoding="utf-8") as file:

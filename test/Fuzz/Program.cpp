@@ -3,6 +3,7 @@
 #include "remat/Target/Program.h"
 #include "Shared.h"
 #include "remat/runtime/Session.h"
+#include "remat/runtime/Timeline.h"
 
 using namespace remat;
 using namespace remat::fuzz;
@@ -20,10 +21,25 @@ static Device &getHost() {
   return *Host;
 }
 
+/// A picture shows every tensor once, and no step but those that there are.
+static void checkTimeline(const runtime::Program &P) {
+  Timeline Shown = makeTimeline(P);
+  std::vector<unsigned> Times(P.Tensors.size(), 0);
+  for (const Timeline::Line &Line : Shown.Lines)
+    for (uint32_t Tensor : Line.Tensors)
+      ++Times[Tensor];
+  for (size_t I = 0; I < Times.size(); ++I)
+    if (Times[I] != (P.Tensors[I].IsView ? 0u : 1u))
+      fail("a tensor is in " + std::to_string(Times[I]) + " lines");
+  if (Shown.LiveBytes.size() != P.Steps.size() + 2)
+    fail("the timeline has another number of steps");
+}
+
 Outcome remat::fuzz::runOnHost(Bytes Data, uint64_t MaxBytes) {
   auto Loaded = Program::load(Data);
   if (!Loaded)
     return Outcome::Refused;
+  checkTimeline(**Loaded);
   if ((*Loaded)->ArenaBytes > MaxBytes)
     return Outcome::Read;
   SessionOptions Options;

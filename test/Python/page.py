@@ -105,14 +105,27 @@ def find_browser() -> str:
 def open_page(page: Path, profile: Path, try_everything: bool = False) -> Element:
     """The document after its script has run."""
     text = page.read_text()
-    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "") and "https://" not in text
+    assert (
+        "http://" not in text.replace("http://www.w3.org/2000/svg", "") and "https://" not in text
+    )
     if try_everything:
         page = page.with_suffix(".tried.html")
         page.write_text(text.replace("</body>", TRY_EVERYTHING + "</body>"))
     done = subprocess.run(
-        [find_browser(), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
-         "--window-size=1200,1000", "--virtual-time-budget=10000", "--dump-dom", page.as_uri()],
-        capture_output=True, text=True, timeout=120,
+        [
+            find_browser(),
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={profile}",
+            "--window-size=1200,1000",
+            "--virtual-time-budget=10000",
+            "--dump-dom",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     reader = Reader()

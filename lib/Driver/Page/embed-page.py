@@ -20,7 +20,10 @@ def literal(text):
 
 def main(output, page, *files):
     text = pathlib.Path(page).read_text()
-    for suffix, place, tag in ((".css", "<!-- style -->\n", "style"), (".js", "<!-- script -->\n", "script")):
+    for suffix, place, tag in (
+        (".css", "<!-- style -->\n", "style"),
+        (".js", "<!-- script -->\n", "script"),
+    ):
         chosen = [pathlib.Path(file).read_text() for file in files if file.endswith(suffix)]
         before, after = text.split(place)
         text = f"{before}<{tag}>\n{''.join(chosen)}</{tag}>\n{after}"
