@@ -141,6 +141,12 @@ bool RemedySearch::add(std::string Change, std::string Effect,
 
 /// Without what forbids to compute a value again.
 void RemedySearch::tryKeeps() {
+  if (!Options.Controls.Keep.empty()) {
+    CompileOptions Changed = Options;
+    Changed.Controls.Keep.clear();
+    add("no --keep", "what it names may be computed again",
+        findSmallest(Module, Changed));
+  }
   SmallVector<Operation *> Kept;
   OwningOpRef<ModuleOp> Freed(Module.clone());
   Freed->walk([&](Operation *Op) {

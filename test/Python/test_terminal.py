@@ -67,6 +67,7 @@ def kept(text):
 CASES = {
     "first": ((ROOT / "examples/first.mlir").read_text, []),
     "keep": (lambda: kept((ROOT / "examples/first.mlir").read_text()), ["--optimizer", "none"]),
+    "control": ((ROOT / "examples/first.mlir").read_text, ["--keep", "%1", "--optimizer", "none"]),
     "strategy": ((ROOT / "examples/first.mlir").read_text, ["--strategy", "none", "--optimizer", "none"]),
     "momentum": (lambda: str(BUILDS["mlp"]()), ["--optimizer", "sgd", "--momentum", "0.9"]),
     "gpt2": (lambda: str(BUILDS["gpt2"]()), []),
@@ -87,12 +88,17 @@ def test_what_to_try_saves_the_bytes_that_it_says(name, tmp_path):
     remedies = said["refused"]["remedies"]
     if name in ("first", "momentum", "gpt2"):
         assert any("sgd" in each["change"] or "momentum" in each["change"] for each in remedies)
+    for cause, change in (("keep", "no remat.keep<must>"), ("control", "no --keep")):
+        assert name != cause or change in [each["change"] for each in remedies]
     for remedy in remedies:
         text, change = build(), remedy["change"].split()
         if remedy["change"] == "no remat.keep<must>":
             text, change = text.replace("#remat.keep<must>", "#remat.keep<prefer>"), []
         graph.write_text(text)
-        then = remat_run(graph, *merge(options, change), "--budget", 1, "--report", report)
+        unchanged = options
+        if remedy["change"] == "no --keep":
+            unchanged, change = options[2:], []
+        then = remat_run(graph, *merge(unchanged, change), "--budget", 1, "--report", report)
         assert then.returncode == 2
         smallest = json.loads(report.read_text())["smallest_feasible_bytes"]
         saved = said["smallest_feasible_bytes"] - smallest
@@ -172,6 +178,11 @@ def listen():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def without_planning(text):
+    """What a slow machine says while it plans."""
+    return re.sub(r"(\rplanning [^\r\n]*)+\r\n|^planning .*\r\n", "", text, flags=re.M)
+
+
 def mask(line):
     """Without what depends on the machine, each as wide as before: milliseconds, seconds, throughput."""
     line = re.sub(r" *[0-9.]+ ms", lambda found: "#" * len(found[0]), line)
@@ -211,7 +222,7 @@ def test_the_plan_says_what_the_report_says(tmp_path):
 @pytest.mark.parametrize("colour", [True, False])
 def test_a_terminal_has_one_line_that_keeps_still(columns, colour):
     variables = {"LC_ALL": "C.UTF-8", **({} if colour else {"NO_COLOR": "1"})}
-    text = in_terminal(*FIRST, "--steps", 400, columns=columns, **variables)
+    text = without_planning(in_terminal(*FIRST, "--steps", 400, columns=columns, **variables))
     assert ("\x1b[32m" in text) == colour
     plan, progress = re.sub(r"\x1b\[(32|0)m", "", text).split("\r\n")[:2]
     assert plan.startswith("plan: ")
@@ -237,5 +248,5 @@ def test_planning_says_what_it_has_and_can_be_cut_short(tmp_path):
 
 
 def test_a_terminal_that_cannot_write_over_gets_lines():
-    text = in_terminal(*FIRST, "--steps", 3, columns=80, TERM="dumb")
+    text = without_planning(in_terminal(*FIRST, "--steps", 3, columns=80, TERM="dumb"))
     assert "\x1b" not in text and text.count("\r\n") == 4 and "step 3/3" in text
