@@ -1,5 +1,6 @@
 // RUN: remat-opt %s --whole-graph -remat-pipeline="optimizer=sgd budget=smallest" -remat-print-liveness -o /dev/null | FileCheck %s
 // RUN: remat-opt %s --whole-graph -remat-pipeline="optimizer=none fuse=false" -remat-print-liveness -o /dev/null | FileCheck %s --check-prefix=GRADIENTS
+// RUN: remat-opt %s --whole-graph -remat-pipeline="optimizer=none autocast=bf16 fuse=false" -remat-print-liveness -o /dev/null | FileCheck %s --check-prefix=CASTS
 
 // What overwrites a donated argument, and what is computed again, is the same
 // value; the second of two equal names ends in a number, and what the backward
@@ -21,6 +22,11 @@
 // CHECK: bytes: gradient of b
 // CHECK: bytes: {{.*}} -> backward of h.0/mlp/gelu{{$}}
 // CHECK: bytes: gradient of w1
+
+// A cast has the name of what it casts.
+// CASTS: bytes: w1, as bf16
+// CASTS: bytes: %h
+// CASTS: bytes: h.0/mlp/gelu
 
 // GRADIENTS-NOT: recomputed
 // GRADIENTS: bytes: grad.w2

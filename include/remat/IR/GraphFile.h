@@ -97,7 +97,7 @@ mlir::LogicalResult verifyGraph(mlir::ModuleOp Module);
 
 /// Parses and verifies a graph text; `Name` stands for it in diagnostics. Loads
 /// the dialects that it needs. Emits errors and gives null on failure. The
-/// locations keep what the text calls its values: loc("%h"("file":line:column)).
+/// locations keep what the text calls values: loc("%h"("file":line:column)).
 mlir::OwningOpRef<mlir::ModuleOp>
 parseGraph(llvm::StringRef Text, llvm::StringRef Name,
            mlir::MLIRContext &Context, const GraphFileOptions &Options = {});
