@@ -28,11 +28,11 @@ private:
 
 } // namespace
 
-/// Of kernels: names say it, where a copy's has more words behind a comma.
+/// Of kernels: names say it; the compiler marks those of copies.
 bool LineFinder::isSameValue(uint32_t Copy, uint32_t Original) const {
   const Tensor &L = P.Tensors[Copy], &R = P.Tensors[Original];
   return L.Type == R.Type && L.Shape == R.Shape &&
-         (L.Name == R.Name || L.Name.starts_with(R.Name + ", "));
+         (L.Name == R.Name || L.Name.starts_with(R.Name + ", recomputed"));
 }
 
 /// An operation gives the same results in the same order. A kernel of several

@@ -18,13 +18,15 @@ function chooseLines() {
 
 function describeLine(line) {
   const first = firstOf(line);
-  const lines = [html("b", {}, first.name), html("div", {}, `${formatBytes(first.bytes)}, ${formatClass(first.class)}, ${typeOf(first)}`)];
+  const lines = [html("b", {}, first.name),
+    html("div", {}, `${formatBytes(first.bytes)}, ${formatClass(first.class)}, ${typeOf(first)}`)];
   const source = sourceOf(shown, first);
   if (source && source !== first.name) lines.push(html("div", { class: "soft" }, source));
-  const rows = line.tensors.map((number, i) => {
+  const rows = line.tensors.map((number) => {
     const tensor = shown.tensors[number], step = shown.steps[tensor.first];
     const time = step ? stepTime(shown, step) : undefined;
-    const made = !step ? "there from the begin" : `${step.recomputes !== undefined && i > 0 ? "computed again" : "written"} at step ${tensor.first}`;
+    const how = step && step.recomputes !== undefined ? "computed again" : "written";
+    const made = step ? `${how} at step ${tensor.first}` : "there from the begin";
     const until = tensor.last >= shown.steps.length ? "to the end" : `to step ${tensor.last}`;
     return html("tr", {}, html("td", {}, made), html("td", {}, until),
       html("td", { class: "number" }, time === undefined ? "" : formatTime(time)));
@@ -55,7 +57,8 @@ function drawRow(root, line, scale, top, height) {
       if (a > before) root.append(svg("line", { x1: before, x2: a, y1: middle, y2: middle, class: "gap" }));
     }
     if (b > a)
-      root.append(svg("rect", { x: a, y: top + 3, width: Math.max(b - a, 1.5), height: height - 6, rx: 2, fill: `var(--${tensor.class})` }));
+      root.append(svg("rect", { x: a, y: top + 3, width: Math.max(b - a, 1.5), height: height - 6, rx: 2,
+        fill: `var(--${tensor.class})` }));
     if (i > 0 && tensor.first >= 0 && shown.steps[tensor.first].recomputes !== undefined && a > scale.left && a < scale.right)
       root.append(svg("circle", { cx: a, cy: middle, r: 3.6, class: "again" }));
   });

@@ -8,21 +8,28 @@ function complain(message) {
 addEventListener("error", (event) => complain(`${event.message} (line ${event.lineno})`));
 
 function addNumber(name, value, text, note) {
-  byId("numbers").append(html("div", {}, html("dt", {}, name), html("dd", { "data-value": value }, text), ...(note ? [html("dd", {}, note)] : [])));
+  const lines = [html("dt", {}, name), html("dd", { "data-value": value }, text)];
+  if (note) lines.push(html("dd", {}, note));
+  byId("numbers").append(html("div", {}, ...lines));
 }
 
 function drawHead() {
   const title = data.title.split("/").pop();
   byId("title").textContent = title === "-" ? "standard input" : title;
   document.title = `${title} · remat`;
-  const facts = [shown ? `${shown.device} ${shown.arch}`.trim() : report.device, report.budget_bytes === null ? "no budget" : `budget ${formatBytes(report.budget_bytes)}`];
+  const facts = [shown ? `${shown.device} ${shown.arch}`.trim() : report.device,
+    report.budget_bytes === null ? "no budget" : `budget ${formatBytes(report.budget_bytes)}`];
   if (shown) facts.push(`${formatCount(shown.steps.length)} operations a step`);
   if (report.device_description) facts.push(report.device_description);
   byId("subtitle").textContent = facts.join(" · ");
-  const before = report.unplanned_peak_bytes;
-  if (report.predicted_peak_bytes !== null)
-    addNumber("peak memory", report.predicted_peak_bytes, formatBytes(report.predicted_peak_bytes),
-      before > report.predicted_peak_bytes ? `${formatPercent(1 - report.predicted_peak_bytes / before)} less than without` : "nothing is saved");
+  drawNumbers();
+}
+
+function drawNumbers() {
+  const peak = report.predicted_peak_bytes, before = report.unplanned_peak_bytes;
+  if (peak !== null)
+    addNumber("peak memory", peak, formatBytes(peak),
+      before > peak ? `${formatPercent(1 - peak / before)} less than without` : "nothing is saved");
   addNumber("without recomputation", before, formatBytes(before));
   addNumber("smallest budget found", report.smallest_feasible_bytes, formatBytes(report.smallest_feasible_bytes),
     report.impossible_bytes > 0 ? `proven too little: ${formatBytes(report.impossible_bytes)}` : undefined);
@@ -30,11 +37,13 @@ function drawHead() {
     addNumber("predicted time of a step", report.predicted_ms, formatTime(report.predicted_ms),
       `${formatPercent(report.predicted_overhead)} above the fastest program`);
   if (report.lower_bound_ms)
-    addNumber("proven least time", report.lower_bound_ms, formatTime(report.lower_bound_ms), `a gap of ${formatPercent(report.gap)}`);
+    addNumber("proven least time", report.lower_bound_ms, formatTime(report.lower_bound_ms),
+      `a gap of ${formatPercent(report.gap)}`);
   if (report.recomputed_ops !== null)
     addNumber("computed again", report.recomputed_ops, formatCount(report.recomputed_ops), "operations");
-  if (report.ms_per_step !== null && report.ms_per_step !== undefined)
-    addNumber("measured time of a step", report.ms_per_step, formatTime(report.ms_per_step), `measured peak ${formatBytes(report.measured_peak_bytes)}`);
+  if (report.ms_per_step !== null)
+    addNumber("measured time of a step", report.ms_per_step, formatTime(report.ms_per_step),
+      `measured peak ${formatBytes(report.measured_peak_bytes)}`);
 }
 
 function makeControls() {
@@ -55,7 +64,7 @@ function makeControls() {
   byId("controls").append(choose("step", "by step"), ...(shown.timed ? [choose("time", "by time")] : []), reset,
     html("span", { class: "soft" }, "drag to enlarge, click to list what is alive"));
   byId("legend").append(...used.map((name) => swatch(name, formatClass(name))), html("span", {}, "·"),
-    ...phases.map((phase) => swatch(phase, phase === "recomputed" ? "computed again" : phase)));
+    ...phases.map((phase) => swatch(phase, phaseName(phase))));
 }
 
 function zoom(from, to) {
@@ -83,9 +92,12 @@ function drawAll() {
 
 /// Shading of what is proven, for all drawings.
 function addHatch() {
+  const pattern = svg("pattern",
+    { id: "hatch", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+    svg("rect", { width: 7, height: 7, fill: "var(--shade)" }),
+    svg("line", { x1: 0, x2: 0, y1: 0, y2: 7, stroke: "var(--line)", "stroke-width": 2 }));
   document.body.append(svg("svg", { width: 0, height: 0, style: "position:absolute", "aria-hidden": "true" },
-    svg("defs", {}, svg("pattern", { id: "hatch", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      svg("rect", { width: 7, height: 7, fill: "var(--shade)" }), svg("line", { x1: 0, x2: 0, y1: 0, y2: 7, stroke: "var(--line)", "stroke-width": 2 })))));
+    svg("defs", {}, pattern)));
 }
 
 function begin() {

@@ -4,11 +4,27 @@
 function drawRemedies(section) {
   // Where less than the best is known of what a change needs, it saves more.
   const sure = { exact: "", at_most: "at least ", about: "about " };
-  const rows = [[`--budget ${report.smallest_feasible_bytes}`, report.smallest_feasible_bytes, "the smallest budget found"],
+  const found = report.smallest_feasible_bytes;
+  const rows = [[`--budget ${found}`, found, "the smallest budget found"],
     ...report.refused.remedies.map((r) =>
       [r.change, r.smallest_feasible_bytes, `saves ${sure[r.known]}${formatBytes(r.saved_bytes)}; ${r.effect}`])];
-  section.append(html("h3", {}, "What to try"), html("table", { class: "remedies" }, ...rows.map(([change, bytes, effect]) => html("tr", {},
-    html("td", {}, html("code", {}, change)), html("td", { class: "number" }, formatBytes(bytes)), html("td", { class: "source" }, effect)))));
+  section.append(html("h3", {}, "What to try"),
+    html("table", {}, ...rows.map(([change, bytes, effect]) => html("tr", {},
+      html("td", {}, html("code", {}, change)), html("td", { class: "number" }, formatBytes(bytes)),
+      html("td", { class: "source" }, effect)))));
+}
+
+/// The budget beside what was found and proven.
+function drawComparison(section) {
+  const rows = [["without recomputation", report.unplanned_peak_bytes, "activations"],
+    ["smallest found", report.smallest_feasible_bytes, "parameters"],
+    ["proven too small", report.impossible_bytes, "outputs"], ["budget", report.budget_bytes, "recomputed"]];
+  const most = Math.max(...rows.map(([, bytes]) => bytes), 1);
+  section.append(html("table", {}, ...rows.map(([name, bytes, color]) => {
+    const bar = html("span", { style: `width:${(bytes / most) * 100}%;background:var(--${color})` });
+    return html("tr", {}, html("td", {}, name), html("td", { class: "number" }, formatBytes(bytes)),
+      html("td", { class: "bar", style: "width:60%" }, html("div", { class: "bars" }, bar)));
+  })));
 }
 
 function drawRefusal() {
@@ -16,18 +32,15 @@ function drawRefusal() {
   const section = byId("refusal");
   section.hidden = false;
   section.classList.add("refused");
-  const short = report.smallest_feasible_bytes - report.budget_bytes;
-  section.replaceChildren(html("h2", {}, `Refused: no program was found that fits ${formatBytes(report.budget_bytes)}`),
-    html("p", { class: "lead" }, `The smallest arena found is ${formatBytes(report.smallest_feasible_bytes)}, ${formatBytes(short)} more than the budget. ` +
-      (report.budget_bytes <= report.impossible_bytes ? "That no program fits the budget is proven." : "More planner effort may find less.") +
-      " The pictures below show the smallest program."));
-  const bars = [["without recomputation", report.unplanned_peak_bytes, "activations"], ["smallest found", report.smallest_feasible_bytes, "parameters"],
-    ["proven too small", report.impossible_bytes, "outputs"], ["budget", report.budget_bytes, "recomputed"]];
-  const most = Math.max(...bars.map(([, bytes]) => bytes), 1);
-  section.append(html("table", {}, ...bars.map(([name, bytes, color]) => html("tr", {}, html("td", {}, name),
-    html("td", { class: "number" }, formatBytes(bytes)),
-    html("td", { class: "bar", style: "width:60%" }, html("div", { class: "bars" },
-      html("span", { style: `width:${(bytes / most) * 100}%;background:var(--${color})` })))))));
+  const found = formatBytes(report.smallest_feasible_bytes);
+  const short = formatBytes(report.smallest_feasible_bytes - report.budget_bytes);
+  const proven = report.budget_bytes <= report.impossible_bytes
+    ? "That no program fits the budget is proven." : "More planner effort may find less.";
+  section.replaceChildren(
+    html("h2", {}, `Refused: no program was found that fits ${formatBytes(report.budget_bytes)}`),
+    html("p", { class: "lead" }, `The smallest arena found is ${found}, ${short} more than the budget. ${proven} ` +
+      "The pictures below show the smallest program."));
+  drawComparison(section);
   drawRemedies(section);
   if (!smallest) return;
   const at = smallest.peak_step + 1;

@@ -1,17 +1,20 @@
 // Operations by kind, against what the device could do at most.
 
 const phases = ["forward", "backward", "recomputed", "optimizer"];
+const phaseName = (phase) => (phase === "recomputed" ? "computed again" : phase);
+const hasCeilings = () => shown.steps[0]?.predicted_ns !== undefined;
 
 function groupTimes(weigh) {
   const groups = new Map();
   for (const step of shown.steps) {
     const name = step.op === "kernel" ? "elementwise kernels" : step.op;
-    const group = groups.get(name) ?? { name, count: 0, total: 0, flops: 0, traffic: 0, arithmetic: 0, memory: 0, predicted: 0, phases: {} };
-    groups.set(name, group);
-    const weight = weigh(step);
+    if (!groups.has(name))
+      groups.set(name,
+        { name, count: 0, total: 0, flops: 0, traffic: 0, arithmetic: 0, memory: 0, predicted: 0, phases: {} });
+    const group = groups.get(name), weight = weigh(step), phase = phaseOf(step);
     ++group.count;
     group.total += weight;
-    group.phases[phaseOf(step)] = (group.phases[phaseOf(step)] ?? 0) + weight;
+    group.phases[phase] = (group.phases[phase] ?? 0) + weight;
     group.flops += step.flops;
     group.traffic += step.traffic_bytes ?? 0;
     group.arithmetic += (step.arithmetic_ns ?? 0) / 1e6;
@@ -24,8 +27,10 @@ function groupTimes(weigh) {
 function drawBars(group, most) {
   const bars = html("div", { class: "bars" });
   for (const phase of phases)
-    if (group.phases[phase])
-      bars.append(html("span", { title: phase, style: `width:${(group.phases[phase] / most) * 100}%;background:var(--${phase})` }));
+    if (group.phases[phase]) {
+      const width = (group.phases[phase] / most) * 100;
+      bars.append(html("span", { title: phaseName(phase), style: `width:${width}%;background:var(--${phase})` }));
+    }
   return html("td", { class: "bar" }, bars);
 }
 
@@ -36,28 +41,44 @@ function limitOf(group) {
   return share < 0.01 ? "its start" : `${name}, ${formatPercent(share)}`;
 }
 
+function describeTimes(sum, again, amount) {
+  let source = "A program file carries no times (run it with --profile to measure them): arithmetic";
+  if (shown.measured) source = "Measured";
+  else if (shown.timed) source = `Predicted by the model of ${`${shown.device} ${shown.arch}`.trim()}`;
+  const part = formatPercent(sum ? again / sum : 0);
+  return `${source}: ${amount(sum)} together, ${amount(again)} of it (${part}) computing again.` +
+    (hasCeilings() ? " What limits an operation is the larger of its arithmetic and its memory traffic at the device's " +
+      "highest rates, with the part of its time that this alone would take." : "");
+}
+
+/// The table's columns: a heading, whether it is of numbers, and the cell of a group.
+function timeColumns(sum, most, amount) {
+  const columns = [["operations", false, (g) => g.name], ["number", true, (g) => formatCount(g.count)],
+    [shown.timed ? "time" : "arithmetic", true, (g) => amount(g.total)]];
+  if (shown.measured && hasCeilings()) columns.push(["predicted", true, (g) => formatTime(g.predicted)]);
+  columns.push(["share", true, (g) => formatPercent(sum ? g.total / sum : 0)], ["", false, (g) => drawBars(g, most)],
+    ["arithmetic", true, (g) => formatFlops(g.flops)],
+    ["traffic", true, (g) => (g.traffic ? formatBytes(g.traffic) : "")], ["limited by", false, limitOf]);
+  return columns;
+}
+
 function drawTimes() {
-  const known = shown.timed;
-  const weigh = known ? (step) => stepTime(shown, step) : (step) => step.flops;
-  const groups = groupTimes(weigh), sum = groups.reduce((total, group) => total + group.total, 0);
+  const amount = shown.timed ? formatTime : formatFlops;
+  const groups = groupTimes(shown.timed ? (step) => stepTime(shown, step) : (step) => step.flops);
+  const sum = groups.reduce((total, group) => total + group.total, 0);
   const again = groups.reduce((total, group) => total + (group.phases.recomputed ?? 0), 0);
-  const amount = known ? formatTime : formatFlops;
-  const source = shown.measured ? "Measured" : known ? `Predicted by the model of ${shown.device} ${shown.arch}` : "A program file carries no times (run it with --profile to measure them): arithmetic";
-  byId("times-lead").textContent =
-    `${source}: ${amount(sum)} together, ${amount(again)} of it (${formatPercent(sum ? again / sum : 0)}) computing again.` +
-    (shown.steps[0]?.predicted_ns !== undefined ? " What limits an operation is the larger of its arithmetic and its memory traffic at the device's highest rates, with the part of its time that this alone would take." : "");
   const most = Math.max(...groups.map((group) => group.total), 1e-12);
-  const heads = ["operations", "number", known ? "time" : "arithmetic", "share", "", "arithmetic", "traffic", "limited by"];
-  if (shown.measured && shown.steps[0]?.predicted_ns !== undefined) heads.splice(3, 0, "predicted");
-  const numeric = new Set(["number", "time", "share", "arithmetic", "traffic", "predicted"]);
-  const head = html("tr", {}, ...heads.map((text) => html("th", { class: numeric.has(text) ? "number" : undefined }, text)));
-  const number = (text) => html("td", { class: "number" }, text);
-  const rows = groups.map((group) => html("tr", {}, html("td", {}, group.name), number(formatCount(group.count)), number(amount(group.total)),
-    ...(heads.includes("predicted") ? [number(formatTime(group.predicted))] : []),
-    number(formatPercent(sum ? group.total / sum : 0)), drawBars(group, most), number(formatFlops(group.flops)),
-    number(group.traffic ? formatBytes(group.traffic) : ""), html("td", { class: "source" }, limitOf(group))));
+  byId("times-lead").textContent = describeTimes(sum, again, amount);
+  const columns = timeColumns(sum, most, amount);
+  const ofNumbers = (isNumber) => ({ class: isNumber ? "number" : undefined });
+  const head = html("tr", {}, ...columns.map(([text, isNumber]) => html("th", ofNumbers(isNumber), text)));
+  const rows = groups.map((group) => html("tr", {}, ...columns.map(([, isNumber, make]) => {
+    const cell = make(group);
+    return cell instanceof Node ? cell : html("td", ofNumbers(isNumber), cell);
+  })));
   const place = byId("table-times");
-  place.replaceChildren(html("div", { class: "legend" }, ...phases.map((phase) => swatch(phase, phase === "recomputed" ? "computed again" : phase))),
+  place.replaceChildren(
+    html("div", { class: "legend" }, ...phases.map((phase) => swatch(phase, phaseName(phase)))),
     html("div", { class: "scroll" }, html("table", {}, head, ...rows)));
   place.dataset.total = sum;
 }
