@@ -12,9 +12,11 @@
 #include "remat/Analysis/ValueNames.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/IR/TypeUtils.h"
+#include "remat/Support/Threads.h"
 #include "llvm/ADT/STLExtras.h"
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 using namespace mlir;
@@ -22,17 +24,24 @@ using namespace remat;
 
 namespace {
 
-/// Becomes true after some seconds.
+/// Becomes true after some seconds; at once where the system gives no thread to
+/// wait in.
 class Alarm {
 public:
-  explicit Alarm(double Seconds)
-      : Waiting([this, Seconds] {
-          std::unique_lock Lock(Mutex);
-          Ended.wait_for(Lock, std::chrono::duration<double>(Seconds),
-                         [this] { return Over; });
-          Rang = true;
-        }) {}
+  explicit Alarm(double Seconds) {
+    if (hasLimitedAddresses()) {
+      Rang = true;
+      return;
+    }
+    try {
+      Waiting = std::thread([this, Seconds] { wait(Seconds); });
+    } catch (const std::system_error &) {
+      Rang = true;
+    }
+  }
   ~Alarm() {
+    if (!Waiting.joinable())
+      return;
     {
       std::lock_guard Lock(Mutex);
       Over = true;
@@ -44,11 +53,18 @@ public:
   bool rang() const { return Rang; }
 
 private:
+  void wait(double Seconds) {
+    std::unique_lock Lock(Mutex);
+    Ended.wait_for(Lock, std::chrono::duration<double>(Seconds),
+                   [this] { return Over; });
+    Rang = true;
+  }
+
   std::atomic<bool> Rang = false;
   bool Over = false;
   std::mutex Mutex;
   std::condition_variable Ended;
-  std::thread Waiting; // last: it uses all others
+  std::thread Waiting;
 };
 
 using Remedy = Refusal::Remedy;
