@@ -25,7 +25,7 @@ namespace {
 struct Trained {
   unsigned Argument;
   std::string Name;
-  Value Gradient;
+  Value Gradient, Rate;
   SmallVector<std::pair<BlockArgument, std::string>> States;
   Value NewParameter;
   SmallVector<Value> NewStates;
@@ -44,14 +44,15 @@ private:
   void addUpdate(func::FuncOp Graph, OpBuilder &B, Trained &T);
   void addResults(func::FuncOp Graph, OpBuilder &B, SignatureEditor &Signature);
   LogicalResult refuse(StringRef Option, double Is, StringRef Must);
-  UpdateSettings getSettings() const {
-    return {beta1, beta2, epsilon, weightDecay, momentum};
-  }
+  UpdateSettings getSettings(func::FuncOp Graph, unsigned Argument) const;
+  void addRates(func::FuncOp Graph, OpBuilder &B);
 
   const UpdateRule *Rule = nullptr;
   SmallVector<Trained> Parameters;
   Value Rate, Step, Scale;
   std::string StepName;
+  /// The learning rate of parameters that ask for a part of it.
+  llvm::DenseMap<Attribute, Value> ScaledRates;
 };
 
 } // namespace
@@ -110,6 +111,7 @@ static llvm::StringMap<Value> findGradients(func::FuncOp Graph) {
 
 LogicalResult AddOptimizer::collect(func::FuncOp Graph) {
   Parameters.clear();
+  ScaledRates.clear();
   // A graph that is not trained stays as it is.
   if (getResultsOfRole(Graph, Role::loss).empty() &&
       getResultsOfRole(Graph, Role::gradient).empty())
@@ -128,7 +130,7 @@ LogicalResult AddOptimizer::collect(func::FuncOp Graph) {
                            "remat-add-optimizer, each once";
       return Diag;
     }
-    Parameters.push_back({Index, Name, Gradient, {}, {}, {}});
+    Parameters.push_back({Index, Name, Gradient, {}, {}, {}, {}});
   }
   return success();
 }
@@ -143,8 +145,9 @@ void AddOptimizer::addArguments(func::FuncOp Graph,
   };
   for (Trained &T : Parameters) {
     BlockArgument Parameter = Graph.getArgument(T.Argument);
-    for (const UpdateState &State : Rule->GetStates(
-             cast<RankedTensorType>(Parameter.getType()), getSettings())) {
+    for (const UpdateState &State :
+         Rule->GetStates(cast<RankedTensorType>(Parameter.getType()),
+                         getSettings(Graph, T.Argument))) {
       std::string Name = T.Name + State.Suffix;
       BlockArgument Argument =
           Signature.appendArgument(RankedTensorType::get(State.Shape, F32),
@@ -172,6 +175,37 @@ void AddOptimizer::addArguments(func::FuncOp Graph,
 //===----------------------------------------------------------------------===//
 // Updates
 //===----------------------------------------------------------------------===//
+
+/// The optimizer's numbers, but for what the parameter says of itself.
+UpdateSettings AddOptimizer::getSettings(func::FuncOp Graph,
+                                         unsigned Argument) const {
+  UpdateSettings Settings = {beta1, beta2, epsilon, weightDecay, momentum};
+  if (auto Own = Graph.getArgAttrOfType<FloatAttr>(Argument, DecayAttrName))
+    Settings.WeightDecay = Own.getValueAsDouble();
+  return Settings;
+}
+
+/// The rates of parameters that scale it, at the start of the block.
+void AddOptimizer::addRates(func::FuncOp Graph, OpBuilder &B) {
+  B.setInsertionPointToStart(&Graph.getBody().front());
+  auto Type = RankedTensorType::get({}, B.getF32Type());
+  for (Trained &T : Parameters) {
+    T.Rate = Rate;
+    auto Part =
+        Graph.getArgAttrOfType<FloatAttr>(T.Argument, RateScaleAttrName);
+    if (!Part || Part.getValueAsDouble() == 1.0)
+      continue;
+    Value &Scaled = ScaledRates[Part];
+    if (!Scaled) {
+      Value Factor = ConstantOp::create(
+          B, Graph.getLoc(),
+          DenseElementsAttr::get(Type,
+                                 B.getF32FloatAttr(Part.getValueAsDouble())));
+      Scaled = MulOp::create(B, Graph.getLoc(), Rate, Factor);
+    }
+    T.Rate = Scaled;
+  }
+}
 
 /// The factor min(1, clip-norm / (norm + 1e-6)) of all gradients, which must
 /// all be there by then: it goes to the end of the block.
@@ -231,13 +265,13 @@ void AddOptimizer::addUpdate(func::FuncOp Graph, OpBuilder &B, Trained &T) {
   else if (Operation *Last = findLast(T.Gradient, Parameter))
     B.setInsertionPointAfter(Last);
   else
-    B.setInsertionPointToStart(&Graph.getBody().front());
+    B.setInsertionPointAfterValue(T.Rate);
 
-  UpdateInputs Inputs = {Parameter, T.Gradient, {}, Rate, Step, Scale};
+  UpdateInputs Inputs = {Parameter, T.Gradient, {}, T.Rate, Step, Scale};
   for (auto &[State, Name] : T.States)
     Inputs.States.push_back(State);
-  UpdateResults Results =
-      Rule->Build(B, Parameter.getLoc(), Inputs, getSettings());
+  UpdateResults Results = Rule->Build(B, Parameter.getLoc(), Inputs,
+                                      getSettings(Graph, T.Argument));
   T.NewParameter = Results.NewParameter;
   T.NewStates = std::move(Results.NewStates);
 }
@@ -283,6 +317,7 @@ void AddOptimizer::runOnGraph() {
   addArguments(Graph, Signature);
   PhaseMarker Marker(&getContext(), Phase::optimizer);
   OpBuilder B(&getContext(), &Marker);
+  addRates(Graph, B);
   addClipping(Graph, B);
   for (Trained &T : Parameters)
     addUpdate(Graph, B, T);

@@ -10,6 +10,7 @@ print(graph)
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
@@ -184,12 +185,32 @@ class Graph:
             attributes["remat.bound"] = bound
         return self._argument("input", name, type, attributes)
 
-    def parameter(self, name: str, shape: Sequence[int], init: Init, dtype: str = "f32") -> Value:
-        """A trained tensor. Its name is prefixed with the scopes around it."""
+    def parameter(
+        self,
+        name: str,
+        shape: Sequence[int],
+        init: Init,
+        dtype: str = "f32",
+        rate_scale: float = 1.0,
+        weight_decay: Optional[float] = None,
+    ) -> Value:
+        """A trained tensor. Its name is prefixed with the scopes around it.
+
+        `rate_scale` multiplies the learning rate in its update; `weight_decay` takes the place of
+        the optimizer's.
+        """
         type = TensorType(tuple(shape), dtype)
         if not type.is_float:
             raise ValueError(f"parameter {name!r}: {dtype} is not a float element type")
-        return self._argument("parameter", self.path(name), type, {"remat.init": init})
+        attributes: Dict[str, object] = {"remat.init": init}
+        given = {"rate_scale": rate_scale, "weight_decay": weight_decay}
+        for setting, number in given.items():
+            if number is None or (setting, number) == ("rate_scale", 1.0):
+                continue
+            if not (math.isfinite(number) and number >= 0):
+                raise ValueError(f"parameter {name!r}: {setting} {number} is not finite and >= 0")
+            attributes[f"remat.{setting}"] = float(number)
+        return self._argument("parameter", self.path(name), type, attributes)
 
     def state(
         self,

@@ -328,3 +328,24 @@ func.func @main(%x: tensor<f32>) {
 // expected-error @+2 {{argument #0: a value of role 'parameter' must have float elements, not 'tensor<4xf8E4M3FN>'}}
 // expected-note @+1 {{floats that nothing computes with have no gradient; give it the role input}}
 func.func @main(%x: tensor<4xf8E4M3FN> {remat.role = #remat.role<parameter>}) { return }
+
+// -----
+
+// expected-error@+1 {{'remat.rate_scale' must be an f64, finite and not negative}}
+func.func @scale(%w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "w", remat.rate_scale = -1.0 : f64}) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'remat.weight_decay' must be an f64, finite and not negative}}
+func.func @decay(%w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "w", remat.weight_decay = 1.0 : f32}) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'remat.weight_decay' is for parameters}}
+func.func @input(%x: tensor<f32> {remat.role = #remat.role<input>, remat.name = "x", remat.weight_decay = 0.1 : f64}) {
+  return
+}

@@ -52,6 +52,8 @@ def Remat_Dialect : Dialect {
     | `remat.init` | parameters, states | how to initialise it when no weights are given |
     | `remat.data` | integer inputs | what fills it from a token file, see `#remat.data` |
     | `remat.bound` | integer inputs | random data is drawn from [0, bound) |
+    | `remat.rate_scale` | parameters | an f64 that multiplies the learning rate in this parameter's update; 1 without it |
+    | `remat.weight_decay` | parameters | an f64, this parameter's weight decay in place of the optimizer's |
     | `remat.donated` | arguments | index of the result that takes over this argument's memory |
     | `remat.offset` | arguments | byte offset in the arena, written by assign-memory |
     | `remat.target` | the function | where it runs, a `#remat.target`; absent: on the host |

@@ -200,6 +200,21 @@ static LogicalResult verifyBound(const InterfaceAttribute &A) {
 }
 
 //===----------------------------------------------------------------------===//
+// remat.rate_scale, remat.weight_decay
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyUpdateNumber(const InterfaceAttribute &A) {
+  auto Number = dyn_cast<FloatAttr>(A.Named.getValue());
+  if (!Number || !Number.getType().isF64() || !Number.getValue().isFinite() ||
+      Number.getValueAsDouble() < 0.0)
+    return A.emitError() << "'" << A.getName()
+                         << "' must be an f64, finite and not negative";
+  if (A.IsResult || A.getRole() != Role::parameter)
+    return A.emitError() << "'" << A.getName() << "' is for parameters";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // remat.donated, remat.offset
 //===----------------------------------------------------------------------===//
 
@@ -259,10 +274,15 @@ static LogicalResult verifyInterfaceAttribute(Operation *Op, bool IsResult,
   InterfaceAttribute A = {Func, IsResult, Index, Named};
   using Verifier = LogicalResult (*)(const InterfaceAttribute &);
   static const std::pair<StringRef, Verifier> Verifiers[] = {
-      {RoleAttrName, verifyRole},     {NameAttrName, verifyName},
-      {InitAttrName, verifyInit},     {DataAttrName, verifyData},
-      {BoundAttrName, verifyBound},   {DonatedAttrName, verifyDonated},
+      {RoleAttrName, verifyRole},
+      {NameAttrName, verifyName},
+      {InitAttrName, verifyInit},
+      {DataAttrName, verifyData},
+      {BoundAttrName, verifyBound},
+      {DonatedAttrName, verifyDonated},
       {OffsetAttrName, verifyOffset},
+      {RateScaleAttrName, verifyUpdateNumber},
+      {DecayAttrName, verifyUpdateNumber},
   };
   for (auto [Name, Verify] : Verifiers)
     if (A.getName() == Name)

@@ -53,6 +53,12 @@ class Imported:
         tensors = {**self.parameters, **self.states}
         return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
 
+    def set_updates(self, settings: Dict[str, Dict[str, float]]) -> None:
+        """Gives parameters settings of their own: `rate_scale` and `weight_decay` by name."""
+        for argument in self.graph.arguments:
+            for setting, number in settings.get(argument.attributes["remat.name"], {}).items():
+                argument.attributes[f"remat.{setting}"] = number
+
     def bind(
         self,
         args: Sequence[Any],

@@ -42,7 +42,7 @@ class Step:
         checked before anything is trained."""
         inputs = self.imported.bind(args, kwargs, self._lead)
         if isinstance(self._optimizer, torch.optim.Optimizer):
-            self.learning_rate = self._optimizer.param_groups[0]["lr"]
+            self.learning_rate = optimizers.current_rate(self._optimizer)
         self._loss = self._session.step(inputs)
         return torch.tensor(self._loss)
 
@@ -121,7 +121,8 @@ class Step:
                 for theirs, ours in MOMENTS[self._kind].items()
                 if f"{name}.{ours}" in self.program.arguments
             }
-            state[number] = {"step": steps.clone(), **found} if "exp_avg" in found else found
+            counted = {"step": steps.clone()} if self._kind in optimizers.COUNTED else {}
+            state[number] = {**counted, **found}
         if isinstance(self._optimizer, torch.optim.Optimizer):
             groups = self._optimizer.state_dict()["param_groups"]
         else:
@@ -251,8 +252,8 @@ def compile(
 ) -> Step:
     """A step that trains `module`, whose `module(*args, **kwargs)` gives the loss.
 
-    `optimizer`: "adamw", "sgd", a torch.optim.Optimizer whose settings are taken, or None:
-    `Step.gradients` has the gradients then. `budget`: bytes, "8GiB", "60%" of what the step takes
+    `optimizer`: "adamw", "sgd", a torch.optim.Optimizer whose settings are taken (groups may differ
+    in lr and weight_decay), or None: `Step.gradients` has the gradients then. `budget`: bytes, "8GiB", "60%" of what the step takes
     without recomputation, "smallest", or None for any; one that cannot be met raises
     `remat.BudgetRefused`. `autocast`: torch.bfloat16 or torch.float16. `seed` is that of dropout.
     Other options are those of `remat.compile`: `accumulate=4` takes inputs with four micro-batches
@@ -261,6 +262,7 @@ def compile(
     imported = import_module(module, args, kwargs, dropout=dropout, unused=unused)
     optimizers.check_parameters(optimizer, imported.parameters)
     name, settings = optimizers.options_of(optimizer)
+    imported.set_updates(optimizers.group_settings(optimizer, imported.parameters))
     program = runtime.compile(
         imported.graph,
         budget=budget,

@@ -30,8 +30,20 @@ def train(module, args, optimizer, steps):
 OPTIMIZERS = {
     "adamw": lambda p: torch.optim.AdamW(p, lr=1e-2, weight_decay=0.1, betas=(0.8, 0.99)),
     "adam": lambda p: torch.optim.Adam(p, lr=1e-2, eps=1e-6),
+    "adam with decay": lambda p: torch.optim.Adam(p, lr=1e-2, eps=1e-6, weight_decay=0.1),
     "sgd": lambda p: torch.optim.SGD(p, lr=1e-1, momentum=0.9, weight_decay=0.01),
     "plain sgd": lambda p: torch.optim.SGD(p, lr=1e-1),
+    "rmsprop": lambda p: torch.optim.RMSprop(p, lr=1e-3, momentum=0.9, weight_decay=0.1, eps=1e-6),
+    "plain rmsprop": lambda p: torch.optim.RMSprop(p, lr=1e-3, alpha=0.9, eps=1e-6),
+    "adafactor": lambda p: torch.optim.Adafactor(p, lr=1e-2, weight_decay=0.1),
+    "groups": lambda p: torch.optim.AdamW(
+        [{"params": p[:1], "weight_decay": 0.0}, {"params": p[1:3], "lr": 1e-3}, {"params": p[3:]}],
+        lr=1e-2,
+        weight_decay=0.1,
+    ),
+    "groups of sgd": lambda p: torch.optim.SGD(
+        [{"params": p[2:]}, {"params": p[:2], "lr": 0.02, "weight_decay": 0.3}], lr=0.1, momentum=0.9
+    ),
 }
 
 
@@ -39,9 +51,9 @@ OPTIMIZERS = {
 def test_three_steps_and_the_state(name):
     module, args = mlp()
     reference = copy.deepcopy(module)
-    optimizer = OPTIMIZERS[name](reference.parameters())
+    optimizer = OPTIMIZERS[name](list(reference.parameters()))
     expected = train(reference, args, optimizer, 3)
-    ours = OPTIMIZERS[name](module.parameters())
+    ours = OPTIMIZERS[name](list(module.parameters()))
     step = remat.torch.compile(module, args, optimizer=ours)
     assert [step(*args).item() for _ in range(3)] == pytest.approx(expected, rel=1e-5)
     state = step.state_dict()
@@ -101,6 +113,31 @@ def test_the_learning_rate_of_a_schedule():
     assert step.learning_rate == pytest.approx(0.01)
 
 
+def test_schedules_change_groups_by_one_factor():
+    module, args = mlp()
+    reference = copy.deepcopy(module)
+
+    def make(module):
+        first, *others = module.parameters()
+        groups = [{"params": [first]}, {"params": others, "lr": 0.02}]
+        optimizer = torch.optim.SGD(groups, lr=0.1)
+        # It begins with a learning rate of zero.
+        return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: step / 3)
+
+    theirs, their_schedule = make(reference)
+    ours, schedule = make(module)
+    step = remat.torch.compile(module, args, optimizer=ours)
+    for _ in range(4):
+        expected = train(reference, args, theirs, 1)
+        assert [step(*args).item()] == pytest.approx(expected, rel=1e-5)
+        ours.step()
+        their_schedule.step()
+        schedule.step()
+    ours.param_groups[1]["lr"] *= 2
+    with pytest.raises(remat.torch.ImportFailure, match="the lr of the optimizer's group 1 is"):
+        step(*args)
+
+
 def test_state_goes_on_in_another_step():
     module, args = mlp()
     first = remat.torch.compile(module, args, optimizer="adamw", learning_rate=0.01)
@@ -132,13 +169,18 @@ def test_nothing_is_trained_by_inputs_of_another_shape():
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda p: torch.optim.RMSprop(p), "RMSprop is not supported"),
-        (lambda p: torch.optim.Adam(p, weight_decay=0.1), "AdamW takes it"),
+        (lambda p: torch.optim.Adadelta(p), "Adadelta is not supported"),
+        (lambda p: torch.optim.RMSprop(p, centered=True), "centered=True is not supported"),
+        (lambda p: torch.optim.Adafactor(p, d=2.0), "d=2.0 is not supported"),
         (lambda p: torch.optim.SGD(p, lr=1, momentum=0.9, nesterov=True), "nesterov=True"),
         (lambda p: torch.optim.AdamW(p[:-1]), "body.2.bias missing"),
         (
-            lambda p: torch.optim.SGD([{"params": p[:2]}, {"params": p[2:], "lr": 0.5}], lr=0.1),
-            "group 1 of the optimizer has lr 0.5",
+            lambda p: torch.optim.SGD([{"params": p[:2]}, {"params": p[2:], "momentum": 0.5}], lr=1),
+            "group 1 of the optimizer has momentum 0.5",
+        ),
+        (
+            lambda p: torch.optim.SGD([{"params": p[:2]}, {"params": p[2:], "lr": 0.5}], lr=0.0),
+            "group 1 of the optimizer has lr 0.5, the first 0.0",
         ),
     ],
 )
