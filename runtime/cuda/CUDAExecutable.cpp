@@ -2,6 +2,7 @@
 
 #include "cuda/CUDAExecutable.h"
 #include "remat/Support/Numbers.h"
+#include "remat/runtime/Ranges.h"
 #include <algorithm>
 #include <cstdlib>
 
@@ -361,7 +362,9 @@ Status CUDAExecutable::runAll(const RunOptions &Options) {
   if (Options.Poison)
     if (Status S = poison(TheProgram->UnusedAtStart); !S)
       return S;
+  ScopeRanges Ranges(Options.Ranges);
   for (size_t I = 0; I < Steps.size(); ++I) {
+    Ranges.enter(TheProgram->Steps[I]);
     if (Status S = runStep(I); !S)
       return S;
     if (Options.Poison)
@@ -371,18 +374,21 @@ Status CUDAExecutable::runAll(const RunOptions &Options) {
   return {};
 }
 
-Status CUDAExecutable::runProfiled() {
+Status CUDAExecutable::runProfiled(const RunOptions &Options) {
   const Driver &D = State->D;
   std::vector<Event> Events(Steps.size() + 1, nullptr);
   Status Ran;
   for (Event &E : Events)
     if (Ran)
       Ran = D.check(D.EventCreate(&E, 0), "cannot measure a step");
+  ScopeRanges Ranges(Options.Ranges);
   for (size_t I = 0; Ran && I < Events.size(); ++I) {
     Ran = D.check(D.EventRecord(Events[I], State->TheStream),
                   "cannot measure a step");
-    if (Ran && I < Steps.size())
+    if (Ran && I < Steps.size()) {
+      Ranges.enter(TheProgram->Steps[I]);
       Ran = runStep(I);
+    }
   }
   if (Ran)
     Ran = D.check(D.StreamSynchronize(State->TheStream), "the step failed");
@@ -424,11 +430,11 @@ Status CUDAExecutable::run(void *Arena, const RunOptions &Options) {
   if (Status S = D.check(D.SetCurrent(State->TheContext), "no context"); !S)
     return S;
   StepMs.clear();
-  if (Options.Poison || Profiling) {
+  if (Options.Poison || Options.Ranges || Profiling) {
     if (Base != Arena)
       dropGraph();
     Base = static_cast<char *>(Arena);
-    return Profiling ? runProfiled() : runAll(Options);
+    return Profiling ? runProfiled(Options) : runAll(Options);
   }
   if (!TheGraph || Base != Arena)
     if (Status S = capture(Arena); !S) {

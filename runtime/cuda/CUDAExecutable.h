@@ -70,7 +70,7 @@ private:
   Status runAttention(const Step &S, Attention &A);
   Status runConvolution(const Step &S, Convolution &C);
   Status runAll(const RunOptions &Options);
-  Status runProfiled();
+  Status runProfiled(const RunOptions &Options);
   Status capture(void *Arena);
   Status poison(const std::vector<ByteRange> &Ranges);
   void dropGraph();

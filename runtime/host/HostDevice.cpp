@@ -9,6 +9,7 @@
 #include "host/Context.h"
 #include "host/Kernel.h"
 #include "remat/runtime/Device.h"
+#include "remat/runtime/Ranges.h"
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -169,7 +170,9 @@ Status HostExecutable::run(void *Arena, const RunOptions &Options) {
   bind(Base);
   StepMs.clear();
   Poison(TheProgram->UnusedAtStart);
+  ScopeRanges Ranges(Options.Ranges);
   for (size_t I = 0; I < Steps.size(); ++I) {
+    Ranges.enter(TheProgram->Steps[I]);
     REMAT_TRY(runStep(I));
     Poison(TheProgram->Steps[I].Freed);
   }

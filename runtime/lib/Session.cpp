@@ -377,6 +377,7 @@ Status Session::runStep() {
                          "' was not written before this step");
     RunOptions Run;
     Run.Poison = Options.Poison;
+    Run.Ranges = Options.Ranges;
     auto Begin = std::chrono::steady_clock::now();
     HasRun = false;
     Status S = TheExecutable->run(Arena, Run);

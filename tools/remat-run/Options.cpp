@@ -104,6 +104,8 @@ void CommandLine::addRun() {
   Flag("--print-pipeline", O.PrintPipeline,
        "print the passes as remat-opt --pass-pipeline takes them, do no more");
   Flag("--compile-only", O.CompileOnly, "compile, do not run");
+  Flag("--nvtx", O.Ranges,
+       "run operation by operation, in ranges for NVIDIA's profilers");
   Flag("--poison", O.Poison, "overwrite bytes that hold nothing more");
   Flag("--quiet", O.Quiet,
        "no lines of plan and steps; where a budget is refused, no other way is "

@@ -22,7 +22,7 @@ struct ToolOptions {
   uint64_t Seed = 0;
   unsigned Threads = 0;   ///< of the host device; 0: one a processor
   bool RateGiven = false; ///< and not compiled in: written before the steps
-  bool CompileOnly = false, Poison = false, Quiet = false;
+  bool CompileOnly = false, Poison = false, Ranges = false, Quiet = false;
   bool PrintPipeline = false;
 
   // Files, "" where none is asked for.

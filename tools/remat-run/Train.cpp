@@ -7,6 +7,7 @@
 #include "Report.h"
 #include "remat/Support/Tool.h"
 #include "remat/runtime/Device.h"
+#include "remat/runtime/Ranges.h"
 #include "remat/runtime/Session.h"
 #include "remat/runtime/SessionFiles.h"
 #include "llvm/Support/WithColor.h"
@@ -30,6 +31,9 @@ static Status checkRequests(const Program &P, const ToolOptions &O) {
   auto Refuse = [](const char *Message) {
     return Error(ErrorCode::InvalidArgument, Message);
   };
+  if (O.Ranges && !hasRanges())
+    return Refuse("--nvtx: this build has no NVTX; its headers are in the "
+                  "wheel nvidia-nvtx");
   bool Saves =
       !O.SaveGradients.empty() || !O.SaveOutputs.empty() || !O.Profile.empty();
   if (Saves && O.Steps == 0)
@@ -141,6 +145,7 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
     return D.getError();
   SessionOptions Options;
   Options.Poison = O.Poison;
+  Options.Ranges = O.Ranges;
   Result<std::unique_ptr<Session>> Made =
       Session::create(std::move(P), **D, Options);
   if (!Made)

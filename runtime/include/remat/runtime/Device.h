@@ -46,6 +46,8 @@ struct RunOptions {
   /// nothing: before the first step Program::UnusedAtStart, after each step its
   /// Freed ranges.
   bool Poison = false;
+  /// Run the steps one by one, each in the ranges of its scope (ScopeRanges).
+  bool Ranges = false;
 };
 
 /// A program made ready on one device. It is used by one thread at a time.

@@ -32,6 +32,7 @@ namespace remat::runtime {
 struct SessionOptions {
   PoolOptions Pool;    ///< of the session's own pool
   bool Poison = false; ///< see RunOptions
+  bool Ranges = false; ///< see RunOptions
 };
 
 struct SessionStatistics {
