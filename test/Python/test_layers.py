@@ -63,6 +63,31 @@ def test_rms_norm():
     check(*cases)
 
 
+def test_moments():
+    numbers = Numbers()
+    cases = []
+    for shape, dims in (((4, 8), (1,)), ((3, 5, 2, 7), (0, 2, 3)), ((2, 3, 16), (0,)), ((9, 257), (0, 1))):
+
+        def reference(x, dims=dims):
+            mean = x.mean(dims, keepdim=True)
+            return mean, (x - mean).square().mean(dims, keepdim=True)
+
+        leaves = [numbers.normal(*shape) * 2 + 1]
+        cases.append(Case(lambda x, dims=dims: ops.moments(x, dims), reference, leaves))
+    check(*cases)
+
+
+def test_normalize():
+    numbers = Numbers()
+    cases = []
+    for shape, sizes in (((4, 8), (4, 1)), ((3, 5, 2, 7), (1, 5, 1, 1)), ((2, 3, 16), (2, 3, 16)), ((5,), (1,))):
+        leaves = [numbers.normal(*shape), *(numbers.normal(*sizes) for _ in range(4))]
+        cases.append(
+            Case(ops.normalize, lambda x, mean, rstd, scale, bias: (x - mean) * rstd * scale + bias, leaves)
+        )
+    check(*cases)
+
+
 def attention(query, key, value, mask=None, causal=False, scale=None):
     """The definition, on [B, T, H, D]; a query that sees no key gives 0."""
     query, key, value = (x.transpose(1, 2) for x in (query, key, value))
