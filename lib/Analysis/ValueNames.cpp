@@ -2,6 +2,7 @@
 
 #include "remat/Analysis/ValueNames.h"
 #include "remat/Analysis/Uses.h"
+#include "remat/IR/GraphFile.h"
 #include "remat/IR/RematOps.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -61,20 +62,18 @@ std::string remat::getLocationName(Location Loc) {
 }
 
 std::string remat::describeLocation(Location Loc) {
-  std::string Text, Name;
+  if (std::optional<FileLineColLoc> Place = findPlace(Loc))
+    return (Place->getFilename().getValue() + ":" + Twine(Place->getLine()) +
+            ":" + Twine(Place->getColumn()))
+        .str();
+  std::string Name;
   Loc->walk([&](Location Inner) {
-    if (auto Place = dyn_cast<FileLineColLoc>(Inner)) {
-      Text = (Place.getFilename().getValue() + ":" + Twine(Place.getLine()) +
-              ":" + Twine(Place.getColumn()))
-                 .str();
-      return WalkResult::interrupt();
-    }
     if (auto Named = dyn_cast<NameLoc>(Inner);
-        Named && isa<UnknownLoc>(Named.getChildLoc()) && Name.empty())
+        Named && isa<UnknownLoc>(Named.getChildLoc()))
       Name = Named.getName().str();
-    return WalkResult::advance();
+    return Name.empty() ? WalkResult::advance() : WalkResult::interrupt();
   });
-  return Text.empty() ? Name : Text;
+  return Name;
 }
 
 std::string remat::getLocationText(Location Loc) {

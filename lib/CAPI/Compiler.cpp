@@ -199,8 +199,8 @@ RematStatus rematProgramGetStep(RematProgram Program, size_t Number,
                         "there is no step #" + std::to_string(Number) +
                             ": the program has " + std::to_string(Count));
     const runtime::Step &S = Program->Program->Steps[Number];
-    *Info = {S.Op.c_str(), S.Phase.empty() ? "forward" : S.Phase.c_str(),
-             S.Location.c_str(), S.Recomputes, S.Flops};
+    *Info = {S.Op.c_str(), S.getPhase().data(), S.Location.c_str(),
+             S.Recomputes, S.Flops};
     return nullptr;
   });
 }

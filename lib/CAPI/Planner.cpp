@@ -61,12 +61,6 @@ static RematAnswer makeAnswer(const Problem &P, const SolveResult &R) {
   return new RematAnswer_{writeAnswer(P, R), writePlan(P, R.Best, &R.Proof)};
 }
 
-static RematStatus answer(const Problem &P, const SolveResult &R,
-                          RematAnswer *Out) {
-  *Out = makeAnswer(P, R);
-  return R.Feasible ? nullptr : makeStatus(REMAT_REFUSED, R.Reason.Message);
-}
-
 static RematStatus makeBudgetError(int64_t Budget) {
   return makeStatus(REMAT_ERROR,
                     "a budget of " + std::to_string(Budget) + " bytes");
@@ -144,8 +138,10 @@ void rematPlannerInterrupt(RematPlanner P) {
     P->Interrupt = true;
 }
 
-RematStatus rematPlannerSolve(RematPlanner P, int64_t Budget, int Smallest,
-                              RematAnswer *Out) {
+/// An answer for one budget, by `Plan` of the planner.
+template <typename Function>
+static RematStatus answer(RematPlanner P, int64_t Budget, RematAnswer *Out,
+                          Function Plan) {
   return guard([&]() -> RematStatus {
     if (!P || !Out)
       return makeNullError(P ? "answer" : "planner");
@@ -153,23 +149,25 @@ RematStatus rematPlannerSolve(RematPlanner P, int64_t Budget, int Smallest,
     if (Budget < 0)
       return makeBudgetError(Budget);
     Call Here(P->Interrupt);
+    SolveResult R = Plan(P->getPlans());
+    *Out = makeAnswer(P->P, R);
+    return R.Feasible ? nullptr : makeStatus(REMAT_REFUSED, R.Reason.Message);
+  });
+}
+
+RematStatus rematPlannerSolve(RematPlanner P, int64_t Budget, int Smallest,
+                              RematAnswer *Out) {
+  return answer(P, Budget, Out, [&](Planner &Plans) {
     SolveOptions O = P->Options;
     O.Budget = Budget;
     O.FindMinBudget = Smallest != 0;
-    return answer(P->P, P->getPlans().solve(O), Out);
+    return Plans.solve(O);
   });
 }
 
 RematStatus rematPlannerAt(RematPlanner P, int64_t Budget, RematAnswer *Out) {
-  return guard([&]() -> RematStatus {
-    if (!P || !Out)
-      return makeNullError(P ? "answer" : "planner");
-    *Out = nullptr;
-    if (Budget < 0)
-      return makeBudgetError(Budget);
-    Call Here(P->Interrupt);
-    return answer(P->P, P->getPlans().at(Budget), Out);
-  });
+  return answer(P, Budget, Out,
+                [&](Planner &Plans) { return Plans.at(Budget); });
 }
 
 RematStatus rematPlannerFrontier(RematPlanner P, const int64_t *Budgets,

@@ -16,6 +16,12 @@ static std::string formatBoth(int64_t Bytes) {
   return Bytes < 1024 ? Text : Text + " (" + std::to_string(Bytes) + " bytes)";
 }
 
+/// "optimizer state".
+static std::string getWords(std::string Class) {
+  std::replace(Class.begin(), Class.end(), '_', ' ');
+  return Class;
+}
+
 namespace {
 
 class Page {
@@ -85,7 +91,6 @@ void Page::addSentence() {
              /*Indent=*/0, Column);
 }
 
-/// Largest first; classes without bytes are left out.
 void Page::addCauses() {
   for (const Refusal::Cause &Cause : Refused.Causes)
     addWrapped("without " + plain(Cause.Control) + " a program of " +
@@ -93,6 +98,7 @@ void Page::addCauses() {
                /*Indent=*/0);
 }
 
+/// Largest first; classes without bytes are left out.
 void Page::addClasses() {
   std::vector<std::pair<std::string, int64_t>> Classes = Refused.Classes;
   llvm::erase_if(Classes, [](const auto &Class) { return Class.second <= 0; });
@@ -104,7 +110,7 @@ void Page::addClasses() {
     return;
   unsigned NameWidth = 0;
   for (auto &[Name, Bytes] : Classes) {
-    std::replace(Name.begin(), Name.end(), '_', ' ');
+    Name = getWords(Name);
     NameWidth = std::max(NameWidth, countColumns(Name));
   }
   unsigned Taken = 2 + NameWidth + 2 + BytesWidth + 2;
@@ -155,13 +161,11 @@ void Page::addValues() {
   bool ShowsType = Name + 2 + Type <= Rest;
   OS << "\nThe largest values there:\n";
   for (const Refusal::Live &Entry : Refused.Largest) {
-    std::string Kind = Entry.Class;
-    std::replace(Kind.begin(), Kind.end(), '_', ' ');
     std::string Said = plain(Entry.Name);
     Said = ShowsType ? padRight(Said, Name) + "  " + plain(Entry.Type)
                      : cutTo(Said, Rest);
     OS << "  " << padLeft(formatEach(Entry), Bytes) << "  "
-       << padRight(Kind, Class) << "  " << Said << '\n';
+       << padRight(getWords(Entry.Class), Class) << "  " << Said << '\n';
   }
   if (Refused.OtherBytes > 0)
     OS << "  " << padLeft(formatBytes(Refused.OtherBytes), Bytes)

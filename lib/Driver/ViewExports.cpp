@@ -21,7 +21,7 @@ static std::optional<double> getMicroseconds(const ProgramView &V, size_t I) {
 
 static std::string getStepName(const ProgramView &V, size_t I) {
   const Step &S = V.Program->Steps[I];
-  return S.Results.empty() ? S.Op : V.Program->Tensors[S.Results.front()].Name;
+  return std::string(V.Program->getResultName(S).value_or(S.Op));
 }
 
 //===----------------------------------------------------------------------===//
@@ -72,7 +72,7 @@ void TraceWriter::addStep(const ProgramView &V, size_t I, double Begin,
     Arguments["recomputes_step"] = S.Recomputes;
   if (!V.Times.empty())
     Arguments["traffic_bytes"] = V.Times[I].Bytes;
-  std::string Category = S.Phase.empty() ? "forward" : S.Phase;
+  std::string Category(S.getPhase());
   if (S.Recomputes >= 0)
     Category += ",recomputed";
   addEvent("X", json::fixUTF8(getStepName(V, I)), Begin, std::move(Arguments),
@@ -142,8 +142,7 @@ static void writeRow(llvm::raw_ostream &OS, const ProgramView &V, size_t I,
                      double Begin) {
   const Step &S = V.Program->Steps[I];
   OS << I << ',' << quote(S.Op) << ',' << quote(getStepName(V, I)) << ','
-     << quote(S.Location) << ',' << (S.Phase.empty() ? "forward" : S.Phase)
-     << ',';
+     << quote(S.Location) << ',' << S.getPhase() << ',';
   if (S.Recomputes >= 0)
     OS << S.Recomputes;
   OS << ',';

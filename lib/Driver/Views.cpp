@@ -71,14 +71,12 @@ static int64_t getNanoseconds(double Microseconds) {
 
 static json::Object describeStep(const ProgramView &V, size_t Number) {
   const Step &S = V.Program->Steps[Number];
-  json::Object Out{{"op", S.Op},
-                   {"phase", S.Phase.empty() ? "forward" : S.Phase}};
-  auto AddText = [&](const char *Key, const std::string &Text) {
+  json::Object Out{{"op", S.Op}, {"phase", llvm::StringRef(S.getPhase())}};
+  auto AddText = [&](const char *Key, llvm::StringRef Text) {
     if (!Text.empty())
       Out[Key] = json::fixUTF8(Text);
   };
-  if (!S.Results.empty())
-    AddText("name", V.Program->Tensors[S.Results.front()].Name);
+  AddText("name", V.Program->getResultName(S).value_or(""));
   AddText("location", S.Location);
   json::Array Body;
   for (const BodyOp &Op : S.Body)

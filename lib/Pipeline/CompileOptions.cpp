@@ -10,6 +10,7 @@
 #include "remat/Support/Architecture.h"
 #include "remat/Support/Numbers.h"
 #include "remat/Transforms/FitReport.h"
+#include "remat/Transforms/ScopeBudget.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -162,11 +163,8 @@ std::optional<Failure> addControl(Controls &C, StringRef Name, StringRef Text) {
     return addPattern(C.Prefer, Text);
   if (Name != "scope-budget")
     return std::nullopt;
-  auto [Scope, Bytes] = Text.rsplit('=');
-  std::optional<Budget> Parsed = Budget::parse(Bytes);
-  if (!NamePattern::parse(Scope) || !Parsed ||
-      Parsed->Kind != Budget::Kind::Bytes)
-    return expected("a scope and its bytes, such as h.1=4MiB", Text);
+  if (!ScopeBudget::parse(Text))
+    return expected(ScopeBudgetHelp, Text);
   C.ScopeBudgets.push_back(Text.str());
   return Failure(std::nullopt);
 }

@@ -7,6 +7,7 @@
 
 using namespace llvm;
 using namespace remat;
+using solver::KeepReason;
 
 /// Readers that a text lists by name.
 static constexpr size_t MaxReaders = 4;
@@ -64,24 +65,28 @@ static void print(raw_ostream &OS, const ExplainedRecomputation &R) {
 }
 
 static std::string whyKept(const ExplainedValue &V) {
-  if (V.Reason == "result")
-    return "it is a result, which is there at the end in any case";
-  if (V.Reason == "demanded")
-    return "a control says keep";
-  if (V.Reason == "runs_once")
-    return "its operation cannot run again before that";
   std::string Again =
       formatv("running its operation again would take {0:f4} ms", V.Ms).str();
-  if (V.Reason == "peak_stays")
+  switch (V.Reason) {
+  case KeepReason::Result:
+    return "it is a result, which is there at the end in any case";
+  case KeepReason::Demanded:
+    return "a control says keep";
+  case KeepReason::RunsOnce:
+    return "its operation cannot run again before that";
+  case KeepReason::PeakStays:
     return Again + formatv(" and would not lower the peak: {0} bytes {1} "
                            "there, and a peak of {2} bytes",
                            V.FreedBytes < 0 ? -V.FreedBytes : V.FreedBytes,
                            V.FreedBytes < 0 ? "more" : "less", V.PeakIfRepeated)
                        .str();
-  return Again + formatv(" and would free {0} bytes at the peak, for a peak of "
-                         "{1} bytes; the plan does without",
-                         V.FreedBytes, V.PeakIfRepeated)
-                     .str();
+  case KeepReason::CostsTime:
+    return Again + formatv(" and would free {0} bytes at the peak, for a peak "
+                           "of {1} bytes; the plan does without",
+                           V.FreedBytes, V.PeakIfRepeated)
+                       .str();
+  }
+  llvm_unreachable("all reasons are listed");
 }
 
 static void print(raw_ostream &OS, const ExplainedValue &V) {
@@ -139,6 +144,13 @@ static json::Value toJSON(const ExplainedRecomputation &R) {
       {"demanded", R.IsDemanded}};
 }
 
+/// Reports have words with underscores.
+static std::string getReasonWord(KeepReason Reason) {
+  std::string Word(solver::nameOf(Reason));
+  std::replace(Word.begin(), Word.end(), '-', '_');
+  return Word;
+}
+
 static json::Value toJSON(const ExplainedValue &V) {
   json::Object Object{{"kind", "kept"},
                       {"name", json::fixUTF8(V.Name)},
@@ -147,8 +159,8 @@ static json::Value toJSON(const ExplainedValue &V) {
                       {"step", V.Run.Step},
                       {"bytes", V.Bytes},
                       {"reader", toJSON(V.Reader)},
-                      {"reason", V.Reason}};
-  if (V.Reason == "peak_stays" || V.Reason == "costs_time") {
+                      {"reason", getReasonWord(V.Reason)}};
+  if (V.Reason == KeepReason::PeakStays || V.Reason == KeepReason::CostsTime) {
     Object["ms"] = V.Ms;
     Object["freed_bytes"] = V.FreedBytes;
     Object["peak_if_repeated"] = V.PeakIfRepeated;

@@ -51,8 +51,6 @@ private:
   SmallVector<Trained> Parameters;
   Value Rate, Step, Scale;
   std::string StepName;
-  /// The learning rate of parameters that ask for a part of it.
-  llvm::DenseMap<Attribute, Value> ScaledRates;
 };
 
 } // namespace
@@ -111,7 +109,6 @@ static llvm::StringMap<Value> findGradients(func::FuncOp Graph) {
 
 LogicalResult AddOptimizer::collect(func::FuncOp Graph) {
   Parameters.clear();
-  ScaledRates.clear();
   // A graph that is not trained stays as it is.
   if (getResultsOfRole(Graph, Role::loss).empty() &&
       getResultsOfRole(Graph, Role::gradient).empty())
@@ -185,25 +182,28 @@ UpdateSettings AddOptimizer::getSettings(func::FuncOp Graph,
   return Settings;
 }
 
+static Value createNumber(OpBuilder &B, Location Loc, double Number) {
+  auto Type = RankedTensorType::get({}, B.getF32Type());
+  return ConstantOp::create(
+      B, Loc, DenseElementsAttr::get(Type, B.getF32FloatAttr(Number)));
+}
+
 /// The rates of parameters that scale it, at the start of the block.
 void AddOptimizer::addRates(func::FuncOp Graph, OpBuilder &B) {
   B.setInsertionPointToStart(&Graph.getBody().front());
-  auto Type = RankedTensorType::get({}, B.getF32Type());
+  llvm::DenseMap<Attribute, Value> Scaled;
   for (Trained &T : Parameters) {
     T.Rate = Rate;
     auto Part =
         Graph.getArgAttrOfType<FloatAttr>(T.Argument, RateScaleAttrName);
     if (!Part || Part.getValueAsDouble() == 1.0)
       continue;
-    Value &Scaled = ScaledRates[Part];
-    if (!Scaled) {
-      Value Factor = ConstantOp::create(
-          B, Graph.getLoc(),
-          DenseElementsAttr::get(Type,
-                                 B.getF32FloatAttr(Part.getValueAsDouble())));
-      Scaled = MulOp::create(B, Graph.getLoc(), Rate, Factor);
-    }
-    T.Rate = Scaled;
+    Value &Known = Scaled[Part];
+    if (!Known)
+      Known = MulOp::create(
+          B, Graph.getLoc(), Rate,
+          createNumber(B, Graph.getLoc(), Part.getValueAsDouble()));
+    T.Rate = Known;
   }
 }
 
@@ -214,20 +214,15 @@ void AddOptimizer::addClipping(func::FuncOp Graph, OpBuilder &B) {
   if (clipNorm == 0.0)
     return;
   Location Loc = Graph.getLoc();
-  auto Constant = [&](double Value) -> mlir::Value {
-    auto Type = RankedTensorType::get({}, B.getF32Type());
-    return ConstantOp::create(
-        B, Loc, DenseElementsAttr::get(Type, B.getF32FloatAttr(Value)));
-  };
   SmallVector<Value> Gradients;
   for (Trained &T : Parameters)
     Gradients.push_back(T.Gradient);
   B.setInsertionPoint(getReturn(Graph));
   Value Norm = GlobalNormOp::create(
       B, Loc, RankedTensorType::get({}, B.getF32Type()), Gradients);
-  Value Above = AddOp::create(B, Loc, Norm, Constant(1e-6));
-  Value Ratio = DivOp::create(B, Loc, Constant(clipNorm), Above);
-  Scale = MinOp::create(B, Loc, Constant(1.0), Ratio);
+  Value Above = AddOp::create(B, Loc, Norm, createNumber(B, Loc, 1e-6));
+  Value Ratio = DivOp::create(B, Loc, createNumber(B, Loc, clipNorm), Above);
+  Scale = MinOp::create(B, Loc, createNumber(B, Loc, 1.0), Ratio);
 }
 
 /// The last operation of the block that must come before the update: of those

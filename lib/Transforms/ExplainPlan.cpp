@@ -12,8 +12,8 @@ using namespace remat;
 /// What stands for all values.
 static constexpr StringLiteral All = "all";
 
-static NamePattern parsePattern(StringRef Text) {
-  return *NamePattern::parse(Text == All ? "*" : Text);
+static std::optional<NamePattern> parsePattern(StringRef Text) {
+  return NamePattern::parse(Text == All ? "*" : Text);
 }
 
 static std::vector<std::string> listNames(func::FuncOp Func,
@@ -31,8 +31,7 @@ LogicalResult remat::verifyExplained(func::FuncOp Func,
   ValueNames Names(Func);
   std::vector<std::string> Known = listNames(Func, Names);
   for (StringRef Text : Patterns) {
-    std::optional<NamePattern> Pattern =
-        NamePattern::parse(Text == All ? "*" : Text);
+    std::optional<NamePattern> Pattern = parsePattern(Text);
     if (!Pattern)
       return emitError(Func.getLoc(), "explain is '")
              << Text << "'; it must be " << NamePatternHelp << ", or all";
@@ -51,18 +50,17 @@ class PlanExplainer {
 public:
   PlanExplainer(func::FuncOp Func, const PlanningProblem &Made,
                 const solver::Plan &Plan, ArrayRef<std::string> Patterns)
-      : Func(Func), Made(Made), P(Made.Problem), Plan(Plan), Names(Func) {
-    for (Operation &Op : Func.getBody().front().without_terminator())
-      Ops.push_back(&Op);
+      : P(Made.Problem), Plan(Plan), Names(Func), Of(Func, Made) {
     for (StringRef Text : Patterns)
-      Wanted.push_back(parsePattern(Text));
+      Wanted.push_back(*parsePattern(Text));
   }
 
   PlanExplanation run();
 
 private:
-  Operation *getOp(solver::OpId Id) const { return Ops[Made.Positions[Id]]; }
-  StringRef getName(solver::ValueId V) const;
+  StringRef getName(solver::ValueId V) const {
+    return Names.get(Of.getResult(V));
+  }
   bool isWanted(StringRef Name) const {
     return llvm::any_of(Wanted, [&](const NamePattern &Pattern) {
       return Pattern.matches(Name);
@@ -80,28 +78,18 @@ private:
   ExplainedValue describe(const solver::KeptValue &K) const;
   void addUndecided(PlanExplanation &E) const;
 
-  func::FuncOp Func;
-  const PlanningProblem &Made;
   const solver::Problem &P;
   const solver::Plan &Plan;
   ValueNames Names;
-  SmallVector<Operation *> Ops; ///< by position
+  PlannedValues Of;
   SmallVector<NamePattern> Wanted;
 };
 
 } // namespace
 
-/// The outputs of an op of the problem are its results, in order.
-StringRef PlanExplainer::getName(solver::ValueId V) const {
-  solver::OpId Maker = P.Values[V].Producer;
-  const std::vector<solver::ValueId> &Outputs = P.Ops[Maker].Outputs;
-  auto Number = llvm::find(Outputs, V) - Outputs.begin();
-  return Names.get(getOp(Maker)->getResult(Number));
-}
-
 ExplainedRun PlanExplainer::describe(int32_t Step) const {
   solver::OpId Id = Plan.Sequence[Step].Op;
-  Operation *Op = getOp(Id);
+  Operation *Op = Of.getOp(Id);
   bool Again =
       llvm::any_of(ArrayRef(Plan.Sequence).take_front(Step),
                    [&](const solver::Step &Before) { return Before.Op == Id; });
@@ -138,29 +126,13 @@ PlanExplainer::describe(const solver::Recomputation &R) const {
   return E;
 }
 
-static StringRef getReasonName(solver::KeepReason Reason) {
-  switch (Reason) {
-  case solver::KeepReason::Result:
-    return "result";
-  case solver::KeepReason::Demanded:
-    return "demanded";
-  case solver::KeepReason::RunsOnce:
-    return "runs_once";
-  case solver::KeepReason::PeakStays:
-    return "peak_stays";
-  case solver::KeepReason::CostsTime:
-    return "costs_time";
-  }
-  llvm_unreachable("all reasons are listed");
-}
-
 ExplainedValue PlanExplainer::describe(const solver::KeptValue &K) const {
   ExplainedValue E;
   E.Run = describe(K.From);
   E.Reader = describe(K.Until);
   E.Name = getName(K.Value).str();
   E.Bytes = P.Values[K.Value].Bytes;
-  E.Reason = getReasonName(K.Reason).str();
+  E.Reason = K.Reason;
   E.Ms = K.Time / 1000;
   E.FreedBytes = K.FreedAtPeak;
   E.PeakIfRepeated = K.PeakIfRepeated;
@@ -185,17 +157,17 @@ void PlanExplainer::addUndecided(PlanExplanation &E) const {
 }
 
 PlanExplanation PlanExplainer::run() {
-  solver::Explanation Of = solver::explain(P, Plan);
+  solver::Explanation Found = solver::explain(P, Plan);
   PlanExplanation E;
-  E.PeakBytes = Of.Peak;
-  if (Of.PeakStep != solver::None)
-    E.Peak = describe(Of.PeakStep);
-  for (const solver::Recomputation &R : Of.Recomputations)
-    if (isWanted(getOp(R.Op)))
+  E.PeakBytes = Found.Peak;
+  if (Found.PeakStep != solver::None)
+    E.Peak = describe(Found.PeakStep);
+  for (const solver::Recomputation &R : Found.Recomputations)
+    if (isWanted(Of.getOp(R.Op)))
       E.Recomputations.push_back(describe(R));
-  for (const solver::KeptValue &K : Of.Kept) {
+  for (const solver::KeptValue &K : Found.Kept) {
     // A plan may make values of the backward before the turn.
-    Operation *Maker = getOp(P.Values[K.Value].Producer);
+    Operation *Maker = Of.getOp(P.Values[K.Value].Producer);
     if (!Maker->hasAttr(PhaseAttrName) &&
         (isWanted(getName(K.Value)) || isWanted(Names.get(Maker))))
       E.Kept.push_back(describe(K));

@@ -261,6 +261,19 @@ FailureOr<PlanningProblem> ProblemBuilder::run() {
   return std::move(Made);
 }
 
+PlannedValues::PlannedValues(func::FuncOp Func, const PlanningProblem &Made)
+    : Made(Made) {
+  for (Operation &Op : Func.getBody().front().without_terminator())
+    Ops.push_back(&Op);
+}
+
+/// The outputs of an op of the problem are its results, in order.
+OpResult PlannedValues::getResult(solver::ValueId V) const {
+  solver::OpId Maker = Made.Problem.Values[V].Producer;
+  const std::vector<solver::ValueId> &Outputs = Made.Problem.Ops[Maker].Outputs;
+  return getOp(Maker)->getResult(llvm::find(Outputs, V) - Outputs.begin());
+}
+
 FailureOr<PlanningProblem> remat::buildProblem(func::FuncOp Func,
                                                const Target &Where) {
   return ProblemBuilder(Func, Where, /*Relaxed=*/false).run();

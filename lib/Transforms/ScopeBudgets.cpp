@@ -29,9 +29,7 @@ class ScopeLimiter {
 public:
   ScopeLimiter(func::FuncOp Func, ArrayRef<std::string> Keep,
                PlanningProblem &Made)
-      : Func(Func), Keep(Keep), Made(Made), P(Made.Problem), Names(Func) {
-    for (Operation &Op : Func.getBody().front().without_terminator())
-      Ops.push_back(&Op);
+      : Func(Func), Keep(Keep), P(Made.Problem), Names(Func), Of(Func, Made) {
     findClasses();
     findKeepers();
   }
@@ -47,14 +45,8 @@ private:
     double Density; ///< microseconds for a byte to make it again
   };
 
-  Operation *getOp(ValueId V) const {
-    return Ops[Made.Positions[P.Values[V].Producer]];
-  }
-  StringRef getName(ValueId V) const {
-    const auto &Outputs = P.Ops[P.Values[V].Producer].Outputs;
-    auto Number = llvm::find(Outputs, V) - Outputs.begin();
-    return Names.get(getOp(V)->getResult(Number));
-  }
+  Operation *getOp(ValueId V) const { return Of.getResult(V).getOwner(); }
+  StringRef getName(ValueId V) const { return Names.get(Of.getResult(V)); }
   void findClasses();
   void findKeepers();
   SmallVector<Candidate> getCandidates(const ScopeBudget &Budget) const;
@@ -66,10 +58,9 @@ private:
 
   func::FuncOp Func;
   ArrayRef<std::string> Keep;
-  PlanningProblem &Made;
   solver::Problem &P;
   ValueNames Names;
-  SmallVector<Operation *> Ops; ///< by position
+  PlannedValues Of;
   /// Per value: the value whose bytes it shows; per such a value all that do,
   /// and whether one of them is read after the turn.
   std::vector<ValueId> Class;

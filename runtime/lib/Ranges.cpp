@@ -23,7 +23,7 @@ static void pop() {}
 /// The phase, "h.1" and "mlp" of the location "h.1/mlp/matmul", and the op. A
 /// location that is a place in a file has no scope.
 static std::vector<std::string> getPath(const Step &S) {
-  std::vector<std::string> Path = {S.Phase.empty() ? "forward" : S.Phase};
+  std::vector<std::string> Path = {std::string(S.getPhase())};
   const std::string &Where = S.Location;
   if (Where.find(':') == std::string::npos)
     for (size_t From = 0, To; (To = Where.find('/', From)) != std::string::npos;

@@ -1,43 +1,12 @@
 /* Compiles a graph from memory, trains it for some steps, reads and writes
    tensors; then everything that must be refused. Exits with 0 if all holds. */
 
+#include "check.h"
 #include "remat-c/Compiler.h"
 #include "remat-c/Runtime.h"
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#define CHECK(condition)                                                       \
-  do {                                                                         \
-    if (!(condition)) {                                                        \
-      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);  \
-      exit(1);                                                                 \
-    }                                                                          \
-  } while (0)
-
-static void checkOk(RematStatus status, int line) {
-  if (!status)
-    return;
-  fprintf(stderr, "line %d: %s\n", line, rematStatusGetMessage(status));
-  exit(1);
-}
-#define OK(call) checkOk((call), __LINE__)
-
-/* The call fails with `code` and a message that holds `part`. */
-static void checkFails(RematStatus status, RematCode code, const char *part,
-                       int line) {
-  if (rematStatusGetCode(status) != code ||
-      !strstr(rematStatusGetMessage(status), part)) {
-    fprintf(stderr, "line %d: got %d '%s'\n", line, rematStatusGetCode(status),
-            rematStatusGetMessage(status));
-    exit(1);
-  }
-  rematStatusDestroy(status);
-}
-#define FAILS(call, code, part) checkFails((call), (code), (part), __LINE__)
 
 /* loss = mean((x w - y)^2): x is 4x2, w 2x1, y 4x1. */
 static const char Graph[] =

@@ -2,31 +2,7 @@
    must be refused. Exits with 0 if all holds. */
 
 #include "remat-c/Planner.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                       \
-  do {                                                                         \
-    if (!(condition)) {                                                        \
-      fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);  \
-      exit(1);                                                                 \
-    }                                                                          \
-  } while (0)
-
-/* The call ends with `code` and a message that holds `part`. */
-static void checkEnds(RematStatus status, RematCode code, const char *part,
-                      int line) {
-  if (rematStatusGetCode(status) != code ||
-      !strstr(rematStatusGetMessage(status), part)) {
-    fprintf(stderr, "line %d: got %d '%s'\n", line, rematStatusGetCode(status),
-            rematStatusGetMessage(status));
-    exit(1);
-  }
-  rematStatusDestroy(status);
-}
-#define OK(call) checkEnds((call), REMAT_OK, "", __LINE__)
-#define ENDS(call, code, part) checkEnds((call), (code), (part), __LINE__)
+#include "check.h"
 
 /* d reads x again: 54 bytes if a runs once, 46 if it runs twice. */
 static const char Problem[] =
@@ -66,8 +42,8 @@ static void testPlans(void) {
   OK(rematPlannerVerify(planner, plan, strlen(plan), 46, &answer));
   HOLDS(answer, "\"memory\":[26,46,34,34,42]");
   rematAnswerDestroy(answer);
-  ENDS(rematPlannerVerify(planner, plan, strlen(plan), 45, &answer),
-       REMAT_REFUSED, "");
+  FAILS(rematPlannerVerify(planner, plan, strlen(plan), 45, &answer),
+        REMAT_REFUSED, "");
   HOLDS(answer, "\"feasible\":false");
   rematAnswerDestroy(answer);
   free(plan);
@@ -90,25 +66,25 @@ static void testPlans(void) {
 
 static void testRefusals(void) {
   RematPlanner planner;
-  ENDS(rematPlannerCreate("{", 1, &planner), REMAT_ERROR, "");
+  FAILS(rematPlannerCreate("{", 1, &planner), REMAT_ERROR, "");
   CHECK(!planner);
-  ENDS(rematPlannerCreate(NULL, 0, &planner), REMAT_ERROR,
-       "problem must not be null");
+  FAILS(rematPlannerCreate(NULL, 0, &planner), REMAT_ERROR,
+        "problem must not be null");
   OK(rematPlannerCreate(Problem, strlen(Problem), &planner));
-  ENDS(rematPlannerSet(planner, "effort", "many"), REMAT_ERROR,
-       "effort: 'many'");
-  ENDS(rematPlannerSet(planner, "speed", "1"), REMAT_ERROR,
-       "unknown option 'speed'");
+  FAILS(rematPlannerSet(planner, "effort", "many"), REMAT_ERROR,
+        "effort: 'many'");
+  FAILS(rematPlannerSet(planner, "speed", "1"), REMAT_ERROR,
+        "unknown option 'speed'");
   RematAnswer answer;
-  ENDS(rematPlannerSolve(planner, -1, 0, &answer), REMAT_ERROR,
-       "a budget of -1 bytes");
+  FAILS(rematPlannerSolve(planner, -1, 0, &answer), REMAT_ERROR,
+        "a budget of -1 bytes");
   CHECK(!answer);
-  ENDS(rematPlannerAt(planner, 45, &answer), REMAT_REFUSED, "45");
+  FAILS(rematPlannerAt(planner, 45, &answer), REMAT_REFUSED, "45");
   HOLDS(answer, "\"proven\":true");
   CHECK(strstr(rematAnswerGetPlan(answer), "\"sequence\""));
   rematAnswerDestroy(answer);
-  ENDS(rematPlannerVerify(planner, "[]", 2, -1, &answer), REMAT_ERROR, "");
-  ENDS(rematPlannerSweep(planner, 0, &answer), REMAT_ERROR, "points: 0");
+  FAILS(rematPlannerVerify(planner, "[]", 2, -1, &answer), REMAT_ERROR, "");
+  FAILS(rematPlannerSweep(planner, 0, &answer), REMAT_ERROR, "points: 0");
   rematPlannerDestroy(planner);
 }
 
@@ -123,16 +99,16 @@ static void testPacking(void) {
   HOLDS(answer, "\"height\":50");
   CHECK(offsets[1] + 20 <= offsets[2] || offsets[2] + 30 <= offsets[1]);
   rematAnswerDestroy(answer);
-  ENDS(rematPackerRun(packer, 49, 0, 1000, offsets, &answer), REMAT_REFUSED,
-       "49 bytes");
+  FAILS(rematPackerRun(packer, 49, 0, 1000, offsets, &answer), REMAT_REFUSED,
+        "49 bytes");
   HOLDS(answer, "\"conflict\":[1,2]");
   rematAnswerDestroy(answer);
   rematPackerInterrupt(packer);
   rematPackerDestroy(packer);
   const RematBuffer wrong[1] = {{2, 1, 10, 1, -1}};
   OK(rematPackerCreate(wrong, 1, &packer));
-  ENDS(rematPackerRun(packer, -1, 0, 0, offsets, &answer), REMAT_ERROR,
-       "buffer");
+  FAILS(rematPackerRun(packer, -1, 0, 0, offsets, &answer), REMAT_ERROR,
+        "buffer");
   rematPackerDestroy(packer);
 }
 

@@ -94,12 +94,11 @@ Status run::writeProfile(const std::string &Path, const Program &P,
   json::Array Steps;
   for (size_t I = 0; I < P.Steps.size(); ++I) {
     const Step &S = P.Steps[I];
+    std::optional<std::string_view> Name = P.getResultName(S);
     Steps.push_back(json::Object{
         {"op", S.Op},
-        {"name", S.Results.empty()
-                     ? json::Value(nullptr)
-                     : json::fixUTF8(P.Tensors[S.Results[0]].Name)},
-        {"phase", S.Phase.empty() ? "forward" : S.Phase},
+        {"name", Name ? json::Value(json::fixUTF8(*Name)) : nullptr},
+        {"phase", llvm::StringRef(S.getPhase())},
         {"location", json::fixUTF8(S.Location)},
         {"recomputes", S.Recomputes},
         {"flops", S.Flops},

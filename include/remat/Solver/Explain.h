@@ -46,6 +46,9 @@ enum class KeepReason : uint8_t {
   CostsTime, ///< it would lower the peak; the plan fits without that
 };
 
+/// "result", "demanded", "runs-once", "peak-stays" or "costs-time".
+std::string_view nameOf(KeepReason Reason);
+
 /// A value that an op makes before the turn and that is read after it, with no
 /// run between. To take that back is to run its op again before that read.
 struct KeptValue {

@@ -6,6 +6,7 @@
 #ifndef REMAT_SOLVER_JSON_H
 #define REMAT_SOLVER_JSON_H
 
+#include "remat/Solver/Explain.h"
 #include "remat/Solver/Packing.h"
 #include "remat/Solver/Planner.h"
 
@@ -41,6 +42,9 @@ std::string writeFrontier(const Frontier &F, double Seconds);
 /// ("memory") and the values whose storage is free after it ("releases");
 std::string writeVerification(const Problem &P, const Plan &S,
                               const VerifyResult &R, bool WithSteps);
+/// why a plan runs ops again and keeps values;
+std::string writeExplanation(const Problem &P, const Plan &S,
+                             const Explanation &E);
 /// and a packing. Buffers in a conflict go by these names, or by their numbers
 /// where there are none.
 std::string writePacking(const PackResult &R, double Seconds,

@@ -26,6 +26,23 @@ struct PlanningProblem {
   llvm::DenseMap<solver::OpId, llvm::SmallVector<KernelAttr>> Kernels;
 };
 
+/// The operations and results that a problem's ops and values stand for, in the
+/// function that it was built of or a copy, before a plan is applied.
+class PlannedValues {
+public:
+  PlannedValues(mlir::func::FuncOp Func, const PlanningProblem &Made);
+
+  mlir::Operation *getOp(solver::OpId Id) const {
+    return Ops[Made.Positions[Id]];
+  }
+  /// Of a value that is not resident.
+  mlir::OpResult getResult(solver::ValueId V) const;
+
+private:
+  const PlanningProblem &Made;
+  llvm::SmallVector<mlir::Operation *> Ops; ///< by position
+};
+
 /// Builds the problem of `Func`, whose results are legal (`legalizeResults`):
 /// arguments, constants that are no splat and results that overwrite arguments
 /// are resident; who overwrites an argument runs after its other readers; views

@@ -10,6 +10,7 @@
 #ifndef REMAT_TRANSFORMS_PLANEXPLANATION_H
 #define REMAT_TRANSFORMS_PLANEXPLANATION_H
 
+#include "remat/Solver/Explain.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,9 +48,7 @@ struct ExplainedValue {
   ExplainedRun Run, Reader; ///< what made it, and the first that reads it later
   std::string Name;
   int64_t Bytes = 0;
-  /// "result", "demanded", "runs_once", "peak_stays" or "costs_time": see
-  /// `solver::KeepReason`.
-  std::string Reason;
+  solver::KeepReason Reason = solver::KeepReason::CostsTime;
   /// Of running its operation again, for the last two reasons.
   double Ms = 0;
   int64_t FreedBytes = 0, PeakIfRepeated = 0;

@@ -239,6 +239,22 @@ Explanation Explainer::run() {
 
 } // namespace
 
+std::string_view remat::solver::nameOf(KeepReason Reason) {
+  switch (Reason) {
+  case KeepReason::Result:
+    return "result";
+  case KeepReason::Demanded:
+    return "demanded";
+  case KeepReason::RunsOnce:
+    return "runs-once";
+  case KeepReason::PeakStays:
+    return "peak-stays";
+  case KeepReason::CostsTime:
+    return "costs-time";
+  }
+  return "";
+}
+
 Explanation remat::solver::explain(const Problem &P, const Plan &S) {
   if (S.Sequence.empty())
     return {};

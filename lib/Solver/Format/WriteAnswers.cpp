@@ -87,6 +87,52 @@ std::string remat::solver::writeVerification(const Problem &P, const Plan &S,
   return line(J);
 }
 
+static Json jsonOf(const Problem &P, const Plan &S, const Recomputation &R) {
+  Json Relieves = nullptr;
+  if (R.Relieves != None)
+    Relieves = {{"step", R.Relieves},
+                {"op", P.Ops[S.Sequence[R.Relieves].Op].Name},
+                {"bytes", R.Bytes},
+                {"saved", R.Saved}};
+  return {{"step", R.Step},
+          {"op", P.Ops[R.Op].Name},
+          {"before", R.Before},
+          {"readers", R.Readers},
+          {"relieves", std::move(Relieves)},
+          {"peak_without", R.PeakWithout},
+          {"time", R.Time},
+          {"chain", R.Chain},
+          {"chain_time", R.ChainTime},
+          {"demanded", R.IsDemanded}};
+}
+
+static Json jsonOf(const Problem &P, const KeptValue &K) {
+  Json J = {{"value", P.Values[K.Value].Name},
+            {"from", K.From},
+            {"until", K.Until},
+            {"reason", nameOf(K.Reason)}};
+  if (K.Reason == KeepReason::PeakStays || K.Reason == KeepReason::CostsTime) {
+    J["time"] = K.Time;
+    J["freed_at_peak"] = K.FreedAtPeak;
+    J["peak_if_repeated"] = K.PeakIfRepeated;
+  }
+  return J;
+}
+
+std::string remat::solver::writeExplanation(const Problem &P, const Plan &S,
+                                            const Explanation &E) {
+  Json J = {{"peak", E.Peak}, {"peak_step", E.PeakStep}};
+  if (E.PeakStep != None)
+    J["peak_op"] = P.Ops[S.Sequence[E.PeakStep].Op].Name;
+  J["recomputations"] = Json::array();
+  for (const Recomputation &R : E.Recomputations)
+    J["recomputations"].push_back(jsonOf(P, S, R));
+  J["kept"] = Json::array();
+  for (const KeptValue &K : E.Kept)
+    J["kept"].push_back(jsonOf(P, K));
+  return line(J);
+}
+
 std::string remat::solver::writePacking(const PackResult &R, double Seconds,
                                         const std::vector<std::string> &Names) {
   Json J = {{"feasible", R.Feasible},

@@ -139,14 +139,19 @@ struct Step {
   std::vector<uint32_t> Yields;
   ByteRange Workspace;
   KernelKind Kernel = KernelKind::Own;
-  int32_t Slices = 1; ///< of Cudnn: parts of the batch
-  std::string Location, Phase;
+  int32_t Slices = 1;          ///< of Cudnn: parts of the batch
+  std::string Location, Phase; ///< a phase of "" is the forward
   std::vector<Launch> Launches;
   int32_t Recomputes = -1;
   double Flops = 0;
   /// Bytes that hold nothing any more once this step is done: what a device
   /// poisons when it is asked to.
   std::vector<ByteRange> Freed;
+
+  /// "forward", "backward" or "optimizer"; ends with a zero.
+  std::string_view getPhase() const {
+    return Phase.empty() ? std::string_view("forward") : Phase;
+  }
 };
 
 struct Argument {
@@ -213,6 +218,14 @@ struct Program {
   /// Indices by name, or nothing.
   std::optional<uint32_t> findArgument(std::string_view Name) const;
   std::optional<uint32_t> findResult(std::string_view Name) const;
+
+  /// What people call what a step makes: the name of its first result; nothing
+  /// where it has none.
+  std::optional<std::string_view> getResultName(const Step &S) const {
+    if (S.Results.empty())
+      return std::nullopt;
+    return Tensors[S.Results.front()].Name;
+  }
 
   /// Bytes by class that are live before the first step (entry 0), while each
   /// step runs (entry step + 1), and at the end.
