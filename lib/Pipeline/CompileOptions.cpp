@@ -65,7 +65,7 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
        "say in the report (remat-run: on standard output too) why these values "
        "are computed again or kept: a name, a glob such as h.1/*, or all",
        false, /*Repeatable=*/true},
-      {"optimizer", "adamw|adam|sgd|lion|rmsprop|adafactor|none",
+      {"optimizer", "adamw|adam|sgd|lion|rmsprop|adafactor|muon|none",
        "none: gradients are results (default adamw)", true},
       {"learning-rate", "X", "learning rate (default 0.001)", true},
       {"beta1", "X", "adamw, adam, lion: decay of the mean (default 0.9)",
@@ -79,7 +79,7 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
        "parameter (default 1e-8)",
        true},
       {"weight-decay", "X", "weight decay (default 0.01)", true},
-      {"momentum", "X", "sgd, rmsprop: momentum (default 0)", true},
+      {"momentum", "X", "sgd, rmsprop, muon: momentum (default 0)", true},
       {"clip-norm", "X",
        "largest global norm of the gradients; 0: any (default 0)", true},
   };

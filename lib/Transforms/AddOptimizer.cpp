@@ -25,6 +25,7 @@ namespace {
 struct Trained {
   unsigned Argument;
   std::string Name;
+  const UpdateRule *Rule;
   Value Gradient, Rate;
   SmallVector<std::pair<BlockArgument, std::string>> States;
   Value NewParameter;
@@ -47,7 +48,7 @@ private:
   UpdateSettings getSettings(func::FuncOp Graph, unsigned Argument) const;
   void addRates(func::FuncOp Graph, OpBuilder &B);
 
-  const UpdateRule *Rule = nullptr;
+  UpdateKind Kind = UpdateKind::adamw;
   SmallVector<Trained> Parameters;
   Value Rate, Step, Scale;
   std::string StepName;
@@ -67,15 +68,16 @@ LogicalResult AddOptimizer::refuse(StringRef Option, double Is,
 }
 
 LogicalResult AddOptimizer::checkOptions() {
-  Rule = findUpdateRule(kind);
-  if (!Rule) {
+  std::optional<UpdateKind> Known = symbolizeUpdateKind(kind);
+  if (!Known) {
     InFlightDiagnostic Diag = emitError(getOperation().getLoc())
                               << "unknown optimizer '" << kind.getValue()
                               << "'";
-    Diag.attachNote() << "known are " << listUpdateRules()
+    Diag.attachNote() << "known are " << listUpdateKinds()
                       << "; leave the pass out to keep gradients as results";
     return Diag;
   }
+  Kind = *Known;
   auto Check = [&](StringRef Name, double Value, bool BelowOne) {
     bool Fits =
         std::isfinite(Value) && Value >= 0.0 && (!BelowOne || Value < 1.0);
@@ -127,7 +129,11 @@ LogicalResult AddOptimizer::collect(func::FuncOp Graph) {
                            "remat-add-optimizer, each once";
       return Diag;
     }
-    Parameters.push_back({Index, Name, Gradient, {}, {}, {}, {}});
+    auto Own = Graph.getArgAttrOfType<UpdateKindAttr>(Index, UpdateAttrName);
+    const UpdateRule &Rule =
+        getUpdateRule(Own ? Own.getValue() : Kind,
+                      cast<RankedTensorType>(Parameter.getType()));
+    Parameters.push_back({Index, Name, &Rule, Gradient, {}, {}, {}, {}});
   }
   return success();
 }
@@ -143,8 +149,8 @@ void AddOptimizer::addArguments(func::FuncOp Graph,
   for (Trained &T : Parameters) {
     BlockArgument Parameter = Graph.getArgument(T.Argument);
     for (const UpdateState &State :
-         Rule->GetStates(cast<RankedTensorType>(Parameter.getType()),
-                         getSettings(Graph, T.Argument))) {
+         T.Rule->GetStates(cast<RankedTensorType>(Parameter.getType()),
+                           getSettings(Graph, T.Argument))) {
       std::string Name = T.Name + State.Suffix;
       BlockArgument Argument =
           Signature.appendArgument(RankedTensorType::get(State.Shape, F32),
@@ -265,8 +271,8 @@ void AddOptimizer::addUpdate(func::FuncOp Graph, OpBuilder &B, Trained &T) {
   UpdateInputs Inputs = {Parameter, T.Gradient, {}, T.Rate, Step, Scale};
   for (auto &[State, Name] : T.States)
     Inputs.States.push_back(State);
-  UpdateResults Results = Rule->Build(B, Parameter.getLoc(), Inputs,
-                                      getSettings(Graph, T.Argument));
+  UpdateResults Results = T.Rule->Build(B, Parameter.getLoc(), Inputs,
+                                        getSettings(Graph, T.Argument));
   T.NewParameter = Results.NewParameter;
   T.NewStates = std::move(Results.NewStates);
 }

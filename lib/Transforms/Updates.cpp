@@ -4,6 +4,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "remat/IR/RematOps.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace remat;
@@ -45,6 +46,15 @@ public:
     auto Rank = cast<RankedTensorType>(A.getType()).getRank();
     return sqrt(mean(mul(A, A), llvm::to_vector(llvm::seq<int64_t>(Rank)),
                      /*KeepDims=*/false));
+  }
+  /// A matrix product, summed and given in f32.
+  Value product(Value A, Value B, bool TransposeA = false,
+                bool TransposeB = false) {
+    auto Rows = cast<RankedTensorType>(A.getType()).getDimSize(TransposeA);
+    auto Columns = cast<RankedTensorType>(B.getType()).getDimSize(!TransposeB);
+    return MatmulOp::create(
+        *this, RankedTensorType::get({Rows, Columns}, getF32Type()), A, B,
+        Value(), TransposeA, TransposeB);
   }
   Value to(Type Element, Value A) {
     auto Type = cast<RankedTensorType>(A.getType());
@@ -248,27 +258,82 @@ static UpdateResults buildAdafactor(OpBuilder &Builder, Location Loc,
 }
 
 //===----------------------------------------------------------------------===//
+// muon
+//===----------------------------------------------------------------------===//
+
+/// An iteration of Newton and Schulz that moves all singular values of X
+/// towards 1: a X + (b G + c G G) X, G being X X^T, or the same from the right
+/// where that is smaller. Products are of bf16, sums of f32.
+static Value orthogonalize(UpdateBuilder &B, Value X, bool FromRight) {
+  constexpr double Once = 3.4445, Third = -4.7750,
+                   Fifth = 2.0315; // Jordan et al.
+  Value Narrow = B.to(B.getBF16Type(), X);
+  Value Gram = B.product(Narrow, Narrow, FromRight, !FromRight);
+  Value NarrowGram = B.to(B.getBF16Type(), Gram);
+  Value Polynomial = B.to(
+      B.getBF16Type(), B.add(B.mul(Gram, Third),
+                             B.mul(B.product(NarrowGram, NarrowGram), Fifth)));
+  Value Moved = FromRight ? B.product(Narrow, Polynomial, false, true)
+                          : B.product(Polynomial, Narrow);
+  return B.add(B.mul(X, Once), Moved);
+}
+
+/// Jordan et al., 2024, with PyTorch's numbers: the direction is the momentum,
+/// one step ahead (Nesterov), with all its singular values near 1. The rate
+/// grows with the root of rows by columns where there are more rows.
+static UpdateResults buildMuon(OpBuilder &Builder, Location Loc,
+                               const UpdateInputs &In,
+                               const UpdateSettings &S) {
+  constexpr double Least = 1e-7; // of the norm that divides
+  UpdateBuilder B(Loc, Builder);
+  Opened O = open(B, In);
+  auto Type = cast<RankedTensorType>(O.Parameter.getType());
+  int64_t Rows = Type.getDimSize(0), Columns = Type.getDimSize(1);
+  UpdateResults Results;
+  Value Direction = O.Gradient;
+  if (S.Momentum != 0.0) {
+    Value Average = B.average(In.States[0], O.Gradient, S.Momentum);
+    Direction = B.average(Average, O.Gradient, S.Momentum);
+    Results.NewStates = {Average};
+  }
+  Value Norm = GlobalNormOp::create(
+      B, RankedTensorType::get({}, B.getF32Type()), Direction);
+  Direction = B.div(Direction, B.max(Norm, Least));
+  for (int Time = 0; Time < 5; ++Time)
+    Direction = orthogonalize(B, Direction, Rows > Columns);
+  double Stretch = std::sqrt(std::max(1.0, double(Rows) / double(Columns)));
+  Value New = B.sub(shrink(B, O, In.Rate, S.WeightDecay),
+                    B.mul(Direction, B.mul(In.Rate, Stretch)));
+  Results.NewParameter = close(B, New, In);
+  return Results;
+}
+
+//===----------------------------------------------------------------------===//
 // All rules
 //===----------------------------------------------------------------------===//
 
 static constexpr UpdateRule Rules[] = {
-    {"adamw", getMoments, buildAdamW},
-    {"adam", getMoments, buildAdam},
-    {"sgd", getMomentum, buildSgd},
-    {"lion", getAverage, buildLion},
-    {"rmsprop", getSquares, buildRmsprop},
-    {"adafactor", getFactors, buildAdafactor},
+    {UpdateKind::adamw, getMoments, buildAdamW},
+    {UpdateKind::adam, getMoments, buildAdam},
+    {UpdateKind::sgd, getMomentum, buildSgd},
+    {UpdateKind::lion, getAverage, buildLion},
+    {UpdateKind::rmsprop, getSquares, buildRmsprop},
+    {UpdateKind::adafactor, getFactors, buildAdafactor},
+    {UpdateKind::muon, getMomentum, buildMuon},
 };
+static_assert(std::size(Rules) == getMaxEnumValForUpdateKind() + 1);
 
-const UpdateRule *remat::findUpdateRule(StringRef Name) {
-  const auto *It = llvm::find_if(
-      Rules, [&](const UpdateRule &Rule) { return Rule.Name == Name; });
-  return It == std::end(Rules) ? nullptr : It;
+const UpdateRule &remat::getUpdateRule(UpdateKind Kind,
+                                       RankedTensorType Parameter) {
+  if (Kind == UpdateKind::muon && Parameter.getRank() != 2)
+    Kind = UpdateKind::adamw;
+  return *llvm::find_if(
+      Rules, [&](const UpdateRule &Rule) { return Rule.Kind == Kind; });
 }
 
-std::string remat::listUpdateRules() {
+std::string remat::listUpdateKinds() {
   SmallVector<StringRef> Names;
   for (const UpdateRule &Rule : Rules)
-    Names.push_back(Rule.Name);
+    Names.push_back(stringifyUpdateKind(Rule.Kind));
   return llvm::join(Names, ", ");
 }

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "remat/IR/RematDialect.h"
 #include "llvm/ADT/SmallVector.h"
 #include <string>
 
@@ -42,18 +43,20 @@ struct UpdateResults {
 
 /// An optimizer.
 struct UpdateRule {
-  llvm::StringLiteral Name;
+  UpdateKind Kind;
   llvm::SmallVector<UpdateState> (*GetStates)(mlir::RankedTensorType Parameter,
                                               const UpdateSettings &);
   UpdateResults (*Build)(mlir::OpBuilder &, mlir::Location,
                          const UpdateInputs &, const UpdateSettings &);
 };
 
-/// The rule of that name, or null.
-const UpdateRule *findUpdateRule(llvm::StringRef Name);
+/// The rule that updates such a parameter where the optimizer is `Kind`: muon
+/// leaves what is not a matrix to adamw.
+const UpdateRule &getUpdateRule(UpdateKind Kind,
+                                mlir::RankedTensorType Parameter);
 
-/// The names of all rules, "adamw, sgd, ...".
-std::string listUpdateRules();
+/// The names of all optimizers, "adamw, sgd, ...".
+std::string listUpdateKinds();
 
 } // namespace remat
 

@@ -193,11 +193,12 @@ class Graph:
         dtype: str = "f32",
         rate_scale: float = 1.0,
         weight_decay: Optional[float] = None,
+        update: Optional[str] = None,
     ) -> Value:
         """A trained tensor. Its name is prefixed with the scopes around it.
 
         `rate_scale` multiplies the learning rate in its update; `weight_decay` takes the place of
-        the optimizer's.
+        the optimizer's, and `update` ("adamw", "muon", ...) that of the optimizer itself.
         """
         type = TensorType(tuple(shape), dtype)
         if not type.is_float:
@@ -210,6 +211,8 @@ class Graph:
             if not (math.isfinite(number) and number >= 0):
                 raise ValueError(f"parameter {name!r}: {setting} {number} is not finite and >= 0")
             attributes[f"remat.{setting}"] = float(number)
+        if update is not None:
+            attributes["remat.update"] = text.Enum("update", update)
         return self._argument("parameter", self.path(name), type, attributes)
 
     def state(

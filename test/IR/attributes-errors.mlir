@@ -349,3 +349,24 @@ func.func @decay(%w: tensor<f32> {remat.role = #remat.role<parameter>, remat.nam
 func.func @input(%x: tensor<f32> {remat.role = #remat.role<input>, remat.name = "x", remat.weight_decay = 0.1 : f64}) {
   return
 }
+
+// -----
+
+// expected-error@+1 {{'remat.update' must be a #remat.update}}
+func.func @name(%w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "w", remat.update = "adamw"}) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'remat.update' is muon, which is for matrices, not for rank 1}}
+func.func @vector(%w: tensor<4xf32> {remat.role = #remat.role<parameter>, remat.name = "w", remat.update = #remat.update<muon>}) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'remat.update' is for parameters}}
+func.func @state(%w: tensor<4xf32> {remat.role = #remat.role<state>, remat.name = "w", remat.update = #remat.update<lion>}) {
+  return
+}

@@ -55,11 +55,12 @@ def test_a_parameter_says_how_it_is_updated():
     graph = remat.Graph()
     x = graph.input("x", (2, 3))
     w = graph.parameter("w", (3, 4), init.normal(1), rate_scale=0.5, weight_decay=0.0)
-    v = graph.parameter("v", (2, 4), init.normal(1), rate_scale=1)
+    v = graph.parameter("v", (2, 4), init.normal(1), rate_scale=1, update="muon")
     graph.loss(ops.mse(x @ w, v))
     made = graph.emit()
     assert "remat.rate_scale = 0.5 : f64, remat.weight_decay = 0.0 : f64" in made
     assert made.count("rate_scale") == 1
+    assert "remat.update = #remat.update<muon>" in made
     for setting in ({"rate_scale": -1}, {"weight_decay": float("nan")}):
         with pytest.raises(ValueError, match="is not finite and >= 0"):
             graph.parameter("other", (2,), init.normal(1), **setting)

@@ -5,7 +5,7 @@
 // RUN: not remat-opt %s --remat-add-optimizer=clip-norm=inf 2>&1 | FileCheck %s --check-prefix=CLIP
 
 // KIND: error: unknown optimizer 'lbfgs'
-// KIND: note: known are adamw, adam, sgd, lion, rmsprop, adafactor
+// KIND: note: known are adamw, adam, sgd, lion, rmsprop, adafactor, muon
 // RATE: error: optimizer option rate is -1{{.*}}; it must be finite and not negative
 // NAN: error: optimizer option rate is {{.*}}; it must be finite and not negative
 // BETA: error: optimizer option beta2 is 1{{.*}}; it must be in [0, 1)

@@ -28,6 +28,7 @@ inline constexpr llvm::StringLiteral DataAttrName = "remat.data";
 inline constexpr llvm::StringLiteral BoundAttrName = "remat.bound";
 inline constexpr llvm::StringLiteral RateScaleAttrName = "remat.rate_scale";
 inline constexpr llvm::StringLiteral DecayAttrName = "remat.weight_decay";
+inline constexpr llvm::StringLiteral UpdateAttrName = "remat.update";
 inline constexpr llvm::StringLiteral DonatedAttrName = "remat.donated";
 inline constexpr llvm::StringLiteral PhaseAttrName = "remat.phase";
 inline constexpr llvm::StringLiteral OriginAttrName = "remat.origin";

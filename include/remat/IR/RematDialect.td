@@ -54,6 +54,7 @@ def Remat_Dialect : Dialect {
     | `remat.bound` | integer inputs | random data is drawn from [0, bound) |
     | `remat.rate_scale` | parameters | an f64 that multiplies the learning rate in this parameter's update; 1 without it |
     | `remat.weight_decay` | parameters | an f64, this parameter's weight decay in place of the optimizer's |
+    | `remat.update` | parameters | this parameter's optimizer in place of the graph's, see `#remat.update` |
     | `remat.donated` | arguments | index of the result that takes over this argument's memory |
     | `remat.offset` | arguments | byte offset in the arena, written by assign-memory |
     | `remat.target` | the function | where it runs, a `#remat.target`; absent: on the host |
@@ -137,6 +138,18 @@ def Remat_KeepAttr : Remat_EnumAttr<Remat_Keep, "keep"> {
     `must`: never computed again; `never`: dropped after the forward, which says
     nothing of a result of the graph, nor of what cannot be computed again;
     `prefer`: kept where the budget allows.
+  }];
+}
+
+def Remat_UpdateKind : I32Enum<"UpdateKind", "how a parameter is updated", [
+    I32EnumCase<"adamw", 0>, I32EnumCase<"adam", 1>, I32EnumCase<"sgd", 2>,
+    I32EnumCase<"lion", 3>, I32EnumCase<"rmsprop", 4>,
+    I32EnumCase<"adafactor", 5>, I32EnumCase<"muon", 6>]> {
+  let cppNamespace = "::remat";
+}
+def Remat_UpdateKindAttr : Remat_EnumAttr<Remat_UpdateKind, "update"> {
+  let description = [{
+    An optimizer of remat-add-optimizer. `muon` is for matrices.
   }];
 }
 

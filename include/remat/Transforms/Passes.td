@@ -204,8 +204,8 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
     Gradient results give way to the new parameters, then the new states, then
     `step` + 1; each takes over the memory of its argument
     (`remat.donated`). Arguments are appended: states (`<parameter>.exp_avg` and
-    `<parameter>.exp_avg_sq` for adamw and adam, `<parameter>.momentum` for sgd
-    and rmsprop with momentum, `<parameter>.square_avg` for rmsprop,
+    `<parameter>.exp_avg_sq` for adamw and adam, `<parameter>.momentum` for sgd,
+    rmsprop and muon with momentum, `<parameter>.square_avg` for rmsprop,
     `<parameter>.exp_avg` for lion, `<parameter>.row_var` and `<parameter>.col_var`
     or, with fewer than two dimensions, `<parameter>.variance` for adafactor), `learning_rate`, and `step` if the graph has none; a name that the
     graph uses already gets a `+` behind. An update stands
@@ -215,7 +215,9 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
     Operations carry `remat.phase = #remat.phase<optimizer>`. adamw (Loshchilov
     and Hutter, 2019), adam (Kingma and Ba, 2015) and sgd are one operation, lion
     (Chen et al., 2023), rmsprop (Hinton, 2012) and adafactor (Shazeer and Stern,
-    2018) several elementwise ones and reductions.
+    2018) several elementwise ones and reductions, muon (Jordan et al., 2024) matrix
+    products of bf16 too. muon is for matrices: other parameters have adamw's
+    update, and each one that `remat.update` says has that.
 
     Before:
 

@@ -200,8 +200,14 @@ static LogicalResult verifyBound(const InterfaceAttribute &A) {
 }
 
 //===----------------------------------------------------------------------===//
-// remat.rate_scale, remat.weight_decay
+// remat.rate_scale, remat.weight_decay, remat.update
 //===----------------------------------------------------------------------===//
+
+static LogicalResult verifyTrained(const InterfaceAttribute &A) {
+  if (!A.IsResult && A.getRole() == Role::parameter)
+    return success();
+  return A.emitError() << "'" << A.getName() << "' is for parameters";
+}
 
 static LogicalResult verifyUpdateNumber(const InterfaceAttribute &A) {
   auto Number = dyn_cast<FloatAttr>(A.Named.getValue());
@@ -209,9 +215,19 @@ static LogicalResult verifyUpdateNumber(const InterfaceAttribute &A) {
       Number.getValueAsDouble() < 0.0)
     return A.emitError() << "'" << A.getName()
                          << "' must be an f64, finite and not negative";
-  if (A.IsResult || A.getRole() != Role::parameter)
-    return A.emitError() << "'" << A.getName() << "' is for parameters";
-  return success();
+  return verifyTrained(A);
+}
+
+static LogicalResult verifyUpdate(const InterfaceAttribute &A) {
+  auto Update = dyn_cast<UpdateKindAttr>(A.Named.getValue());
+  if (!Update)
+    return A.emitError() << "'" << A.getName() << "' must be a #remat.update";
+  auto Type = dyn_cast<RankedTensorType>(A.getType());
+  if (Update.getValue() == UpdateKind::muon && Type && Type.getRank() != 2)
+    return A.emitError() << "'" << A.getName()
+                         << "' is muon, which is for matrices, not for rank "
+                         << Type.getRank();
+  return verifyTrained(A);
 }
 
 //===----------------------------------------------------------------------===//
@@ -283,6 +299,7 @@ static LogicalResult verifyInterfaceAttribute(Operation *Op, bool IsResult,
       {OffsetAttrName, verifyOffset},
       {RateScaleAttrName, verifyUpdateNumber},
       {DecayAttrName, verifyUpdateNumber},
+      {UpdateAttrName, verifyUpdate},
   };
   for (auto [Name, Verify] : Verifiers)
     if (A.getName() == Name)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple, Union
 
 import torch
 from torch.fx import Node
 
 from .. import init, ops
 from ..graph import Graph, Value
+from ..text import Enum
 from . import fold, oplib, patterns
 from .dtypes import name_of
 from .errors import ImportFailure
@@ -53,11 +54,12 @@ class Imported:
         tensors = {**self.parameters, **self.states}
         return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
 
-    def set_updates(self, settings: Dict[str, Dict[str, float]]) -> None:
-        """Gives parameters settings of their own: `rate_scale` and `weight_decay` by name."""
+    def set_updates(self, settings: Dict[str, Dict[str, Union[float, str]]]) -> None:
+        """Gives parameters settings of their own by name: `rate_scale`, `weight_decay`, `update`."""
         for argument in self.graph.arguments:
-            for setting, number in settings.get(argument.attributes["remat.name"], {}).items():
-                argument.attributes[f"remat.{setting}"] = number
+            for setting, value in settings.get(argument.attributes["remat.name"], {}).items():
+                made = Enum(setting, value) if isinstance(value, str) else value
+                argument.attributes[f"remat.{setting}"] = made
 
     def bind(
         self,

@@ -31,6 +31,7 @@ class Step:
         self.module, self.imported, self.program = module, imported, program
         self._optimizer = optimizer
         self._kind, _ = optimizers.options_of(optimizer)
+        self._listed = optimizers.listed(optimizer)
         self._lead = (micro_batches,) if micro_batches > 1 else ()
         self._session = runtime.Session(program)
         self._session.write_all(imported.weights())
@@ -41,7 +42,7 @@ class Step:
         """Runs one step and returns the loss. Shapes and types must be the example's; all is
         checked before anything is trained."""
         inputs = self.imported.bind(args, kwargs, self._lead)
-        if isinstance(self._optimizer, torch.optim.Optimizer):
+        if self._listed:
             self.learning_rate = optimizers.current_rate(self._optimizer)
         self._loss = self._session.step(inputs)
         return torch.tensor(self._loss)
@@ -98,8 +99,13 @@ class Step:
         optimizer take them; "optimizer" only where there is one."""
         made = {"module": self._module_state()}
         if self._kind is not None:
-            made["optimizer"] = self._optimizer_state()
+            states = [self._optimizer_state(one) for one in self._listed or [None]]
+            made["optimizer"] = states if self._has_several else states[0]
         return made
+
+    @property
+    def _has_several(self) -> bool:
+        return isinstance(self._optimizer, (list, tuple))
 
     def _module_state(self) -> Dict[str, torch.Tensor]:
         ours = {**self.imported.parameters, **self.imported.states}
@@ -109,22 +115,23 @@ class Step:
             state[name] = self._read(source) if source in ours else tensor.detach().clone()
         return state
 
-    def _optimizer_state(self) -> Dict[str, Any]:
+    def _optimizer_state(self, optimizer: Optional[torch.optim.Optimizer]) -> Dict[str, Any]:
         steps = torch.tensor(float(self._session.read("step").item()))
-        order = optimizers.order(self._optimizer, self.imported.parameters)
+        order = optimizers.order(optimizer, self.imported.parameters)
+        kind = optimizers.kind_of(optimizer) if optimizer else self._kind
         state = {}
         for number, name in enumerate(order):
             if name is None:
                 continue
             found = {
                 theirs: self._read(f"{name}.{ours}")
-                for theirs, ours in MOMENTS[self._kind].items()
+                for theirs, ours in MOMENTS[kind].items()
                 if f"{name}.{ours}" in self.program.arguments
             }
-            counted = {"step": steps.clone()} if self._kind in optimizers.COUNTED else {}
+            counted = {"step": steps.clone()} if kind in optimizers.COUNTED else {}
             state[number] = {**counted, **found}
-        if isinstance(self._optimizer, torch.optim.Optimizer):
-            groups = self._optimizer.state_dict()["param_groups"]
+        if optimizer:
+            groups = optimizer.state_dict()["param_groups"]
         else:
             groups = [{"lr": self.learning_rate, "params": list(range(len(order)))}]
         return {"state": state, "param_groups": groups, "steps": int(steps.item())}
@@ -135,7 +142,14 @@ class Step:
             raise ImportFailure('the state has no "module"; step.state_dict() makes such a state')
         written = self._module_values(state["module"])
         if self._kind is not None and "optimizer" in state:
-            written.update(self._optimizer_values(state["optimizer"]))
+            given = state["optimizer"] if self._has_several else [state["optimizer"]]
+            if len(given) != len(self._listed or [None]):
+                raise ImportFailure(
+                    f"the state is of {len(given)} optimizers, the step has {len(self._listed)}"
+                )
+            # The learning rate is the first one's.
+            for one, values in reversed(list(zip(self._listed or [None], given))):
+                written.update(self._optimizer_values(one, values))
         for name, tensor in written.items():
             info = self.program.arguments[name]
             if isinstance(tensor, torch.Tensor) and tuple(tensor.shape) != info.shape:
@@ -159,15 +173,18 @@ class Step:
                 )
         return made
 
-    def _optimizer_values(self, given: Dict[str, Any]) -> Dict[str, Any]:
+    def _optimizer_values(
+        self, optimizer: Optional[torch.optim.Optimizer], given: Dict[str, Any]
+    ) -> Dict[str, Any]:
         made: Dict[str, Any] = {}
-        order = optimizers.order(self._optimizer, self.imported.parameters)
+        order = optimizers.order(optimizer, self.imported.parameters)
+        kind = optimizers.kind_of(optimizer) if optimizer else self._kind
         steps = given.get("steps", 0)
         for number, name in enumerate(order):
             entry = given["state"].get(number, {})
             if name is None:
                 continue
-            for theirs, ours in MOMENTS[self._kind].items():
+            for theirs, ours in MOMENTS[kind].items():
                 argument = f"{name}.{ours}"
                 if argument in self.program.arguments and entry.get(theirs) is not None:
                     made[argument] = entry[theirs].detach().to("cpu").contiguous()
@@ -253,8 +270,9 @@ def compile(
     """A step that trains `module`, whose `module(*args, **kwargs)` gives the loss.
 
     `optimizer`: "adamw", "sgd", a torch.optim.Optimizer whose settings are taken (groups may differ
-    in lr and weight_decay), or None: `Step.gradients` has the gradients then. `budget`: bytes, "8GiB", "60%" of what the step takes
-    without recomputation, "smallest", or None for any; one that cannot be met raises
+    in lr and weight_decay), a list of them that have parameters of their own (Muon for matrices,
+    AdamW for the rest), or None: `Step.gradients` has the gradients then. `budget`: bytes, "8GiB",
+    "60%" of what the step takes without recomputation, "smallest", or None for any; one that cannot be met raises
     `remat.BudgetRefused`. `autocast`: torch.bfloat16 or torch.float16. `seed` is that of dropout.
     Other options are those of `remat.compile`: `accumulate=4` takes inputs with four micro-batches
     in front. Raises ImportFailure where the module cannot be imported.
