@@ -30,7 +30,7 @@ import gpt2  # noqa: E402
 from models import gpt  # noqa: E402
 
 MASK = 0xFFFFFFFF
-SHUFFLE_ID = 0x746F6B656E73  # as in runtime/lib/Tokens.cpp
+SHUFFLE_ID = 0x746F6B656E73  # as in runtime/lib/Data/TokenBatches.cpp
 
 
 def philox(counter: list[int], key0: int, key1: int) -> list[int]:

@@ -191,12 +191,14 @@ static void drawIntegers(const PhiloxStream &Stream, DType Type, uint64_t Bound,
   }
 }
 
-Status Session::fillInputs(uint64_t Seed, uint64_t Draw) {
+Status Session::fillInputs(uint64_t Seed, uint64_t Draw,
+                           std::span<const uint32_t> Except) {
   auto Lock = TheDevice.lock();
   return guard([&]() -> Status {
     for (size_t I = 0; I < TheProgram->Arguments.size(); ++I) {
       const Argument &A = TheProgram->Arguments[I];
-      if (A.Role != Role::Input)
+      if (A.Role != Role::Input ||
+          std::find(Except.begin(), Except.end(), I) != Except.end())
         continue;
       const Tensor &T = TheProgram->Tensors[A.Tensor];
       PhiloxStream Stream(Seed, hashName(A.Name), Draw);

@@ -78,9 +78,9 @@ def safetensors(header, data):
     return struct.pack("<Q", len(text)) + text + data
 
 
-def tokens(numbers):
-    return struct.pack("<256i", 20240520, 1, len(numbers), *[0] * 253) + struct.pack(
-        f"<{len(numbers)}H", *numbers
+def tokens(numbers, magic=20240520, version=1, kind="H"):
+    return struct.pack("<256i", magic, version, len(numbers), *[0] * 253) + struct.pack(
+        f"<{len(numbers)}{kind}", *numbers
     )
 
 
@@ -103,6 +103,7 @@ def files():
     yield "safetensors", "none", safetensors({}, b"")
     yield "tokens", "some", tokens([i * 7 % 50 for i in range(60)])
     yield "tokens", "none", tokens([])
+    yield "tokens", "wide", tokens([i * 70001 for i in range(60)], 20240801, 7, "I")
     yield "problem", "step", (ROOT / "test/Solver/Inputs/step.json").read_bytes()
     sequence = [{"op": f"o{i}"} for i in range(12)]
     yield "plan", "base", json.dumps({"format": "remat-plan-1", "sequence": sequence}).encode()

@@ -49,6 +49,11 @@ def write_tokens(path, tokens, magic=20240520, version=1, count=None):
     path.write_bytes(header + struct.pack(f"<{len(tokens)}H", *tokens))
 
 
+def wide_tokens(tokens, version=7) -> bytes:
+    header = struct.pack("<3i", 20240801, version, len(tokens)).ljust(1024, b"\0")
+    return header + struct.pack(f"<{len(tokens)}I", *tokens)
+
+
 def refused(arguments, *words: str) -> None:
     done = execute(arguments)
     assert done.returncode == 1, f"exit {done.returncode}: {done.stderr}"
@@ -216,6 +221,9 @@ TOKENS = {
     "too few": lambda path: write_tokens(path, range(8)),
     "half a token": lambda path: (write_tokens(path, range(40)), path.open("ab").write(b"x")),
     "beyond the vocabulary": lambda path: write_tokens(path, [*range(40), 50]),
+    "wide tokens called narrow": lambda path: path.write_bytes(wide_tokens(range(40))[:-80]),
+    "wide tokens of version 1": lambda path: path.write_bytes(wide_tokens(range(40), version=1)),
+    "wide, beyond the vocabulary": lambda path: path.write_bytes(wide_tokens([*range(40), 2**32 - 1])),
 }
 
 
@@ -233,6 +241,9 @@ TOKENS_SAY = {
     "too few": "8 tokens are 1 windows of 4; a batch needs 2",
     "half a token": "names 40 tokens and has 81 bytes",
     "beyond the vocabulary": "token 50 at position 40 is outside a vocabulary of 50",
+    "wide tokens called narrow": "names 40 tokens and has 80 bytes",
+    "wide tokens of version 1": "is of version 1; version 7 is read",
+    "wide, beyond the vocabulary": "tokens.bin: token 4294967295 at position 40 is outside",
 }
 
 
@@ -245,6 +256,17 @@ def test_tokens(files, tmp_path, name):
 def test_tokens_for_a_graph_without(files, tmp_path):
     (tmp_path / "mlp.mlir").write_text(str(MODELS["mlp"].build()))
     refused([tmp_path / "mlp.mlir", "--data", files / "tokens.bin"], "asks for tokens")
+
+
+def test_paths_of_data(files, tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "mixed").mkdir()
+    write_tokens(tmp_path / "mixed/a.bin", range(40))
+    (tmp_path / "mixed/b.txt").write_text("words " * 500)
+    refused([files / "gpt.mlir", "--data", tmp_path / "empty"], "the folder holds no file")
+    refused([files / "gpt.mlir", "--data", tmp_path / "*.bin"], "no file matches")
+    refused([files / "gpt.mlir", "--data", tmp_path / "mixed"], "mixed/b.txt: no token file")
+    refused([files / "gpt.mlir", "--data-threads", 65], "--data-threads")
 
 
 def header(data: bytes, edit) -> bytes:

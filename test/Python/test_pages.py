@@ -7,7 +7,13 @@ import pytest
 from conftest import ROOT
 
 DOCS = ROOT / "docs"
-FOLLOWED = ["Tutorial.md", "how-to/pytorch-module.md", "how-to/refused-budget.md", "how-to/embed.md"]
+FOLLOWED = [
+    "Tutorial.md",
+    "how-to/data.md",
+    "how-to/pytorch-module.md",
+    "how-to/refused-budget.md",
+    "how-to/embed.md",
+]
 ELSEWHERE = {"how-to/plan-a-graph.md"}  # test_planner.py runs it
 
 

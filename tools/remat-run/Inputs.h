@@ -4,9 +4,10 @@
 #define REMAT_TOOLS_RUN_INPUTS_H
 
 #include "Options.h"
+#include "remat/runtime/Data/BatchSource.h"
+#include "remat/runtime/Data/Prefetcher.h"
 #include "remat/runtime/Safetensors.h"
 #include "remat/runtime/Session.h"
-#include "remat/runtime/Tokens.h"
 #include <optional>
 
 namespace remat::run {
@@ -23,16 +24,10 @@ public:
   runtime::Status feed(runtime::Session &Session, uint64_t Step);
 
 private:
-  runtime::Status openTokens(runtime::Session &Session,
-                             const std::string &Path);
-  runtime::Status feedTokens(runtime::Session &Session, uint64_t Step);
-
   uint64_t Seed = 0;
   std::optional<runtime::TensorFile> File;
-  std::optional<runtime::TokenBatches> Batches;
-  /// Argument numbers of the inputs that a token file fills.
-  std::optional<uint32_t> Tokens, Targets;
-  std::vector<int64_t> TokenIds, TargetIds;
+  std::unique_ptr<runtime::BatchSource> Data;
+  std::unique_ptr<runtime::Prefetcher> Batches; ///< of `Data`
 };
 
 } // namespace remat::run

@@ -98,6 +98,9 @@ void CommandLine::addRun() {
           "of initial weights, random data and dropout");
   Integer("--threads", O.Threads, 0u, 1024u,
           "threads of the host device; 0: one a processor");
+  Integer("--data-threads", O.DataThreads, 0u, 64u,
+          "threads that make the next batches ready; 0: each step reads its "
+          "own");
   auto Flag = [this](const char *Name, bool &Target, const char *Help) {
     App.add_flag(Name, Target, Help)->group("Run");
   };
@@ -116,7 +119,13 @@ void CommandLine::addFiles() {
   auto Add = [this](const char *Name, std::string &Target, const char *Help) {
     App.add_option(Name, Target, Help)->type_name("FILE")->group("Files");
   };
-  Add("--data", O.Data, "token file for the inputs that ask for it");
+  App.add_option("--data", O.Data,
+                 "token files for the inputs that ask for them: a file, a "
+                 "folder or a glob pattern; repeatable")
+      ->type_name("PATH")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group("Files");
   Add("--inputs", O.Inputs, "safetensors: inputs by name, the same each step");
   Add("--weights", O.Weights, "safetensors: parameters and states by name");
   Add("--save", O.Save,

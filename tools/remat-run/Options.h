@@ -26,7 +26,9 @@ struct ToolOptions {
   bool PrintPipeline = false;
 
   // Files, "" where none is asked for.
-  std::string Data, Inputs, Weights;
+  std::vector<std::string> Data; ///< files, folders, glob patterns
+  unsigned DataThreads = 2;      ///< that make batches ready; 0: none
+  std::string Inputs, Weights;
   std::string Report, EmitProgram, Save, SaveGradients, SaveOutputs, Profile;
   std::string Page, Timeline, Table, Trace; ///< forms of the views
 

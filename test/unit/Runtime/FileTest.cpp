@@ -1,13 +1,11 @@
-//===- FileTest.cpp - weight files, token files, digests ------------------===//
+//===- FileTest.cpp - weight files, digests -------------------------------===//
 
 #include "TestProgram.h"
 #include "remat/runtime/Safetensors.h"
 #include "remat/runtime/Sha256.h"
-#include "remat/runtime/Tokens.h"
 #include <cstring>
 #include <filesystem>
 #include <random>
-#include <set>
 #include <unistd.h>
 
 using namespace remat::runtime;
@@ -163,95 +161,6 @@ TEST(Safetensors, MutationsNeverCrash) {
     Refused += !parseSafetensors(Bytes);
   }
   EXPECT_GT(Refused, 1500u);
-}
-
-//===----------------------------------------------------------------------===//
-// Tokens
-//===----------------------------------------------------------------------===//
-
-std::vector<uint16_t> makeTokens(size_t Count) {
-  std::vector<uint16_t> T(Count);
-  for (size_t I = 0; I < Count; ++I)
-    T[I] = static_cast<uint16_t>(I);
-  return T;
-}
-
-TEST(Tokens, RoundTrip) {
-  for (size_t Count : {0, 1, 1000}) {
-    auto Bytes = formatTokens(makeTokens(Count));
-    ASSERT_TRUE(Bytes);
-    EXPECT_EQ(Bytes->size(), 1024 + 2 * Count);
-    auto Back = parseTokens(*Bytes);
-    ASSERT_TRUE(Back) << messageOf(Back);
-    EXPECT_EQ(*Back, makeTokens(Count));
-  }
-}
-
-TEST(Tokens, Malformed) {
-  std::vector<uint8_t> Valid = *formatTokens(makeTokens(10));
-  auto Broken = [&](size_t At, uint8_t Value) {
-    std::vector<uint8_t> Bytes = Valid;
-    Bytes[At] = Value;
-    return Bytes;
-  };
-  EXPECT_FALSE(parseTokens({}));
-  EXPECT_FALSE(parseTokens(std::span(Valid).first(1023)));
-  EXPECT_FALSE(parseTokens(std::span(Valid).first(1043)));
-  EXPECT_FALSE(parseTokens(std::span(Valid).first(1042)));
-  EXPECT_FALSE(parseTokens(Broken(0, 1)));    // magic
-  EXPECT_FALSE(parseTokens(Broken(4, 2)));    // version
-  EXPECT_FALSE(parseTokens(Broken(8, 11)));   // count
-  EXPECT_FALSE(parseTokens(Broken(11, 255))); // negative count
-  EXPECT_FALSE(readTokens("/nowhere"));
-  std::mt19937 Generator(5);
-  for (int Round = 0; Round < 500; ++Round) {
-    auto Bytes = Broken(Generator() % 12, static_cast<uint8_t>(Generator()));
-    Bytes.resize(Generator() % (2 * Bytes.size()));
-    if (auto R = parseTokens(Bytes))
-      EXPECT_EQ(R->size(), (Bytes.size() - 1024) / 2);
-  }
-}
-
-TEST(Tokens, BatchesAndTargets) {
-  // 101 tokens are 10 windows of 10: 3 batches of 3 an epoch.
-  auto B = TokenBatches::create(makeTokens(101), 3, 10, 1);
-  ASSERT_TRUE(B) << messageOf(B);
-  EXPECT_EQ(B->getBatchesPerEpoch(), 3u);
-  std::set<int64_t> Windows;
-  std::vector<int64_t> Inputs(30), Targets(30), Again(30);
-  std::vector<std::vector<int64_t>> All;
-  for (uint64_t Step = 0; Step < 3; ++Step) {
-    B->get(Step, Inputs, Targets);
-    for (size_t I = 0; I < 30; ++I) {
-      EXPECT_EQ(Targets[I], Inputs[I] + 1);
-      EXPECT_EQ(Inputs[I], Inputs[I / 10 * 10] + int64_t(I % 10));
-    }
-    for (size_t Row = 0; Row < 3; ++Row) {
-      EXPECT_EQ(Inputs[Row * 10] % 10, 0);
-      EXPECT_TRUE(Windows.insert(Inputs[Row * 10]).second) << "seen twice";
-    }
-    All.push_back(Inputs);
-  }
-  // The order depends on the step alone; epochs and seeds differ.
-  for (uint64_t Step : {2, 0, 1}) {
-    B->get(Step, Again, {});
-    EXPECT_EQ(Again, All[Step]);
-  }
-  B->get(3, Again, {});
-  EXPECT_NE(Again, All[0]);
-  auto Other = TokenBatches::create(makeTokens(101), 3, 10, 2);
-  Other->get(0, Again, {});
-  EXPECT_NE(Again, All[0]);
-}
-
-TEST(Tokens, BatchesThatCannotBe) {
-  EXPECT_FALSE(TokenBatches::create(makeTokens(100), 10, 10, 1));
-  EXPECT_TRUE(TokenBatches::create(makeTokens(101), 10, 10, 1));
-  EXPECT_FALSE(TokenBatches::create({}, 1, 1, 1));
-  EXPECT_FALSE(TokenBatches::create(makeTokens(101), 0, 10, 1));
-  EXPECT_FALSE(TokenBatches::create(makeTokens(101), 1, 0, 1));
-  EXPECT_FALSE(TokenBatches::create(makeTokens(101), 1, 10, 1, 100));
-  EXPECT_TRUE(TokenBatches::create(makeTokens(101), 1, 10, 1, 101));
 }
 
 //===----------------------------------------------------------------------===//

@@ -78,8 +78,9 @@ public:
 
   /// Fills each input with random numbers that depend on `Seed`, `Draw` and its
   /// name only: floats are normal, integers uniform in [0, bound) (bound 0 is
-  /// taken as 2), i1 fair.
-  Status fillInputs(uint64_t Seed, uint64_t Draw);
+  /// taken as 2), i1 fair. The arguments numbered in `Except` are left alone.
+  Status fillInputs(uint64_t Seed, uint64_t Draw,
+                    std::span<const uint32_t> Except = {});
 
   /// Writes or reads a whole tensor by name; `Bytes` must be its size. `Data`
   /// is host memory and stays the caller's.
