@@ -16,6 +16,8 @@
 
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
+# Tests and measurements compile, whatever was compiled before.
+export REMAT_CACHE_DIR := off
 
 configure:
 	@scripts/setup.sh build

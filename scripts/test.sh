@@ -23,6 +23,9 @@ cmake --build --preset "$preset"
 export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=print_stacktrace=1
 
+# No test finds what another one, or the user, compiled before.
+export REMAT_CACHE_DIR=off
+
 # What setup.sh installs is here: a test that lacks it fails, it is not skipped.
 export REMAT_REQUIRE_ALL=1
 

@@ -17,6 +17,8 @@ config.environment["PATH"] = os.pathsep.join(
 )
 # Scripts that run tools take them from here, which need not be build/bin.
 config.environment["REMAT_BIN"] = config.remat_bin_dir
+# No test finds what another one, or the user, compiled before.
+config.environment["REMAT_CACHE_DIR"] = "off"
 for variable in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "CUDA_HOME", "LD_LIBRARY_PATH"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+os.environ["REMAT_CACHE_DIR"] = "off"  # what is measured is compiled
 BIN = Path(os.environ.get("REMAT_BIN", ROOT / "build" / "bin"))
 
 

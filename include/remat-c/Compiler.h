@@ -35,6 +35,15 @@ REMAT_CAPI_EXPORTED RematStatus rematOptionsSet(RematOptions options,
                                                 const char *value);
 
 /**
+ * Keeps programs that are compiled with these options in `folder`, from where
+ * they are taken when the same is compiled again; "off", the default: nowhere.
+ * Null: where remat-run keeps them, which $REMAT_CACHE_DIR says. A folder that
+ * cannot be written is no error. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematOptionsSetCache(RematOptions options,
+                                                     const char *folder);
+
+/**
  * Ends the compilations with these options, now or later: as soon as they look,
  * at once while they plan, they fail. The only call that another thread may
  * make while one compiles, and a signal handler too. Available since 0.1.

@@ -20,6 +20,8 @@
 
 namespace remat {
 
+struct PlanSeed;
+
 struct OptimizerOptions {
   std::string Kind = "adamw"; ///< a rule of remat-add-optimizer, or "none"
   double LearningRate = 1e-3;
@@ -68,6 +70,9 @@ struct CompileOptions {
   const std::atomic<bool> *Interrupt = nullptr;
   /// Looks on while planning; may be null.
   const PlanWatcher *Watcher = nullptr;
+  /// Plans of the same graph with the same options for other budgets, that the
+  /// program is to be no slower than where they fit; may be null.
+  const std::vector<PlanSeed> *Seeds = nullptr;
 };
 
 /// One option as users name it.

@@ -61,6 +61,14 @@ mlir::LogicalResult compile(mlir::ModuleOp Module,
                             CompileReport &Report,
                             CompileRecord *Record = nullptr);
 
+/// Which build of the compiler this is: two builds whose texts are equal make
+/// the same program of the same graph and options.
+std::string describeCompiler();
+
+/// Which library compiles the kernels of programs for `Device` now: NVRTC and
+/// its file. Empty for the host, and where there is none.
+std::string describeKernelCompiler(llvm::StringRef Device);
+
 /// Registers `--remat-pipeline` with its options.
 void registerPipeline();
 

@@ -4,6 +4,7 @@
 #include "Common.h"
 #include "mlir/IR/MLIRContext.h"
 #include "remat/Analysis/ValueNames.h"
+#include "remat/Driver/PlanCache.h"
 #include "remat/Driver/ProgramReport.h"
 #include "remat/Driver/RefusalPage.h"
 #include "remat/IR/GraphFile.h"
@@ -17,6 +18,7 @@ using namespace remat::capi;
 struct RematOptions_ {
   CompileOptions Options;
   std::atomic<bool> Interrupt = false;
+  PlanCache Cache; ///< off
 
   RematOptions_() { Options.Interrupt = &Interrupt; }
 };
@@ -105,33 +107,61 @@ void rematOptionsInterrupt(RematOptions Options) {
     Options->Interrupt = true;
 }
 
+RematStatus rematOptionsSetCache(RematOptions Options, const char *Folder) {
+  return guard([&]() -> RematStatus {
+    if (!Options)
+      return makeNullError("options");
+    PlanCache Cache;
+    std::optional<std::string> Given;
+    if (Folder)
+      Given = Folder;
+    if (FileFailure Failed = Cache.open(std::move(Given)))
+      return makeStatus(REMAT_ERROR, *Failed);
+    Options->Cache = std::move(Cache);
+    return nullptr;
+  });
+}
+
+/// What is kept is found, and what is made is kept. The graph is called so in
+/// the program's locations.
+static RematStatus compile(llvm::StringRef Graph, const RematOptions_ &Options,
+                           RematProgram_ &Result, CompileReport &Report) {
+  static constexpr llvm::StringLiteral Name = "graph";
+  CompileOptions Seeded = Options.Options;
+  CachedCompilation Kept(Options.Cache, Name, Graph, Seeded);
+  if (Kept.find(Result.Bytes, Report))
+    return load(Result);
+  MLIRContext Context(MLIRContext::Threading::DISABLED);
+  Context.printOpOnDiagnostic(false);
+  DiagnosticText Diagnostics(Context);
+  OwningOpRef<ModuleOp> Module = parseGraph(Graph, Name, Context);
+  if (!Module)
+    return makeStatus(REMAT_ERROR, Diagnostics.take());
+  Seeded.Seeds = &Kept.findSeeds();
+  if (succeeded(compile(*Module, Seeded, Result.Bytes, Report))) {
+    // The program is there all the same where it cannot be kept.
+    (void)Kept.store(Result.Bytes, Report);
+    return load(Result);
+  }
+  if (!Report.Refused)
+    return makeStatus(REMAT_ERROR, Diagnostics.take());
+  return makeStatus(REMAT_REFUSED,
+                    describeRefusal(Options.Options, *Report.Refused));
+}
+
 RematStatus rematCompile(const char *Graph, size_t Length, RematOptions Options,
                          RematProgram *Program) {
   return guard([&]() -> RematStatus {
     if (!Graph || !Options || !Program)
       return makeNullError("graph, options and program");
     *Program = nullptr;
-    MLIRContext Context(MLIRContext::Threading::DISABLED);
-    Context.printOpOnDiagnostic(false);
-    DiagnosticText Diagnostics(Context);
-    OwningOpRef<ModuleOp> Module =
-        parseGraph(llvm::StringRef(Graph, Length), "graph", Context);
-    if (!Module)
-      return makeStatus(REMAT_ERROR, Diagnostics.take());
-
     auto Result = std::make_unique<RematProgram_>();
     CompileReport Report;
-    bool Failed =
-        failed(compile(*Module, Options->Options, Result->Bytes, Report));
-    if (Failed && !Report.Refused)
-      return makeStatus(REMAT_ERROR, Diagnostics.take());
+    RematStatus Status = compile({Graph, Length}, *Options, *Result, Report);
+    if (Status && !Report.Refused)
+      return Status;
     writeReport(*Result, Options->Options, Report);
-    RematStatus Status =
-        Failed ? makeStatus(REMAT_REFUSED,
-                            describeRefusal(Options->Options, *Report.Refused))
-               : load(*Result);
-    if (Failed || !Status)
-      *Program = Result.release();
+    *Program = Result.release();
     return Status;
   });
 }

@@ -76,9 +76,10 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
   FuncPM.addPass(createSinkConstants());
   addControls(FuncPM, Options.Controls);
   FuncPM.addPass(createLegalizeResults());
-  FuncPM.addPass(createFitBudget(
-      getFitting(Options), {Report, Options.Interrupt, Options.Explain, Record,
-                            Options.Watcher, Options.Controls.Keep}));
+  FuncPM.addPass(
+      createFitBudget(getFitting(Options),
+                      {Report, Options.Interrupt, Options.Explain, Record,
+                       Options.Watcher, Options.Controls.Keep, Options.Seeds}));
 }
 
 std::string remat::printPipeline(const CompileOptions &Options) {

@@ -24,6 +24,7 @@ meetsBudget(ModuleOp Graph, CompileOptions Options, const Controls &Given) {
   Options.CompileKernels = false;
   Options.Explain.clear();
   Options.Watcher = nullptr;
+  Options.Seeds = nullptr; // of all controls
   ScopedDiagnosticHandler Silence(Graph.getContext(),
                                   [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> Copy(Graph.clone());

@@ -97,6 +97,7 @@ json::Object remat::toJSON(const CompileOptions &O, const CompileReport &R) {
       {"certificate", UnlessRefused(describeCertificate(O, R))},
       {"classes", listPairs(R.Classes)},
       {"planning_interrupted", R.Interrupted},
+      {"from_cache", R.FromCache},
       {"compile_seconds", listPairs(R.Seconds)},
       {"explain", R.Explained ? Value(toJSON(*R.Explained)) : Value(nullptr)},
       {"refused", Refused ? describe(*R.Refused) : Value(nullptr)},

@@ -264,6 +264,31 @@ LogicalResult BudgetLoop::fit(int64_t Budget) {
   return success();
 }
 
+/// The fastest plan made before that fits, if it is faster than all made here.
+/// A plan that cannot be read is passed over, and so is one that is not a plan
+/// of this problem: what lies on a disk is not trusted.
+LogicalResult BudgetLoop::trySeeds(std::optional<int64_t> Budget) {
+  if (!Options.Seeds)
+    return success();
+  SmallVector<const PlanSeed *> Order;
+  for (const PlanSeed &Seed : *Options.Seeds)
+    if (!Budget || Seed.ArenaBytes <= *Budget)
+      Order.push_back(&Seed);
+  llvm::stable_sort(Order, [](const PlanSeed *L, const PlanSeed *R) {
+    return L->Microseconds < R->Microseconds;
+  });
+  for (const PlanSeed *Seed : Order) {
+    if (isInterrupted() ||
+        getFastest(Budget).Microseconds <= Seed->Microseconds)
+      return success();
+    std::optional<FittedPlan> Made = Seed->Read();
+    if (Made && solver::verify(Problem.Problem, Made->Plan, INT64_MAX).Ok &&
+        failed(attempt(std::move(Made->Plan), Made->PackTarget)))
+      return failure();
+  }
+  return success();
+}
+
 /// What holds for every program of this function, by whatever plan: the largest
 /// budget that none meets, and the least time of those that meet this one.
 LogicalResult BudgetLoop::findBounds(std::optional<int64_t> Budget) {
@@ -345,6 +370,7 @@ LogicalResult BudgetLoop::finish(Attempt Best, std::optional<int64_t> Budget) {
     return failure();
   if (failed(verifyMemory(Func)))
     return failure();
+  Report.Chosen = {Best.Plan, Best.PackTarget};
   Report.PredictedPeakBytes = Best.ArenaBytes;
   Report.PredictedMs = Best.Microseconds / 1000;
   double Fastest = getFastest(std::nullopt).Microseconds;
@@ -412,6 +438,8 @@ LogicalResult BudgetLoop::run() {
            << "interrupted while planning: no plan of " << *Budget
            << " bytes was found yet, the smallest needs " << Smallest;
   if (!Refused && Budget && *Budget < Unplanned && failed(fit(*Budget)))
+    return failure();
+  if (!Refused && failed(trySeeds(Budget)))
     return failure();
   if (Options.Record && failed(record()))
     return failure();

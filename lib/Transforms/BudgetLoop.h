@@ -44,12 +44,15 @@ struct FitOptions {
   FitRecord *Record = nullptr;
   /// Looks on; may be null.
   const PlanWatcher *Watcher = nullptr;
+  /// Plans for other budgets; may be null.
+  const std::vector<PlanSeed> *Seeds = nullptr;
 };
 
 /// Only assigned memory tells a plan's true peak. The loop plans for a target,
 /// fuses, assigns, and plans again with a tighter target while the arena is
 /// over the budget, a bounded number of times. Of all plans that it made, for
-/// whatever target, the fastest whose arena is within the budget is taken.
+/// whatever target, the fastest whose arena is within the budget is taken; and
+/// of those made before for other budgets, where they are known and faster.
 ///
 /// The smallest budget found is the least arena of a fixed series of attempts
 /// that does not depend on the budget asked for: any budget from there on is
@@ -89,6 +92,7 @@ private:
   mlir::LogicalResult findSmallest();
   mlir::FailureOr<bool> findSmallest(solver::Strategy Method, int32_t Effort);
   mlir::LogicalResult fit(int64_t Budget);
+  mlir::LogicalResult trySeeds(std::optional<int64_t> Budget);
   bool isLarge() const;
   const Attempt &getFastest(std::optional<int64_t> Budget) const;
   const Attempt &getSmallest() const;

@@ -62,6 +62,7 @@ private:
     Read.Record = Request.Record;
     Read.Watcher = Request.Watcher;
     Read.Keep = Request.Keep;
+    Read.Seeds = Request.Seeds;
     return Read;
   }
 

@@ -19,6 +19,9 @@ os.environ.setdefault(
     "REMAT_LIBRARY", str(Path(os.environ.get("REMAT_BIN", ROOT / "build" / "bin")).parent / "lib" / "libremat.so")
 )
 
+# No test finds what another one, or the user, compiled before.
+os.environ["REMAT_CACHE_DIR"] = "off"
+
 # The tensors are small: more threads would only wait for each other.
 torch.set_num_threads(1)
 

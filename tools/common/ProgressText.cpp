@@ -39,6 +39,8 @@ std::string remat::renderPlan(const PlanNumbers &Plan) {
   if (Plan.Gap)
     Line += print(", within %.1f %% of the best possible",
                   std::ceil(std::max(*Plan.Gap, 0.0) * 1000) / 10);
+  if (Plan.FromCache)
+    Line += ", from the cache";
   return Line;
 }
 

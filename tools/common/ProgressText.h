@@ -24,6 +24,7 @@ struct PlanNumbers {
   /// the best possible; 0.01: one percent.
   double Overhead = 0;
   std::optional<double> Gap;
+  bool FromCache = false; ///< it was made before
 };
 
 /// "plan: 2.27 of 2.30 MiB, 12 recomputations, +3.1 % time, within 0.9 % of the

@@ -2,6 +2,7 @@
 
 #include "Compile.h"
 #include "Progress.h"
+#include "remat/Driver/PlanCache.h"
 #include "remat/Driver/ProgramReport.h"
 #include "remat/Driver/RefusalPage.h"
 #include "remat/Driver/Remedies.h"
@@ -67,11 +68,14 @@ static void explainRefusal(const ToolOptions &Options, llvm::StringRef Text,
 /// Compiles with the progress of planning shown.
 static mlir::LogicalResult compileModule(mlir::ModuleOp Module,
                                          ToolOptions &Options,
+                                         const std::vector<PlanSeed> &Seeds,
                                          CompiledFile &Compiled) {
   CompileReport &Report = Compiled.Report;
   PlanningProgress Progress(Options, *Module.getContext());
+  CompileOptions Seeded = Options.Compile;
+  Seeded.Seeds = &Seeds;
   mlir::LogicalResult Done =
-      compile(Module, Options.Compile, Compiled.Bytes, Report,
+      compile(Module, Seeded, Compiled.Bytes, Report,
               Compiled.Record ? &*Compiled.Record : nullptr);
   if (failed(Done))
     return Done;
@@ -80,6 +84,15 @@ static mlir::LogicalResult compileModule(mlir::ModuleOp Module,
     return mlir::emitError(mlir::UnknownLoc::get(Module.getContext()))
            << "interrupted";
   return Done;
+}
+
+/// The program is there all the same.
+static void keep(CachedCompilation &Kept, const PlanCache &Cache,
+                 const CompiledFile &Compiled) {
+  FileFailure Failed = Kept.store(Compiled.Bytes, Compiled.Report);
+  if (Failed && Cache.isNamed())
+    llvm::WithColor::warning(llvm::errs(), "remat-run")
+        << "the program is not kept: " << *Failed << '\n';
 }
 
 Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
@@ -97,6 +110,13 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
 
   // A graph gets the learning rate as the argument's initial value.
   Options.RateGiven = false;
+  PlanCache Cache;
+  if (FileFailure Failed = Cache.open(Options.Cache))
+    return fail(*Failed);
+  CachedCompilation Kept(Cache, Options.File, File->getBuffer(),
+                         Options.Compile);
+  if (!Options.wantsViews() && Kept.find(Compiled.Bytes, Compiled.Report))
+    return load(Compiled);
   auto Begin = std::chrono::steady_clock::now();
   mlir::OwningOpRef<mlir::ModuleOp> Module =
       parseGraph(File->getBuffer(), Options.File, Context, Reading);
@@ -106,7 +126,8 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
       std::chrono::steady_clock::now() - Begin;
   if (Options.wantsViews())
     Compiled.Record.emplace();
-  mlir::LogicalResult Done = compileModule(*Module, Options, Compiled);
+  mlir::LogicalResult Done =
+      compileModule(*Module, Options, Kept.findSeeds(), Compiled);
   auto &Seconds = Compiled.Report.Seconds;
   Seconds.insert(Seconds.begin(), {"parse", Parsing.count()});
   if (Compiled.Report.Refused) {
@@ -119,5 +140,6 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   if (Compiled.Report.Interrupted)
     llvm::WithColor::warning(llvm::errs(), "remat-run")
         << "planning was interrupted; the best plan until then is taken\n";
+  keep(Kept, Cache, Compiled);
   return load(Compiled);
 }

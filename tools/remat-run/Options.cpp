@@ -141,6 +141,11 @@ void CommandLine::addFiles() {
   Add("--timeline-csv", O.Table, "CSV: memory and time of each step");
   Add("--trace", O.Trace, "trace events (JSON) for Perfetto or Chrome");
   Add("--emit-program", O.EmitProgram, "the compiled program");
+  App.add_option("--cache", O.Cache,
+                 "keeps compiled programs in this folder; off: nowhere "
+                 "(default $REMAT_CACHE_DIR, else ~/.cache/remat)")
+      ->type_name("DIR|off")
+      ->group("Files");
   Add("--profile", O.Profile, "JSON: milliseconds of each operation");
 }
 

@@ -31,6 +31,7 @@ struct ToolOptions {
   std::string Inputs, Weights;
   std::string Report, EmitProgram, Save, SaveGradients, SaveOutputs, Profile;
   std::string Page, Timeline, Table, Trace; ///< forms of the views
+  std::optional<std::string> Cache;         ///< a folder or "off"
 
   /// Whether other programs of the graph are to be shown.
   bool wantsViews() const {

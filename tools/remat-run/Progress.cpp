@@ -24,6 +24,7 @@ void run::printPlan(const ToolOptions &Options, const CompileReport &Report) {
   if (Report.LowerBoundMs > 0)
     Plan.Gap = Report.Gap;
   Plan.RecomputedOps = Report.RecomputedOps;
+  Plan.FromCache = Report.FromCache;
   llvm::outs() << renderPlan(Plan) << '\n';
   llvm::outs().flush();
 }

@@ -24,8 +24,8 @@ struct FitRecord {
   std::vector<FrontierPoint> Frontier;
 };
 
-/// What a report is to hold and what ends the pass; no option of it changes the
-/// program.
+/// What a report is to hold and what ends the pass; none of it but the seeds
+/// changes the program.
 struct FitRequest {
   FitReport *Report = nullptr;
   /// Ends the pass with an error once it is true.
@@ -38,6 +38,9 @@ struct FitRequest {
   const PlanWatcher *Watcher = nullptr;
   /// Those of values that the user asked to keep, for messages.
   std::vector<std::string> Keep;
+  /// Made before, of the same graph with the same options but for the budget:
+  /// the program is none slower than those that fit. May be null.
+  const std::vector<PlanSeed> *Seeds = nullptr;
 };
 
 /// The pass remat-fit-budget with a request. What that points to may be null,

@@ -8,10 +8,12 @@
 #ifndef REMAT_TRANSFORMS_FITREPORT_H
 #define REMAT_TRANSFORMS_FITREPORT_H
 
+#include "remat/Solver/Problem.h"
 #include "remat/Transforms/PlanExplanation.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -73,6 +75,22 @@ struct FrontierPoint {
   double Ms = 0, LowerBoundMs = 0; ///< predicted
 };
 
+/// A plan as it was carried out. What comes of it again is the same, as long as
+/// graph and options are, whatever the budget.
+struct FittedPlan {
+  solver::Plan Plan;
+  /// What memory was packed for; nothing: as small as it gets.
+  std::optional<int64_t> PackTarget;
+};
+
+/// What came of a plan for another budget, and the plan, read when it is wanted
+/// (then it may be gone).
+struct PlanSeed {
+  int64_t ArenaBytes = 0;
+  double Microseconds = 0;
+  std::function<std::optional<FittedPlan>()> Read;
+};
+
 /// What was found on the way, promised and proven.
 struct FitReport {
   std::string Device = "host", Arch; ///< of the target; no arch for the host
@@ -104,6 +122,10 @@ struct FitReport {
   bool Interrupted = false;
   /// Where it was asked for, and the budget was not refused.
   std::optional<PlanExplanation> Explained;
+  /// Whether nothing was planned: the program was kept from before.
+  bool FromCache = false;
+  /// Of the program that was made.
+  FittedPlan Chosen;
 };
 
 /// The strategies of the planner that a budget can be fitted with. The others

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Support/Library.h"
+#include "remat/Support/Modules.h"
 #include "remat/Support/Threads.h"
 #include "remat/Target/CUDA/Emission.h"
 #include "llvm/ADT/STLExtras.h"
@@ -42,6 +43,7 @@ struct NVRTC {
   int (*GetProgramLog)(Program, char *);
   int (*DestroyProgram)(Program *);
   const char *(*GetErrorString)(int);
+  int (*Version)(int *Major, int *Minor);
   std::string Error; ///< why it could not be loaded; "": it was
 };
 
@@ -77,7 +79,8 @@ NVRTC loadNVRTC() {
            !bind(Library, "nvrtcGetProgramLogSize", N.GetProgramLogSize) ||
            !bind(Library, "nvrtcGetProgramLog", N.GetProgramLog) ||
            !bind(Library, "nvrtcDestroyProgram", N.DestroyProgram) ||
-           !bind(Library, "nvrtcGetErrorString", N.GetErrorString))
+           !bind(Library, "nvrtcGetErrorString", N.GetErrorString) ||
+           !bind(Library, "nvrtcVersion", N.Version))
     N.Error = "libnvrtc.so lacks functions of CUDA 11.2 and later";
   return N;
 }
@@ -151,4 +154,15 @@ bool remat::cuda::compileSources(llvm::ArrayRef<std::string> Sources,
   if (Failed != Errors.end())
     Error = *Failed;
   return Failed == Errors.end();
+}
+
+std::string remat::cuda::describeNVRTC() {
+  const NVRTC &N = getNVRTC();
+  int Major = 0, Minor = 0;
+  if (!N.Error.empty() || N.Version(&Major, &Minor) != 0)
+    return "";
+  // Releases of one version differ.
+  return ("NVRTC " + llvm::Twine(Major) + "." + llvm::Twine(Minor) + " " +
+          describeModuleOf(reinterpret_cast<const void *>(N.Version)))
+      .str();
 }

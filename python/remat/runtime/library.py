@@ -57,6 +57,7 @@ _FUNCTIONS = {
     "rematOptionsCreate": (c_void_p,),
     "rematOptionsDestroy": (None, c_void_p),
     "rematOptionsSet": (c_void_p, c_void_p, c_char_p, c_char_p),
+    "rematOptionsSetCache": (c_void_p, c_void_p, c_char_p),
     "rematOptionsInterrupt": (None, c_void_p),
     "rematCompile": (c_void_p, c_char_p, c_size_t, c_void_p, c_void_p),
     "rematProgramLoad": (c_void_p, c_char_p, c_size_t, c_void_p),

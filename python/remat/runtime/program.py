@@ -206,6 +206,7 @@ def compile(
     optimizer: Optional[str] = None,
     autocast: Any = None,
     seed: int = 0,
+    cache: Union[None, str, os.PathLike] = None,
     **options: Any,
 ) -> Program:
     """Compiles a graph into a program within `budget`, or raises `BudgetRefused`.
@@ -214,8 +215,10 @@ def compile(
     what it takes without recomputation, "smallest" for the least that is found to do, None for any.
     `optimizer`: "adamw", "sgd", or None: the gradients are results then. `autocast`: "bf16" or
     "f16", or a library's object of such a name. `seed` is that of initial weights and of
-    random numbers. All other options of `remat-run` go by their names: `learning_rate=1e-3`,
-    `weight_decay=0`, `accumulate=4`, `keep=["h.1"]`, `strategy="sqrt"`, `effort=2`, `fuse=False`, `arch="sm_90"`.
+    random numbers. `cache`: the folder that keeps compiled programs, "off" for none; None is that of
+    $REMAT_CACHE_DIR, else ~/.cache/remat. All other options of `remat-run` go by their names:
+    `learning_rate=1e-3`, `weight_decay=0`, `accumulate=4`, `keep=["h.1"]`, `strategy="sqrt"`,
+    `effort=2`, `fuse=False`, `arch="sm_90"`.
     """
     lib = library.load()
     text = _graph_text(graph)
@@ -234,6 +237,8 @@ def compile(
                 arguments = (name.replace("_", "-"), _text(name, one))
                 encoded = (library.encode(part, CompileError) for part in arguments)
                 check(lib.rematOptionsSet(handle.value, *encoded), CompileError)
+    folder = None if cache is None else os.fsencode(cache)
+    check(lib.rematOptionsSetCache(handle.value, folder), CompileError)
     out = ctypes.c_void_p()
 
     def work() -> "tuple[int, str, Handle]":

@@ -26,6 +26,10 @@ TEST(ProgressText, Plans) {
   EXPECT_EQ(renderPlan(Plan),
             "plan: 1000 bytes of 2.30 MiB, 1 recomputation, +0.0 % time, "
             "within 0.0 % of the best possible");
+  Plan.FromCache = true;
+  EXPECT_EQ(renderPlan(Plan),
+            "plan: 1000 bytes of 2.30 MiB, 1 recomputation, +0.0 % time, "
+            "within 0.0 % of the best possible, from the cache");
 }
 
 TEST(ProgressText, Planning) {

@@ -63,6 +63,10 @@ bool compileSources(llvm::ArrayRef<std::string> Sources, llvm::StringRef Arch,
                     std::vector<std::vector<uint8_t>> &Cubins,
                     std::string &Error);
 
+/// The version of NVRTC and the file that it was loaded from; "" where there is
+/// none.
+std::string describeNVRTC();
+
 } // namespace remat::cuda
 
 #endif // REMAT_TARGET_CUDA_EMISSION_H
