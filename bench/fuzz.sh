@@ -28,6 +28,7 @@ plan 1 4096 64
 packing 1 4096 64
 safetensors 1 4096 16
 tokens 1 4096 16
+arrays 1 4096 64
 options 1 1024 16"
 
 mkdir -p "$out/crashes" "$out/logs"

@@ -1,6 +1,7 @@
-//===- Files.cpp - weights and tokens -------------------------------------===//
+//===- Files.cpp - weights, tokens, arrays -------------------------------===//
 
 #include "Target.h"
+#include "lib/Data/Array.h"
 #include "lib/Data/TokenBatches.h"
 #include "remat/runtime/Safetensors.h"
 #include <algorithm>
@@ -108,4 +109,26 @@ Outcome remat::fuzz::runTokens(Bytes Data) {
     if (Token < 0 || (Bound && Token >= static_cast<int64_t>(Bound)))
       fail("a batch holds a token outside of the vocabulary");
   return Outcome::Done;
+}
+
+Outcome remat::fuzz::runArrays(Bytes Data) {
+  MemoryFile Holder(Data);
+  auto Arrays = openArrays(Holder.getPath());
+  if (!Arrays)
+    return Outcome::Refused;
+  for (const Array &A : *Arrays) {
+    std::vector<char> Record(A.getNumRecords() ? A.getRecordBytes() : 0);
+    if (A.getNumRecords() &&
+        (!A.read(0, Record) || !A.read(A.getNumRecords() - 1, Record)))
+      fail("a record that the shape promises is not read");
+    for (DType To : {DType::F32, DType::I32, DType::I64, DType::I1})
+      if (!explainConversion(A.Type, To)) {
+        // Aligned as the program's memory is.
+        std::vector<uint64_t> Made(A.getRecordElements() + 1);
+        (void)convertElements(A.Type, Record.data(), To,
+                              reinterpret_cast<char *>(Made.data()),
+                              Record.size() / getInfo(A.Type).Width, 5);
+      }
+  }
+  return Arrays->empty() ? Outcome::Read : Outcome::Done;
 }

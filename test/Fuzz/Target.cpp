@@ -13,6 +13,7 @@ std::span<const Target> remat::fuzz::getTargets() {
       {"program", 1 << 15, runProgram, mutateProgram},
       {"safetensors", 1 << 12, runSafetensors, mutateText},
       {"tokens", 1 << 12, runTokens, nullptr},
+      {"arrays", 1 << 12, runArrays, nullptr},
       {"problem", 1 << 13, runProblem, mutateText},
       {"plan", 1 << 12, runPlan, mutateText},
       {"packing", 1 << 12, runPacking, mutateText},

@@ -66,6 +66,7 @@ Outcome runStages(Bytes);
 Outcome runProgram(Bytes);
 Outcome runSafetensors(Bytes);
 Outcome runTokens(Bytes);
+Outcome runArrays(Bytes);
 Outcome runProblem(Bytes);
 Outcome runPlan(Bytes);
 Outcome runPacking(Bytes);

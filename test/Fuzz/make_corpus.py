@@ -8,11 +8,13 @@ BIN holds the tools. An input that a fuzzer found lies beside these, in
 DIRECTORY/../regressions, and is not written here.
 """
 
+import io
 import json
 import pathlib
 import struct
 import subprocess
 import sys
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 for folder in ("python", "examples", "test/Random"):
@@ -84,6 +86,22 @@ def tokens(numbers, magic=20240520, version=1, kind="H"):
     )
 
 
+def npy(kind, shape, data):
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header = header.ljust(117) + b"\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + data
+
+
+def npz(**members):
+    """A ZIP archive without compression; times are fixed, so that its bytes are."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, data in members.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                member.write(data)
+    return made.getvalue()
+
+
 def files():
     """Everything that is no graph: folder, name, bytes."""
     yield "safetensors", "two", safetensors(
@@ -104,6 +122,10 @@ def files():
     yield "tokens", "some", tokens([i * 7 % 50 for i in range(60)])
     yield "tokens", "none", tokens([])
     yield "tokens", "wide", tokens([i * 70001 for i in range(60)], 20240801, 7, "I")
+    yield "arrays", "floats", npy("<f4", (3, 2), bytes(range(24)))
+    yield "arrays", "bytes", npy("|u1", (5,), bytes(range(5)))
+    yield "arrays", "wide", npy("<i8", (2, 1, 2), bytes(range(32)))
+    yield "arrays", "archive", npz(x=npy("<u2", (2, 2), bytes(range(8))), y=npy("|b1", (2,), b"\0\1"))
     yield "problem", "step", (ROOT / "test/Solver/Inputs/step.json").read_bytes()
     sequence = [{"op": f"o{i}"} for i in range(12)]
     yield "plan", "base", json.dumps({"format": "remat-plan-1", "sequence": sequence}).encode()

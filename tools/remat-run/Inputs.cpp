@@ -19,8 +19,11 @@ Result<InputFeeder> InputFeeder::create(Session &S,
   }
   if (Options.Data.empty())
     return Feeder;
-  Result<std::unique_ptr<BatchSource>> Data =
-      openData(S.getProgram(), {.Paths = Options.Data, .Seed = Options.Seed});
+  DataOptions Wanted{.Paths = Options.Data, .Seed = Options.Seed};
+  if (Feeder.File)
+    for (const auto &[Name, Stored] : Feeder.File->Tensors)
+      Wanted.OtherInputs.push_back(Name);
+  Result<std::unique_ptr<BatchSource>> Data = openData(S.getProgram(), Wanted);
   if (!Data)
     return Data.getError();
   Feeder.Data = std::move(*Data);

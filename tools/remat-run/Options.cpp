@@ -120,8 +120,9 @@ void CommandLine::addFiles() {
     App.add_option(Name, Target, Help)->type_name("FILE")->group("Files");
   };
   App.add_option("--data", O.Data,
-                 "token files for the inputs that ask for them: a file, a "
-                 "folder or a glob pattern; repeatable")
+                 "token files, or arrays with a record in each row (.npy, "
+                 ".npz, .safetensors): a file, a folder, a glob pattern, "
+                 "INPUT=FILE or INPUT=FILE:ARRAY; repeatable")
       ->type_name("PATH")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)

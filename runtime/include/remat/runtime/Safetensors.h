@@ -60,6 +60,8 @@ class TensorReader {
 public:
   static Result<TensorReader> open(const std::string &Path);
   const SafetensorsHeader &getHeader() const { return Header; }
+  /// Where in the file the offsets of the header count from.
+  uint64_t getDataBegin() const { return DataBegin; }
   /// Reads bytes of a tensor of the header from its byte `Offset` on.
   Status read(const TensorEntry &Tensor, uint64_t Offset, void *Data,
               uint64_t Bytes) const;

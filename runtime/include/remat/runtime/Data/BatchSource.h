@@ -52,9 +52,13 @@ protected:
 };
 
 struct DataOptions {
-  /// Files, folders (all files in them that are not hidden, by name) and glob
-  /// patterns.
+  /// Token files, or files of arrays. Folders stand for the files in them that
+  /// are not hidden, glob patterns for those that match, by name. INPUT=PATH
+  /// and INPUT=PATH:ARRAY say which input an array fills, else its own name
+  /// does.
   std::vector<std::string> Paths;
+  /// Inputs that get their values in another way.
+  std::vector<std::string> OtherInputs = {};
   uint64_t Seed = 0; ///< of the order of the records
 };
 

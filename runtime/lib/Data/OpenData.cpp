@@ -1,0 +1,106 @@
+//===- OpenData.cpp - which data a command line means ---------------------===//
+
+#include "lib/Data/Paths.h"
+#include "lib/Data/RecordSource.h"
+#include "lib/Data/TokenBatches.h"
+#include "lib/Guard.h"
+#include "ops/Op.h"
+#include <algorithm>
+#include <filesystem>
+
+using namespace remat::runtime;
+
+namespace {
+
+/// INPUT=PATH:ARRAY, where input and array may be missing.
+struct DataPath {
+  std::string Input, Path, Array;
+};
+
+} // namespace
+
+static bool exists(const std::string &Path) {
+  std::error_code Ignored;
+  return std::filesystem::exists(Path, Ignored);
+}
+
+/// A name of a file is taken as it is, whatever signs are in it.
+static DataPath splitPath(const std::string &Text) {
+  DataPath Made{"", Text, ""};
+  if (exists(Made.Path))
+    return Made;
+  if (size_t At = Text.find('='); At != std::string::npos)
+    Made = {Text.substr(0, At), Text.substr(At + 1), ""};
+  if (exists(Made.Path))
+    return Made;
+  size_t Colon = Made.Path.rfind(':');
+  if (Colon != std::string::npos && exists(Made.Path.substr(0, Colon))) {
+    Made.Array = Made.Path.substr(Colon + 1);
+    Made.Path.resize(Colon);
+  }
+  return Made;
+}
+
+/// The inputs that the arrays of one file fill. Without names those whose names
+/// are inputs' are taken, and others may be there.
+static Status addArrays(const Program &P, const DataPath &From,
+                        std::vector<FilledInput> &Inputs) {
+  Result<std::vector<Array>> Arrays = openArrays(From.Path);
+  if (!Arrays)
+    return Arrays.getError();
+  std::string Names;
+  size_t Before = Inputs.size();
+  for (Array &A : *Arrays) {
+    Names += (Names.empty() ? "'" : ", '") + printable(A.Name) + "'";
+    bool IsMeant = From.Array.empty() || A.Name == From.Array;
+    bool IsAlone = Arrays->size() == 1 || !From.Array.empty();
+    std::string Input = From.Input.empty() ? A.Name : From.Input;
+    if (!IsMeant || (!IsAlone && From.Input.empty() && !P.findArgument(Input)))
+      continue;
+    Result<uint32_t> Number = findInput(P, Input, From.Path);
+    if (!Number)
+      return Number.getError();
+    if (!IsAlone && !From.Input.empty())
+      return Error(ErrorCode::InvalidArgument,
+                   From.Path + ": holds several arrays; name one of them as " +
+                       From.Input + "=" + From.Path + ":" + printable(A.Name));
+    Result<FilledInput> Made = makeArrayInput(P, *Number, std::move(A));
+    if (!Made)
+      return Made.getError();
+    Inputs.push_back(std::move(*Made));
+  }
+  if (Inputs.size() == Before)
+    return Error(ErrorCode::InvalidArgument,
+                 From.Path + ": none of its arrays is meant; they are " +
+                     (Names.empty() ? "none" : Names));
+  return {};
+}
+
+Result<std::unique_ptr<BatchSource>>
+remat::runtime::openData(const Program &P, const DataOptions &O) {
+  return guard([&]() -> Result<std::unique_ptr<BatchSource>> {
+    std::vector<std::string> Tokens;
+    std::vector<FilledInput> Inputs;
+    for (const std::string &Text : O.Paths) {
+      DataPath Given = splitPath(Text);
+      Result<std::vector<std::string>> Files = listFiles(Given.Path);
+      if (!Files)
+        return Files.getError();
+      for (const std::string &Path : *Files) {
+        if (Given.Input.empty() && !isArrayFile(Path)) {
+          Tokens.push_back(Path);
+          continue;
+        }
+        REMAT_TRY(addArrays(P, {Given.Input, Path, Given.Array}, Inputs));
+      }
+    }
+    if (Inputs.empty())
+      return openTokens(P, Tokens, O.Seed);
+    if (!Tokens.empty())
+      return Error(ErrorCode::InvalidArgument,
+                   Tokens.front() + ": data are token files or arrays, and "
+                                    "there are arrays too");
+    REMAT_TRY(checkInputs(P, Inputs, O.OtherInputs));
+    return RecordSource::create(P, std::move(Inputs), O.Seed);
+  });
+}
