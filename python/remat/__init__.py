@@ -5,7 +5,8 @@ Building graphs needs the standard library only: `Graph` holds a graph, `ops` ar
 `Graph.emit()` gives the text that `remat-run` and `remat-opt` read.
 
 `compile` makes a `Program` of a graph within a budget, and a `Session` runs it; both call the
-library `libremat.so`, which is loaded when it is first needed (`remat.runtime`).
+library `libremat.so`, which is loaded when it is first needed (`remat.runtime`). `Batches` has a
+thread make the batches of any iterable ready while a step runs.
 `solve` plans programs of any other origin (`remat.planner`).
 """
 
@@ -13,6 +14,7 @@ from . import init, layers, ops, planner
 from .graph import Graph, Value
 from .planner import solve
 from .runtime import (
+    Batches,
     BudgetRefused,
     CompileError,
     Error,
@@ -26,6 +28,7 @@ from .runtime import (
 from .types import TensorType
 
 __all__ = [
+    "Batches",
     "BudgetRefused",
     "CompileError",
     "Error",

@@ -4,12 +4,14 @@ The library is loaded when it is first needed: building graphs works without it.
 release Python's global lock.
 """
 
+from .data import Batches
 from .errors import BudgetRefused, CompileError, Error, OutOfMemory
 from .program import Program, TensorInfo, compile
 from .session import Session
 from .tensor import Tensor
 
 __all__ = [
+    "Batches",
     "BudgetRefused",
     "CompileError",
     "Error",

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 from . import library
+from .data import Batches, Data, taken
 from .dlpack import Target
 from .errors import Error
 from .library import Handle, check
@@ -87,6 +88,13 @@ class Session:
             if self._loss is None:
                 return None
             return self._get(self._loss, library.RESULT, library.COPY).item()
+
+    def train(self, data: Union[Data, Batches], steps: int) -> List[Optional[float]]:
+        """Runs so many steps, each with the next batch of `data`, a mapping of arguments by name;
+        gives their losses. `Batches` says what `data` may be; one of these stays open and knows
+        its position, anything else is begun anew."""
+        with taken(data, steps) as batches:
+            return [self.step(batch) for batch in batches]
 
     @property
     def steps(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 import torch
 
@@ -46,6 +46,25 @@ class Step:
             self.learning_rate = optimizers.current_rate(self._optimizer)
         self._loss = self._session.step(inputs)
         return torch.tensor(self._loss)
+
+    def train(
+        self, data: Union[runtime.data.Data, runtime.Batches], steps: int
+    ) -> List[float]:
+        """Runs so many steps, each with the next batch of `data`, and gives their losses. A batch
+        is a tuple or a list of positional arguments, a mapping of named ones, or one argument.
+        `remat.Batches` says what `data` may be; one of these stays open and knows its position,
+        anything else is begun anew."""
+        losses = []
+        with runtime.data.taken(data, steps) as batches:
+            for batch in batches:
+                if isinstance(batch, Mapping):
+                    loss = self(**batch)
+                elif isinstance(batch, (tuple, list)):
+                    loss = self(*batch)
+                else:
+                    loss = self(batch)
+                losses.append(loss.item())
+        return losses
 
     @property
     def session(self) -> runtime.Session:

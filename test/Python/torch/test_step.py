@@ -223,3 +223,35 @@ def test_the_plan_names_modules():
     module, args = mlp()
     plan = remat.torch.compile(module, args, optimizer="sgd").plan
     assert any("body.2" in planned.location for planned in plan)
+
+
+def test_training_with_batches():
+    """Tuples, mappings and single tensors are called as a loop would; the position is known."""
+    torch.manual_seed(0)
+    module, (x, y) = mlp()
+    data = [(torch.randn_like(x), torch.randint_like(y, 5)) for _ in range(3)]
+    steps = [remat.torch.compile(module, (x, y), optimizer="sgd") for _ in range(3)]
+    expected = [steps[0](*data[number % 3]).item() for number in range(7)]
+    with remat.Batches(data) as batches:
+        assert steps[1].train(batches, 4) + steps[1].train(batches, 3) == expected
+        assert batches.position == 7
+    assert steps[2].train(lambda epoch: map(list, data), 7) == expected
+    with pytest.raises(remat.Error, match="ended after 3 of 4 steps"):
+        steps[2].train(iter(data), 4)
+
+    class Mean(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            return (x * self.weight).mean()
+
+    def make():
+        return remat.torch.compile(Mean(), (torch.ones(2, 3),), optimizer="sgd")
+
+    rows = [torch.randn(2, 3) for _ in range(3)]
+    one, other, third = make(), make(), make()
+    expected = [one(row).item() for row in rows]
+    assert other.train(rows, 3) == expected
+    assert third.train([{"x": row} for row in rows], 3) == expected
