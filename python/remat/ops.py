@@ -338,6 +338,15 @@ def embedding(ids: Value, table: Value) -> Value:
     return table.graph.add("embedding", "{0}, {1}", (ids, table), (result,))[0]
 
 
+def embedding_backward(ids: Value, grad: Value, rows: int) -> Value:
+    """Sums rows of grad [rows..., C] into the rows of zeros [rows, C] that the ids name, in f32."""
+    _float(grad, "embedding_backward")
+    if not ids.type.is_integer or grad.type.rank == 0 or ids.shape != grad.shape[:-1]:
+        raise ValueError(f"embedding_backward of {grad.type} by {ids.type}")
+    result = grad.type.with_shape((int(rows), grad.shape[-1]))
+    return grad.graph.add("embedding_backward", "{0}, {1}", (ids, grad), (result,))[0]
+
+
 def cross_entropy(logits: Value, targets: Value, ignore_index: int = -100) -> Value:
     """Mean negative log-likelihood: logits [rows..., V], integer targets [rows...]; a scalar.
 

@@ -2,17 +2,22 @@
 
 A window moves over one to three dimensions. `strides`, `padding` and `dilation` take one number for
 all of them or one for each; an entry of `padding` is a number for both ends or a pair (low, high).
+With `channels_last` operands and results are [N, X..., C], and weights [O, K..., C / groups].
 """
 
 from __future__ import annotations
 
 from typing import Optional, Sequence, Tuple, Union
 
+from . import text
 from .elementwise import _float, _same_dtype
 from .graph import Value
 from .types import Shape
 
-__all__ = ["convolution", "convolution_input_grad", "max_pool", "PerDim", "Padding"]
+__all__ = [
+    "convolution", "convolution_input_grad", "convolution_weight_grad", "max_pool",
+    "max_pool_backward", "PerDim", "Padding",
+]  # fmt: skip
 
 PerDim = Union[int, Sequence[int]]
 Padding = Union[int, Sequence[Union[int, Tuple[int, int]]]]
@@ -70,8 +75,23 @@ def _convolved(x: Shape, weight: Shape, movement: _Movement, groups: int) -> Sha
     return (x[0], weight[0]) + movement.count(x[2:])
 
 
-def _attributes(groups: int):
-    return {"groups": int(groups)} if groups != 1 else None
+def _attributes(groups: int = 1, channels_last: bool = False):
+    attributes = {"groups": int(groups)} if groups != 1 else {}
+    if channels_last:
+        attributes["channels_last"] = text.Unit()
+    return attributes
+
+
+def _first(shape: Sequence[int], channels_last: bool) -> Shape:
+    """A shape with the channels behind the batch."""
+    shape = tuple(shape)
+    return shape[:1] + shape[-1:] + shape[1:-1] if channels_last else shape
+
+
+def _last(shape: Sequence[int], channels_last: bool) -> Shape:
+    """And back."""
+    shape = tuple(shape)
+    return shape[:1] + shape[2:] + shape[1:2] if channels_last else shape
 
 
 def _add_bias(name: str, y: Value, bias: Optional[Value]) -> Value:
@@ -91,14 +111,21 @@ def convolution(
     padding: Padding = 0,
     dilation: PerDim = 1,
     groups: int = 1,
+    channels_last: bool = False,
 ) -> Value:
     """x [N, C, X...], weight [O, C / groups, K...] (+ bias [O]) -> [N, O, Y...], as PyTorch's."""
     _float(x, "convolution")
     _same_dtype(x, weight, "convolution")
-    movement = _Movement(weight.shape[2:], strides, padding, dilation)
-    result = x.type.with_shape(_convolved(x.shape, weight.shape, movement, groups))
-    head = "{0}, {1} " + movement.text()
-    y = x.graph.add("convolution", head, (x, weight), (result,), _attributes(groups))[0]
+    shapes = [_first(value.shape, channels_last) for value in (x, weight)]
+    movement = _Movement(shapes[1][2:], strides, padding, dilation)
+    made = _convolved(*shapes, movement, groups)
+    result = x.type.with_shape(_last(made, channels_last))
+    head, attributes = "{0}, {1} " + movement.text(), _attributes(groups, channels_last)
+    y = x.graph.add("convolution", head, (x, weight), (result,), attributes)[0]
+    if bias is not None and channels_last:
+        if bias.shape != y.shape[-1:]:
+            raise ValueError(f"convolution: bias of shape {bias.shape}, result of {y.shape}")
+        return y + bias
     return _add_bias("convolution", y, bias)
 
 
@@ -110,6 +137,7 @@ def convolution_input_grad(
     padding: Padding = 0,
     dilation: PerDim = 1,
     groups: int = 1,
+    channels_last: bool = False,
 ) -> Value:
     """What a convolution of x [N, C, sizes...] makes of x's gradient, from its result's.
 
@@ -117,14 +145,60 @@ def convolution_input_grad(
     """
     _float(grad, "convolution_input_grad")
     _same_dtype(grad, weight, "convolution_input_grad")
-    movement = _Movement(weight.shape[2:], strides, padding, dilation)
-    x = grad.shape[:1] + (weight.shape[1] * groups,) + tuple(sizes)
-    if _convolved(x, weight.shape, movement, groups) != grad.shape:
-        raise ValueError(f"a convolution of {x} with {weight.shape} does not give {grad.shape}")
-    head = "{0}, {1} " + movement.text()
-    operands, result = (grad, weight), grad.type.with_shape(x)
-    attributes = _attributes(groups)
+    kernel = _first(weight.shape, channels_last)
+    movement = _Movement(kernel[2:], strides, padding, dilation)
+    x = grad.shape[:1] + (kernel[1] * groups,) + tuple(sizes)
+    if _last(_convolved(x, kernel, movement, groups), channels_last) != grad.shape:
+        raise ValueError(f"a convolution of {x} with {kernel} does not give {grad.shape}")
+    head, attributes = "{0}, {1} " + movement.text(), _attributes(groups, channels_last)
+    operands, result = (grad, weight), grad.type.with_shape(_last(x, channels_last))
     return grad.graph.add("convolution_input_grad", head, operands, (result,), attributes)[0]
+
+
+def convolution_weight_grad(
+    grad: Value,
+    x: Value,
+    sizes: Sequence[int],
+    strides: PerDim = 1,
+    padding: Padding = 0,
+    dilation: PerDim = 1,
+    groups: int = 1,
+    channels_last: bool = False,
+) -> Value:
+    """What a convolution with a weight [O, C / groups, sizes...] makes of that weight's gradient.
+
+    grad [N, O, Y...], of the convolution's result, and its x [N, C, X...].
+    """
+    _float(grad, "convolution_weight_grad")
+    _same_dtype(grad, x, "convolution_weight_grad")
+    movement = _Movement(sizes, strides, padding, dilation)
+    image, made = _first(x.shape, channels_last), _first(grad.shape, channels_last)
+    weight = (made[1], image[1] // max(groups, 1)) + tuple(sizes)
+    if _convolved(image, weight, movement, groups) != made:
+        raise ValueError(f"a convolution of {image} with {weight} does not give {made}")
+    head, attributes = "{0}, {1} " + movement.text(), _attributes(groups, channels_last)
+    operands, result = (grad, x), grad.type.with_shape(_last(weight, channels_last))
+    return grad.graph.add("convolution_weight_grad", head, operands, (result,), attributes)[0]
+
+
+class _Pool:
+    """A window over the last dimensions of `x`, or over those before the last one."""
+
+    def __init__(self, x: Value, window, strides, padding, dilation, channels_last: bool) -> None:
+        self.size, end = list(window), x.type.rank - bool(channels_last)
+        self.movement = _Movement(
+            self.size, self.size if strides is None else strides, padding, dilation
+        )
+        begin = end - len(self.size)
+        if begin < 0:
+            raise ValueError(
+                f"max_pool: a window of {len(self.size)} dimensions over shape {x.shape}"
+            )
+        counts = self.movement.count(x.shape[begin:end])
+        self.shape = x.shape[:begin] + counts + x.shape[end:]
+
+    def text(self) -> str:
+        return f"window {self.size} {self.movement.text()}"
 
 
 def max_pool(
@@ -133,17 +207,32 @@ def max_pool(
     strides: Optional[PerDim] = None,
     padding: Padding = 0,
     dilation: PerDim = 1,
+    channels_last: bool = False,
 ) -> Value:
     """The largest element of each window over the last dimensions; padding is never the largest.
 
     `strides` are the window's sizes by default.
     """
     _float(x, "max_pool")
-    size = list(window)
-    movement = _Movement(size, size if strides is None else strides, padding, dilation)
-    if len(size) > x.type.rank:
-        raise ValueError(f"max_pool: a window of {len(size)} dimensions over shape {x.shape}")
-    batch = x.shape[: x.type.rank - len(size)]
-    result = x.type.with_shape(batch + movement.count(x.shape[len(batch) :]))
-    head = f"{{0}} window {size} {movement.text()}"
-    return x.graph.add("max_pool", head, (x,), (result,))[0]
+    pool = _Pool(x, window, strides, padding, dilation, channels_last)
+    result, attributes = x.type.with_shape(pool.shape), _attributes(1, channels_last)
+    return x.graph.add("max_pool", "{0} " + pool.text(), (x,), (result,), attributes)[0]
+
+
+def max_pool_backward(
+    grad: Value,
+    x: Value,
+    window: Sequence[int],
+    strides: Optional[PerDim] = None,
+    padding: Padding = 0,
+    dilation: PerDim = 1,
+    channels_last: bool = False,
+) -> Value:
+    """What `max_pool` of x makes of x's gradient: that of each window goes to its first largest."""
+    _float(x, "max_pool_backward")
+    _same_dtype(grad, x, "max_pool_backward")
+    pool = _Pool(x, window, strides, padding, dilation, channels_last)
+    if pool.shape != grad.shape:
+        raise ValueError(f"max_pool of {x.shape} gives {pool.shape}, not {grad.shape}")
+    head, attributes = "{0}, {1} " + pool.text(), _attributes(1, channels_last)
+    return x.graph.add("max_pool_backward", head, (grad, x), (x.type,), attributes)[0]

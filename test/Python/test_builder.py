@@ -193,12 +193,20 @@ def every_op() -> remat.Graph:
     values += ops.attention(query, key, key, mask=ops.cast(mask, "f32"), dropout_p=0.5)
     table = graph.parameter("table", (5, 3), init.uniform(0.1))
     values.append(ops.embedding(ids, table))
+    values.append(ops.embedding_backward(ids, values[-1], 5))
     row_targets = graph.input("row_targets", (2,), "i32", bound=3)
     values.append(ops.cross_entropy(x, row_targets, ignore_index=1))
     image, filters = graph.input("image", (2, 3, 8, 6)), graph.input("filters", (4, 3, 3, 3))
     values.append(ops.convolution(image, filters, strides=2, padding=[(0, 1), 1], dilation=[1, 2]))
     values.append(ops.convolution_input_grad(values[-1], filters, (8, 6), 2, [(0, 1), 1], [1, 2]))
     values.append(ops.convolution(image, graph.input("each", (3, 1, 1, 1)), groups=3))
+    last = {"strides": 2, "padding": 1, "channels_last": True}
+    photo, kernels = graph.input("photo", (2, 8, 6, 3)), graph.input("kernels", (4, 3, 3, 3))
+    values.append(ops.convolution(photo, kernels, graph.input("offset", (4,)), **last))
+    values.append(ops.convolution_weight_grad(values[-1], photo, (3, 3), **last))
+    values.append(ops.convolution_input_grad(values[-2], kernels, (8, 6), **last))
+    values.append(ops.max_pool(photo, (3, 2), padding=1, channels_last=True))
+    values.append(ops.max_pool_backward(values[-1], photo, (3, 2), padding=1, channels_last=True))
     values.append(ops.max_pool(image, (3, 2), padding=1))
     values += ops.top_k(x, 2, 1, smallest=True)
     values.append(ops.gather(x, values[-1], 1))
@@ -373,6 +381,22 @@ ERRORS = {
     "input grad": (
         lambda: ops.convolution_input_grad(*pair((2, 4, 3), (4, 3, 3)), (6,)),
         r"\(2, 3, 6\) with \(4, 3, 3\) does not give \(2, 4, 3\)",
+    ),
+    "last bias": (
+        lambda: ops.convolution(*pair((2, 5, 3), (4, 3, 3)), new_value((3,)), channels_last=True),
+        r"bias of shape \(3,\), result of \(2, 3, 4\)",
+    ),
+    "weight grad": (
+        lambda: ops.convolution_weight_grad(*pair((2, 4, 3), (2, 3, 6)), (3,)),
+        r"\(2, 3, 6\) with \(4, 3, 3\) does not give \(2, 4, 3\)",
+    ),
+    "max_pool_backward": (
+        lambda: ops.max_pool_backward(*pair((2, 3), (2, 9)), (2,)),
+        r"max_pool of \(2, 9\) gives \(2, 4\), not \(2, 3\)",
+    ),
+    "embedding_backward": (
+        lambda: ops.embedding_backward(new_value((2,), "i32"), new_value((3, 4)), 5),
+        "embedding_backward of tensor<3x4xf32> by tensor<2xi32>",
     ),
     "max_pool": (lambda: ops.max_pool(new_value(), (2, 2, 2)), "3 dimensions over shape"),
     "gather": (

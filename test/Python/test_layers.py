@@ -222,6 +222,18 @@ def test_embedding():
     )
 
 
+def test_embedding_backward():
+    numbers = Numbers()
+    check(
+        Case(
+            lambda g, ids: ops.embedding_backward(ids, g, 7),
+            lambda g, ids: torch.zeros(7, 5, dtype=g.dtype).index_add(0, ids.flatten(), g.reshape(-1, 5)),
+            [numbers.normal(3, 6, 5), numbers.integers(3, 6, high=7)],
+            differentiable=0,
+        )
+    )
+
+
 def test_cross_entropy():
     numbers = Numbers()
     cases = []

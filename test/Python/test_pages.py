@@ -11,6 +11,7 @@ FOLLOWED = [
     "Tutorial.md",
     "how-to/data.md",
     "how-to/pytorch-module.md",
+    "how-to/jax.md",
     "how-to/refused-budget.md",
     "how-to/embed.md",
 ]

@@ -9,12 +9,12 @@ import pytest
 from conftest import ROOT, tool_path
 
 PAGES = ROOT / "docs" / "tools"
-MODULE = "python -m remat.torch"
 # A page and, in it, a section (or the whole page) and the command whose options it lists.
 LISTED = [
     ("remat-run.md", None, ["remat-run"]),
     ("remat-translate.md", None, ["remat-translate"]),
-    ("remat.torch.md", None, MODULE.split()),
+    ("remat.torch.md", None, "python -m remat.torch".split()),
+    ("remat.jax.md", None, "python -m remat.jax".split()),
     *(("remat-solve.md", name, ["remat-solve", name]) for name in ("recompute", "frontier", "verify", "explain", "pack")),
 ]
 # Options of LLVM's own command line, which every tool that uses it has.
@@ -58,7 +58,7 @@ def section(text, title):
 
 def test_every_tool_has_a_page():
     tools = {path.name for path in (ROOT / "tools").iterdir() if (path / f"{path.name}.cpp").exists()}
-    assert {path.stem for path in PAGES.glob("*.md")} == tools | {"remat.torch"}
+    assert {path.stem for path in PAGES.glob("*.md")} == tools | {"remat.torch", "remat.jax"}
 
 
 @pytest.mark.parametrize("page, title, command", LISTED, ids=lambda value: value if isinstance(value, str) else "")

@@ -154,6 +154,86 @@ def test_avg_pool():
     )
 
 
+def last(x):
+    """Channels last: [N, X..., C]."""
+    return x.movedim(1, -1)
+
+
+def first(x):
+    return x.movedim(-1, 1)
+
+
+def test_channels_last():
+    n = Numbers().normal
+    image, kernel, bias = n(2, 8, 7, 6), n(4, 3, 3, 3), n(4)
+    options = {"strides": [2, 1], "padding": 1, "groups": 2, "channels_last": True}
+    check(
+        Case(
+            lambda x, w, b: ops.convolution(x, w, b, **options),
+            lambda x, w, b: last(F.conv2d(first(x), first(w), b, [2, 1], 1, groups=2)),
+            [image, kernel, bias],
+        ),
+        Case(
+            lambda x: ops.max_pool(x, [3, 2], 2, [1, 0], channels_last=True),
+            lambda x: last(F.max_pool2d(first(x), [3, 2], 2, [1, 0])),
+            [image],
+        ),
+        # Of a forward alone: gradients are no operands of others.
+        Case(
+            lambda g, w: ops.convolution_input_grad(g, w, (8, 7), **options),
+            lambda g, w: last(
+                torch.nn.grad.conv2d_input((2, 6, 8, 7), first(w), first(g), [2, 1], 1, 1, 2)
+            ),
+            [n(2, 4, 7, 4), kernel],
+            differentiable=0,
+        ),
+        Case(
+            lambda g, x: ops.convolution_weight_grad(g, x, (3, 3), **options),
+            lambda g, x: last(
+                torch.nn.grad.conv2d_weight(first(x), (4, 3, 3, 3), first(g), [2, 1], 1, 1, 2)
+            ),
+            [n(2, 4, 7, 4), image],
+            differentiable=0,
+        ),
+    )
+
+
+def test_convolution_weight_grad():
+    n = Numbers().normal
+    check(
+        Case(
+            lambda g, x: ops.convolution_weight_grad(g, x, (3, 3), 2, 1, 2),
+            lambda g, x: torch.nn.grad.conv2d_weight(x, (4, 3, 3, 3), g, 2, 1, 2),
+            [n(2, 4, 4, 3), n(2, 3, 9, 8)],
+            differentiable=0,
+        )
+    )
+
+
+def pool_gradient(g, x, *options):
+    x = x.detach().requires_grad_()
+    F.max_pool2d(x, *options).backward(g.detach())
+    return x.grad
+
+
+def test_max_pool_backward():
+    n = Numbers().normal
+    check(
+        Case(
+            lambda g, x: ops.max_pool_backward(g, x, [3, 2], 2, [1, 0]),
+            lambda g, x: pool_gradient(g, x, [3, 2], 2, [1, 0]),
+            [n(2, 3, 4, 4), n(2, 3, 8, 8)],
+            differentiable=0,
+        ),
+        Case(
+            lambda g, x: ops.max_pool_backward(g, x, [2, 2], channels_last=True),
+            lambda g, x: last(pool_gradient(first(g), first(x), [2, 2])),
+            [n(2, 4, 4, 3), n(2, 8, 8, 3).round()],
+            differentiable=0,
+        ),
+    )
+
+
 def test_stop_gradient():
     n = Numbers().normal
     check(

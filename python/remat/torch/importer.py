@@ -11,11 +11,12 @@ from torch.fx import Node
 from .. import init, ops
 from ..graph import Graph, Value
 from ..text import Enum
+from ..unused import remove_unused
 from . import fold, oplib, patterns
 from .dtypes import name_of
 from .errors import ImportFailure
 from .export import Exported, export
-from .lower import Lowering, remove_unused
+from .lower import Lowering
 
 RESERVED = ("seed", "step", "loss", "learning_rate")
 

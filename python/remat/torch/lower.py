@@ -232,14 +232,3 @@ def _stand_in(graph: Graph, expected):
     if prod(shape) * 8 >= 2**63:
         shape = []
     return Value(graph, TensorType(tuple(shape), name_of(expected.dtype) or "f32"))
-
-
-def remove_unused(graph: Graph) -> None:
-    """Drops operations that no result needs; random ones too, as each has a stream of its own."""
-    used = {id(result.value) for result in graph.results}
-    kept = []
-    for operation in reversed(graph.operations):
-        if any(id(value) in used for value in operation.results):
-            kept.append(operation)
-            used.update(id(operand) for operand in operation.operands)
-    graph.operations = kept[::-1]

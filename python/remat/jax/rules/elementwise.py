@@ -1,0 +1,324 @@
+"""Operations by element, comparisons and conversions. Of constants they are computed at once."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Callable, Optional, Sequence
+
+import numpy as np
+
+from ... import ops
+from ...graph import Value
+from ...importing import Unsupported
+from ...types import BOOL, broadcast_shapes
+from ..lower import Lowering, rule
+from ..module import direction, symbol, type_of
+from ..values import NUMPY, Tensor
+
+
+def emit(
+    lowering: Lowering, build: Callable[..., Value], element: str, *operands: Tensor
+) -> Tensor:
+    """The operation on values of the graph, each element that repeats computed once."""
+    shape = ()
+    for operand in operands:
+        shape = broadcast_shapes(shape, operand.shape)
+    made = build(*(lowering.compact(operand) for operand in operands))
+    if made.type.rank != len(shape):  # of numbers alone
+        made = ops.reshape(made, (1,) * len(shape))
+    return Tensor(shape, element, made)
+
+
+def apply(
+    lowering: Lowering,
+    build: Optional[Callable[..., Value]],
+    fold: Optional[Callable],
+    element: str,
+    *operands: Tensor,
+) -> Tensor:
+    """`fold` of constants, `build` of all else; either may be missing."""
+    if fold is not None and all(operand.is_constant for operand in operands):
+        with np.errstate(all="ignore"):
+            data = fold(*(operand.data for operand in operands))
+        shape = np.broadcast_shapes(*(operand.shape for operand in operands))
+        return Tensor(shape, element, np.asarray(data).astype(NUMPY[element]))
+    if build is None:
+        raise Unsupported(f"there is no such operation on {operands[0].element}")
+    return emit(lowering, build, element, *operands)
+
+
+# One operand -----------------------------------------------------------------------------------
+
+# Integer and i1 forms are where the dialect has floats only.
+FLOAT_UNARY = {
+    "abs": (ops.abs, np.abs),
+    "ceil": (ops.ceil, np.ceil),
+    "cosine": (ops.cos, np.cos),
+    "exponential": (ops.exp, np.exp),
+    "exponential_minus_one": (ops.expm1, np.expm1),
+    "floor": (ops.floor, np.floor),
+    "log": (ops.log, np.log),
+    "log_plus_one": (ops.log1p, np.log1p),
+    "logistic": (ops.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
+    "negate": (ops.neg, np.negative),
+    "round_nearest_even": (ops.round, np.rint),
+    "rsqrt": (ops.rsqrt, lambda x: 1 / np.sqrt(x)),
+    "sign": (ops.sign, np.sign),
+    "sine": (ops.sin, np.sin),
+    "sqrt": (ops.sqrt, np.sqrt),
+    "tan": (ops.tan, np.tan),
+    "tanh": (ops.tanh, np.tanh),
+    "cbrt": (lambda x: ops.sign(x) * ops.pow(ops.abs(x), 1 / 3), np.cbrt),
+    "round_nearest_afz": (
+        lambda x: ops.sign(x) * ops.floor(ops.abs(x) + 0.5),
+        lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
+    ),
+    "is_finite": (lambda x: ops.compare("lt", ops.abs(x), float("inf")), np.isfinite),
+    "chlo.erf": (ops.erf, None),
+    "chlo.square": (lambda x: x * x, np.square),
+    "chlo.tan": (ops.tan, np.tan),
+    "chlo.is_inf": (lambda x: ops.compare("eq", ops.abs(x), float("inf")), np.isinf),
+}
+INTEGER_UNARY = {
+    "abs": (lambda x: ops.max(x, 0 - x), np.abs),
+    "negate": (lambda x: 0 - x, np.negative),
+    "sign": (lambda x: ops.max(ops.min(x, 1), -1), np.sign),
+    "not": (lambda x: -1 - x, np.invert),
+    "chlo.square": (lambda x: x * x, np.square),
+}
+
+
+def _unary(name: str, lowering: Lowering, op, x: Tensor) -> Tensor:
+    element = type_of(op.results[0])[1]
+    if x.element == BOOL and name == "not":
+        return invert(lowering, x)
+    table = FLOAT_UNARY if x.is_float else INTEGER_UNARY
+    build, fold = table.get(name, (None, FLOAT_UNARY.get(name, (None, None))[1]))
+    if build is not None and x.element.startswith("ui"):
+        build = None
+    return apply(lowering, build, fold, element, x)
+
+
+for _name in {**FLOAT_UNARY, **INTEGER_UNARY}:
+    rule(_name)(partial(_unary, _name))
+
+
+def invert(lowering: Lowering, x: Tensor) -> Tensor:
+    """Where an i1 does not hold."""
+    return apply(lowering, lambda x: ops.select(x, _no(x), _yes(x)), np.logical_not, BOOL, x)
+
+
+def _yes(x: Value) -> Value:
+    return x.graph.splat(True, BOOL)
+
+
+def _no(x: Value) -> Value:
+    return x.graph.splat(False, BOOL)
+
+
+# Two operands ----------------------------------------------------------------------------------
+
+
+def _remainder(x: Value, y: Value) -> Value:
+    """With the sign of x, where ops.remainder has that of y."""
+    if x.type.is_integer:
+        return x - ops.div(x, y) * y
+    left = ops.remainder(ops.abs(x), ops.abs(y))
+    return ops.select(ops.compare("lt", x, 0.0), ops.neg(left), left)
+
+
+def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if not np.issubdtype(x.dtype, np.integer):
+        return x / y
+    safe = np.where(y == 0, np.ones_like(y), y)
+    return np.where(y == 0, np.zeros_like(x), (x - np.fmod(x, safe)) // safe)
+
+
+BINARY = {
+    "add": (ops.add, np.add),
+    "subtract": (ops.sub, np.subtract),
+    "multiply": (ops.mul, np.multiply),
+    "divide": (ops.div, _divide),
+    "maximum": (ops.max, np.maximum),
+    "minimum": (ops.min, np.minimum),
+    "remainder": (_remainder, np.fmod),
+    "power": (ops.pow, np.power),
+    "atan2": (ops.atan2, np.arctan2),
+    "and": (None, np.bitwise_and),
+    "or": (None, np.bitwise_or),
+    "xor": (None, np.bitwise_xor),
+    "shift_left": (None, lambda x, y: _shift(np.left_shift, x, y)),
+    "shift_right_logical": (
+        None,
+        lambda x, y: _shift(np.right_shift, _unsigned(x), _unsigned(y)),
+    ),
+    "shift_right_arithmetic": (
+        None,
+        lambda x, y: np.right_shift(x, np.clip(y, 0, x.dtype.itemsize * 8 - 1).astype(x.dtype)),
+    ),
+}
+
+
+def _unsigned(x: np.ndarray) -> np.ndarray:
+    return np.asarray(x).view(np.dtype(f"u{x.dtype.itemsize}"))
+
+
+def _shift(shift, x: np.ndarray, by: np.ndarray) -> np.ndarray:
+    inside = _unsigned(by) < x.dtype.itemsize * 8
+    return np.where(inside, shift(x, np.where(inside, by, 0).astype(x.dtype)), 0).astype(x.dtype)
+
+
+# Of i1; what adds or multiplies them is `or` or `and`.
+BOOLEAN = {
+    "and": lambda x, y: ops.select(x, y, _no(x)),
+    "or": lambda x, y: ops.select(x, _yes(x), y),
+    "xor": lambda x, y: ops.select(x, ops.select(y, _no(y), _yes(y)), y),
+}
+BOOLEAN.update(
+    add=BOOLEAN["or"], maximum=BOOLEAN["or"], multiply=BOOLEAN["and"], minimum=BOOLEAN["and"]
+)
+
+
+def binary(lowering: Lowering, name: str, x: Tensor, y: Tensor) -> Tensor:
+    """The operation of StableHLO of that name."""
+    build, fold = BINARY[name]
+    if x.element == BOOL:
+        build = BOOLEAN.get(name)
+    elif x.element.startswith("ui") or (name in ("power", "atan2") and not x.is_float):
+        build = None
+    return apply(lowering, build, fold, x.element, x, y)
+
+
+def _binary(name: str, lowering: Lowering, op, x: Tensor, y: Tensor) -> Tensor:
+    return binary(lowering, name, x, y)
+
+
+for _name in BINARY:
+    rule(_name)(partial(_binary, _name))
+
+
+# Comparisons and choices -----------------------------------------------------------------------
+
+COMPARE = {
+    "EQ": np.equal,
+    "NE": np.not_equal,
+    "LT": np.less,
+    "LE": np.less_equal,
+    "GT": np.greater,
+    "GE": np.greater_equal,
+}
+
+
+def compare(lowering: Lowering, how: str, x: Tensor, y: Tensor) -> Tensor:
+    """EQ, NE, LT, LE, GT or GE."""
+
+    def build(a: Value, b: Value) -> Value:
+        if a.dtype == BOOL:
+            a, b = ops.cast(a, "i32"), ops.cast(b, "i32")
+        return ops.compare(how.lower(), a, b)
+
+    return apply(lowering, build, COMPARE[how], BOOL, x, y)
+
+
+@rule("compare")
+def _compare(lowering: Lowering, op, x: Tensor, y: Tensor) -> Tensor:
+    total = "compare_type" in op.attributes and "TOTALORDER" in str(op.attributes["compare_type"])
+    if total and not (x.is_constant and y.is_constant):
+        raise Unsupported("a comparison in the total order of floats")
+    return compare(lowering, direction(op), x, y)
+
+
+def select(lowering: Lowering, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    if condition.number is not None:
+        return x if condition.number else y
+    return apply(lowering, ops.select, np.where, x.element, condition, x, y)
+
+
+@rule("select")
+def _select(lowering: Lowering, op, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    shape = type_of(op.results[0])[0]
+    if condition.rank == 0 and shape:
+        condition = _ranked(condition, len(shape), shape)
+    return select(lowering, condition, x, y)
+
+
+@rule("clamp")
+def _clamp(lowering: Lowering, op, low: Tensor, x: Tensor, high: Tensor) -> Tensor:
+    low, high = (_ranked(bound, x.rank, x.shape) for bound in (low, high))
+    return binary(lowering, "minimum", binary(lowering, "maximum", x, low), high)
+
+
+def _ranked(x: Tensor, rank: int, shape: Sequence[int]) -> Tensor:
+    """A scalar as a tensor of the shape."""
+    if x.rank or not rank:
+        return x
+    sizes = (1,) * rank
+    data = x.data.reshape(sizes) if x.is_constant else ops.reshape(x.data, sizes)
+    return Tensor(shape, x.element, data)
+
+
+# Conversions -----------------------------------------------------------------------------------
+
+
+def convert(lowering: Lowering, x: Tensor, element: str) -> Tensor:
+    if x.element == element:
+        return x
+    fold = lambda data: data != 0 if element == BOOL else data.astype(NUMPY[element])  # noqa: E731
+    build = None if "ui" in (x.element[:2], element[:2]) else lambda v: ops.cast(v, element)
+    if element not in NUMPY:
+        raise Unsupported(f"a conversion to {element}", "numbers are real")
+    return apply(lowering, build, fold, element, x)
+
+
+@rule("convert")
+def _convert(lowering: Lowering, op, x: Tensor) -> Tensor:
+    return convert(lowering, x, type_of(op.results[0])[1])
+
+
+@rule("bitcast_convert")
+def _bitcast(lowering: Lowering, op, x: Tensor) -> Tensor:
+    shape, element = type_of(op.results[0])
+    if not x.is_constant or shape != x.shape:
+        raise Unsupported("the bits of a value that is not known while it is imported")
+    return Tensor(shape, element, x.data.view(NUMPY[element]))
+
+
+MANTISSA = {"f32": (8, 23), "bf16": (8, 7), "f16": (5, 10), "f64": (11, 52)}
+
+
+@rule("reduce_precision")
+def _reduce_precision(lowering: Lowering, op, x: Tensor) -> Tensor:
+    bits = tuple(op.attributes[name].value for name in ("exponent_bits", "mantissa_bits"))
+    for element, widths in MANTISSA.items():
+        if bits == widths and element in ("f32", "bf16", "f16"):
+            return convert(lowering, convert(lowering, x, element), x.element)
+    raise Unsupported(f"rounding to {bits[0]} bits of exponent and {bits[1]} of mantissa")
+
+
+# Values as they are ----------------------------------------------------------------------------
+
+ANNOTATIONS = (
+    "Sharding", "annotate_device_placement", "xla.sdy.FuncResultSharding", "SPMDFullToShardShape",
+    "SPMDShardToFullShape",
+)  # fmt: skip
+
+
+@rule("optimization_barrier")
+def _barrier(lowering: Lowering, op, *operands: Tensor):
+    return operands
+
+
+@rule("sdy.sharding_constraint")
+def _sharding(lowering: Lowering, op, x: Tensor) -> Tensor:
+    return x
+
+
+@rule("custom_call")
+def _custom_call(lowering: Lowering, op, *operands: Tensor):
+    target = symbol(op, "call_target_name")
+    if target in ANNOTATIONS and len(operands) == len(op.results):
+        return operands
+    raise Unsupported(
+        "its kernel is not part of remat",
+        "a custom call can be left out by a function made of lax operations",
+    )
