@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace remat {
@@ -93,6 +94,12 @@ llvm::ArrayRef<CompileOption> getCompileOptions();
 std::optional<std::string> setCompileOption(CompileOptions &Options,
                                             llvm::StringRef Name,
                                             llvm::StringRef Text);
+
+/// The options whose values change what a program computes, as name and text;
+/// the others change how, and the result has the same bits. Which kernels a
+/// device has (`device`, `arch`, `attention`) is not among them.
+std::vector<std::pair<std::string, std::string>>
+getNumericOptions(const CompileOptions &Options);
 
 } // namespace remat
 

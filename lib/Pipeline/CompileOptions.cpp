@@ -232,3 +232,18 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
     return setChoice(O.Attention, Text, {"auto", "cudnn", "own"});
   return formatv("unknown option '{0}'", Name).str();
 }
+
+std::vector<std::pair<std::string, std::string>>
+remat::getNumericOptions(const CompileOptions &O) {
+  const OptimizerOptions &Rule = O.Optimizer;
+  return {{"autocast", O.Autocast},
+          {"accumulate", std::to_string(O.MicroBatches)},
+          {"optimizer", Rule.Kind},
+          {"learning-rate", formatReal(Rule.LearningRate)},
+          {"beta1", formatReal(Rule.Beta1)},
+          {"beta2", formatReal(Rule.Beta2)},
+          {"epsilon", formatReal(Rule.Epsilon)},
+          {"weight-decay", formatReal(Rule.WeightDecay)},
+          {"momentum", formatReal(Rule.Momentum)},
+          {"clip-norm", formatReal(Rule.ClipNorm)}};
+}

@@ -1,6 +1,8 @@
 //===- OutputFile.cpp - files that are whole or not there -----------------===//
 
+#include "Sync.h"
 #include "remat/Support/File.h"
+#include "remat/Support/Folder.h"
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -32,6 +34,9 @@ struct Unfinished {
 
 static Unfinished UnfinishedFiles[16];
 
+/// Partial files are named so, with the process and a count between.
+static constexpr char PartialBegin[] = ".remat-", PartialEnd[] = ".partial";
+
 /// Notes a name before its file exists; -1 if the list is full or the name too
 /// long, and the file then stays if the process is killed.
 static int noteUnfinished(const std::string &Name) {
@@ -58,6 +63,30 @@ void remat::removeUnfinishedFiles() noexcept {
   for (Unfinished &U : UnfinishedFiles)
     if (U.State == Unfinished::Named)
       ::unlink(U.Name);
+}
+
+static bool isUnfinishedHere(std::string_view Name) {
+  for (Unfinished &U : UnfinishedFiles)
+    if (U.State == Unfinished::Named &&
+        std::string_view(U.Name).ends_with(Name))
+      return true;
+  return false;
+}
+
+FileFailure remat::removeLeftovers(const std::string &Folder) {
+  std::vector<std::string> Names;
+  if (FileFailure Failed = listFolder(Folder, Names))
+    return Failed;
+  for (const std::string &Name : Names) {
+    if (!Name.starts_with(PartialBegin) || !Name.ends_with(PartialEnd) ||
+        isUnfinishedHere(Name))
+      continue;
+    std::string Path = Folder + "/" + Name;
+    if (::unlink(Path.c_str()) != 0)
+      return "cannot remove '" + Path +
+             "': " + std::generic_category().message(errno);
+  }
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -134,9 +163,9 @@ FileFailure OutputFile::fail(int Code) { return describe(Path, Code); }
 FileFailure OutputFile::openBeside(const std::string &Target) {
   static std::atomic<unsigned> Count{0};
   for (int Attempt = 0; Attempt < 100; ++Attempt) {
-    std::string Name = getFolder(Target) + ".remat-" +
+    std::string Name = getFolder(Target) + PartialBegin +
                        std::to_string(::getpid()) + "-" +
-                       std::to_string(Count++) + ".partial";
+                       std::to_string(Count++) + PartialEnd;
     Slot = noteUnfinished(Name);
     Descriptor =
         ::open(Name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
@@ -197,10 +226,9 @@ FileFailure OutputFile::write(const void *Data, uint64_t Bytes) {
 }
 
 FileFailure OutputFile::commit() {
-  // Some file systems and all pipes have nothing to bring to a disk.
-  if (!Partial.empty() && ::fsync(Descriptor) != 0 && errno != EINVAL &&
-      errno != ENOTSUP)
-    return fail(errno);
+  if (!Partial.empty())
+    if (int Code = syncFile(Descriptor))
+      return fail(Code);
   int Closed = ::close(Descriptor);
   Descriptor = -1;
   if (Closed != 0 && errno != EINTR)
@@ -210,7 +238,8 @@ FileFailure OutputFile::commit() {
   if (std::rename(Partial.c_str(), Target.c_str()) != 0)
     return fail(errno);
   Partial.clear();
-  return std::nullopt;
+  int Code = syncFolder(getFolder(Target));
+  return Code ? fail(Code) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//

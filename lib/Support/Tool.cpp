@@ -92,6 +92,7 @@ void remat::startTool(const char *Name) {
   openStandardFiles();
   giveOutputABuffer();
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   for (int Signal : {SIGINT, SIGTERM, SIGHUP}) {
     // Whoever started the tool may have asked it not to listen (nohup, &).
     struct sigaction Action = {};

@@ -1,6 +1,7 @@
 //===- SessionFiles.cpp - tensors between sessions and files --------------===//
 
 #include "remat/runtime/SessionFiles.h"
+#include "lib/StoredTensor.h"
 #include "ops/Op.h"
 #include <algorithm>
 
@@ -14,9 +15,9 @@ static std::string describe(DType Type, const std::vector<int64_t> &Shape) {
   return Text + std::string(getName(Type)) + ">";
 }
 
-static Status checkStored(const Tensor &T, const std::string &Name, DType Type,
-                          const std::vector<int64_t> &Shape,
-                          const std::string &Path) {
+Status runtime::checkStored(const Tensor &T, const std::string &Name,
+                            DType Type, const std::vector<int64_t> &Shape,
+                            const std::string &Path) {
   if (Type == T.Type && Shape == T.Shape)
     return {};
   return Error(ErrorCode::InvalidArgument,
@@ -123,19 +124,6 @@ Status runtime::writeInputs(Session &S, const TensorFile &File) {
       return Written;
   }
   return {};
-}
-
-/// A header in which `List`, arguments or results, are those that `IsWanted`.
-template <typename Values, typename Function>
-static SafetensorsHeader describeAll(const Program &P, const Values &List,
-                                     Function IsWanted) {
-  SafetensorsHeader Header;
-  for (const auto &V : List)
-    if (IsWanted(V)) {
-      const Tensor &T = P.Tensors[V.Tensor];
-      Header.Tensors.push_back({V.Name, T.Type, T.Shape, 0, T.Bytes});
-    }
-  return Header;
 }
 
 /// Writes the tensors of a header, which `Store` gives piece by piece.

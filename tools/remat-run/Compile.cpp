@@ -2,6 +2,7 @@
 
 #include "Compile.h"
 #include "Progress.h"
+#include "RunFacts.h"
 #include "remat/Driver/PlanCache.h"
 #include "remat/Driver/ProgramReport.h"
 #include "remat/Driver/RefusalPage.h"
@@ -110,6 +111,12 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
 
   // A graph gets the learning rate as the argument's initial value.
   Options.RateGiven = false;
+  if (!Options.Checkpoints.Folder.empty()) {
+    auto Graph = parseGraph(File->getBuffer(), Options.File, Context, Reading);
+    if (!Graph)
+      return Outcome::Failed;
+    Compiled.GraphDigest = computeGraphDigest(*Graph);
+  }
   PlanCache Cache;
   if (FileFailure Failed = Cache.open(Options.Cache))
     return fail(*Failed);

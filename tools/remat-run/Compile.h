@@ -15,6 +15,8 @@ struct CompiledFile {
   std::vector<uint8_t> Bytes;
   std::shared_ptr<const runtime::Program> Program; ///< verified
   CompileReport Report;
+  /// See computeGraphDigest; only of a graph whose run writes checkpoints.
+  std::string GraphDigest;
   /// What is to be shown besides; of a graph, where the options ask for it.
   std::optional<CompileRecord> Record;
 };

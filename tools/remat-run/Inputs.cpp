@@ -2,6 +2,7 @@
 
 #include "Inputs.h"
 #include "remat/runtime/SessionFiles.h"
+#include "remat/runtime/Sha256.h"
 
 using namespace remat;
 using namespace remat::run;
@@ -30,6 +31,21 @@ Result<InputFeeder> InputFeeder::create(Session &S,
   Feeder.Batches = std::make_unique<Prefetcher>(
       *Feeder.Data, Options.DataThreads, 2 * Options.DataThreads);
   return Feeder;
+}
+
+/// Records are drawn from all files, so that one batch and their number tell
+/// data from other data without reading all of it.
+Result<std::string> InputFeeder::describeData() const {
+  if (!Data)
+    return std::string("none");
+  Batch First;
+  if (Status Read = Data->get(0, First); !Read)
+    return Read.getError().within("--data");
+  Sha256 Digest;
+  for (const BatchInput &I : First)
+    Digest.update(I.Bytes.data(), I.Bytes.size());
+  return "of " + std::to_string(Data->getBatchesPerEpoch()) +
+         " batches an epoch, whose first has the SHA-256 " + Digest.finish();
 }
 
 Status InputFeeder::feed(Session &S, uint64_t Step) {

@@ -20,6 +20,9 @@ public:
   static runtime::Result<InputFeeder> create(runtime::Session &Session,
                                              const ToolOptions &Options);
 
+  /// What tells the data of the options from other data: "none" without.
+  runtime::Result<std::string> describeData() const;
+
   /// Writes every input for step `Step`.
   runtime::Status feed(runtime::Session &Session, uint64_t Step);
 

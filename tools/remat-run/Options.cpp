@@ -13,6 +13,8 @@
 using namespace remat;
 using namespace remat::run;
 
+static constexpr int64_t MaxSteps = 1'000'000'000;
+
 namespace {
 
 class CommandLine {
@@ -22,6 +24,7 @@ public:
     addCompilation();
     addRun();
     addFiles();
+    addCheckpoints();
   }
 
   std::optional<int> parse(int Argc, char **Argv) {
@@ -52,6 +55,7 @@ private:
   void addCompilation();
   void addRun();
   void addFiles();
+  void addCheckpoints();
 
   CLI::App App{"Compiles a training graph within a memory budget and runs it",
                "remat-run"};
@@ -92,8 +96,8 @@ void CommandLine::addRun() {
     std::string Default = " (default " + std::to_string(Target) + ")";
     addInteger(App, Name, Target, Min, Max, Help + Default)->group("Run");
   };
-  Integer("--steps", O.Steps, int64_t(0), int64_t(1'000'000'000),
-          "steps to run");
+  Integer("--steps", O.Steps, int64_t(0), MaxSteps,
+          "steps of the run, those before its checkpoint among them");
   Integer("--seed", O.Seed, uint64_t(0), UINT64_MAX,
           "of initial weights, random data and dropout");
   Integer("--threads", O.Threads, 0u, 1024u,
@@ -148,6 +152,30 @@ void CommandLine::addFiles() {
       ->type_name("DIR|off")
       ->group("Files");
   Add("--profile", O.Profile, "JSON: milliseconds of each operation");
+}
+
+void CommandLine::addCheckpoints() {
+  static constexpr char Group[] = "Checkpoints";
+  CheckpointOptions &C = O.Checkpoints;
+  CLI::Option *Folder =
+      App.add_option("--checkpoint", C.Folder,
+                     "folder for checkpoints, from which a run can go on")
+          ->type_name("DIR")
+          ->group(Group);
+  auto Integer = [&](const char *Name, int64_t &Target, int64_t Min,
+                     const std::string &Help) {
+    std::string Default = " (default " + std::to_string(Target) + ")";
+    addInteger(App, Name, Target, Min, MaxSteps, Help + Default)
+        ->group(Group)
+        ->needs(Folder);
+  };
+  Integer("--checkpoint-every", C.Every, 0,
+          "steps between checkpoints; 0: only when the run ends");
+  Integer("--keep-checkpoints", C.Keep, 1, "how many of them are kept");
+  App.add_flag("--resume", C.Resume,
+               "go on from the newest checkpoint; begin where there is none")
+      ->group(Group)
+      ->needs(Folder);
 }
 
 } // namespace

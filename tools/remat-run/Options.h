@@ -11,6 +11,13 @@
 
 namespace remat::run {
 
+struct CheckpointOptions {
+  std::string Folder;   ///< "": none are written
+  int64_t Every = 1000; ///< steps; 0: only at the end
+  int64_t Keep = 3;
+  bool Resume = false;
+};
+
 struct ToolOptions {
   std::string File; ///< a graph, or a program that was emitted before; "-"
   CompileOptions Compile;
@@ -24,6 +31,8 @@ struct ToolOptions {
   bool RateGiven = false; ///< and not compiled in: written before the steps
   bool CompileOnly = false, Poison = false, Ranges = false, Quiet = false;
   bool PrintPipeline = false;
+
+  CheckpointOptions Checkpoints;
 
   // Files, "" where none is asked for.
   std::vector<std::string> Data; ///< files, folders, glob patterns

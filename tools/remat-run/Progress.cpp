@@ -96,8 +96,10 @@ static std::pair<uint64_t, const char *> countPerStep(const Program &P) {
   return {Agree ? Samples : 0, "samples"};
 }
 
-TrainingProgress::TrainingProgress(const ToolOptions &Options, const Program &P)
-    : Quiet(Options.Quiet), Rewrites(Screen::of(STDOUT_FILENO).Rewrites) {
+TrainingProgress::TrainingProgress(const ToolOptions &Options, const Program &P,
+                                   uint64_t FirstStep)
+    : Quiet(Options.Quiet), Rewrites(Screen::of(STDOUT_FILENO).Rewrites),
+      FirstStep(FirstStep) {
   Now.Steps = Options.Steps;
   std::tie(PerStep, Now.Unit) = countPerStep(P);
   if (P.Plan.BudgetBytes >= 0)
@@ -153,10 +155,11 @@ void TrainingProgress::finishStep(uint64_t Step, const float *Loss,
     return;
   }
   // The first step takes longer than all others.
-  if (Step == 1)
+  uint64_t OfRun = Step - FirstStep;
+  if (OfRun == 1)
     FirstDone = Clock::now();
   std::chrono::duration<double> Since = Clock::now() - FirstDone;
-  double Each = Step > 1 ? Since.count() / (Step - 1) : Now.StepMs / 1000;
+  double Each = OfRun > 1 ? Since.count() / (OfRun - 1) : Now.StepMs / 1000;
   Now.SecondsLeft = Each * (Now.Steps - Step);
   if (PerStep && Each > 0)
     Now.Throughput = PerStep / Each;

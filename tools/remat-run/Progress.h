@@ -43,7 +43,9 @@ private:
 /// hundred at most or one a minute. Nothing if the options say quiet.
 class TrainingProgress {
 public:
-  TrainingProgress(const ToolOptions &Options, const runtime::Program &Program);
+  /// `FirstStep` steps were done before.
+  TrainingProgress(const ToolOptions &Options, const runtime::Program &Program,
+                   uint64_t FirstStep);
   /// Leaves the last line as it is.
   ~TrainingProgress();
   TrainingProgress(const TrainingProgress &) = delete;
@@ -64,7 +66,7 @@ private:
   bool Quiet, Rewrites;
   TrainingNumbers Now;
   /// Of `Now.Unit` in one step; 0 where the inputs do not say.
-  uint64_t PerStep = 0;
+  uint64_t PerStep = 0, FirstStep = 0;
   bool LineIsOpen = false;
   /// When the first step was done, and when the line was last written.
   Clock::time_point FirstDone, LastShown;

@@ -34,8 +34,14 @@ static json::Object makeReport(const ToolOptions &O, const CompileReport &C,
   auto Measured = [Ran](auto Get) {
     return Ran ? json::Value(Get()) : json::Value(nullptr);
   };
-  Report["ms_per_step"] =
-      Ran && O.Steps > 0 ? json::Value(Ran->MedianMs) : json::Value(nullptr);
+  Report["first_step"] =
+      Ran ? json::Value(Ran->FirstStep + 1) : json::Value(nullptr);
+  Report["resumed_from"] = Ran && !Ran->ResumedFrom.empty()
+                               ? json::Value(json::fixUTF8(Ran->ResumedFrom))
+                               : json::Value(nullptr);
+  Report["ms_per_step"] = Ran && uint64_t(O.Steps) > Ran->FirstStep
+                              ? json::Value(Ran->MedianMs)
+                              : json::Value(nullptr);
   Report["device_description"] =
       Measured([&] { return json::fixUTF8(Ran->Device); });
   Report["measured_peak_bytes"] =

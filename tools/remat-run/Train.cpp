@@ -1,6 +1,7 @@
 //===- Train.cpp - runs a program's steps ---------------------------------===//
 
 #include "Train.h"
+#include "Checkpoints.h"
 #include "Inputs.h"
 #include "ProcessMemory.h"
 #include "Progress.h"
@@ -25,26 +26,32 @@ static const ProgramResult *findResult(const Program &P, Role Wanted) {
   return nullptr;
 }
 
+static Error refuse(const char *Message) {
+  return Error(ErrorCode::InvalidArgument, Message);
+}
+
+/// Whether a step runs, where its results are to be saved.
+static Status checkResults(const ToolOptions &O, uint64_t FirstStep) {
+  bool Saves =
+      !O.SaveGradients.empty() || !O.SaveOutputs.empty() || !O.Profile.empty();
+  if (Saves && uint64_t(O.Steps) == FirstStep)
+    return refuse("--save-gradients, --save-outputs and --profile need at "
+                  "least one step");
+  return {};
+}
+
 /// What is asked for but not there is said before the first step, not after
 /// the last one.
 static Status checkRequests(const Program &P, const ToolOptions &O) {
-  auto Refuse = [](const char *Message) {
-    return Error(ErrorCode::InvalidArgument, Message);
-  };
   if (O.Ranges && !hasRanges())
-    return Refuse("--nvtx: this build has no NVTX; its headers are in the "
+    return refuse("--nvtx: this build has no NVTX; its headers are in the "
                   "wheel nvidia-nvtx");
-  bool Saves =
-      !O.SaveGradients.empty() || !O.SaveOutputs.empty() || !O.Profile.empty();
-  if (Saves && O.Steps == 0)
-    return Refuse("--save-gradients, --save-outputs and --profile need at "
-                  "least one step");
   if (!O.SaveGradients.empty() && !findResult(P, Role::Gradient))
-    return Refuse("the program has no gradients to save; compile a graph that "
+    return refuse("the program has no gradients to save; compile a graph that "
                   "has a loss with --optimizer none");
   if (!O.SaveOutputs.empty() && !findResult(P, Role::Output) &&
       !findResult(P, Role::Loss))
-    return Refuse("the program has no outputs to save");
+    return refuse("the program has no outputs to save");
   return {};
 }
 
@@ -81,18 +88,17 @@ static void warnOfLoss(uint64_t Step, float Loss, TrainingProgress &Progress) {
       << "; a lower --learning-rate or --clip-norm may help\n";
 }
 
-static Status runSteps(Session &S, InputFeeder &Feeder, const ToolOptions &O,
-                       RunResult &R) {
+static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
+                       const ToolOptions &O, RunResult &R) {
   const Program &P = S.getProgram();
   const ProgramResult *Loss = findResult(P, Role::Loss);
-  TrainingProgress Progress(O, P);
+  R.FirstStep = Saving.getFirstStep();
+  TrainingProgress Progress(O, P, R.FirstStep);
   handleInterrupts(true);
-  for (uint64_t Step = 0; Step < uint64_t(O.Steps); ++Step) {
+  for (uint64_t Step = R.FirstStep; Step < uint64_t(O.Steps); ++Step) {
     std::string Where = "step " + std::to_string(Step + 1);
     if (Interrupted)
-      return Error(ErrorCode::InvalidArgument,
-                   "interrupted before " + Where + " of " +
-                       std::to_string(O.Steps) + ": nothing was saved");
+      return Saving.interrupt(S, Step);
     if (Status Fed = Feeder.feed(S, Step); !Fed)
       return Fed.getError().within(Where);
     if (Status Counted = writeStep(S, Step); !Counted)
@@ -109,7 +115,9 @@ static Status runSteps(Session &S, InputFeeder &Feeder, const ToolOptions &O,
         warnOfLoss(*(R.FirstNonFiniteLoss = Step + 1), Value, Progress);
     }
     Progress.finishStep(Step + 1, Loss ? &Value : nullptr, S.getStatistics());
+    Saving.finishStep(S, Step + 1, Progress);
   }
+  R.LastCheckpoint = Saving.finish(S, O.Steps);
   return {};
 }
 
@@ -134,7 +142,7 @@ static Status writeFiles(Session &S, const ToolOptions &O) {
 }
 
 Result<RunResult> run::train(std::shared_ptr<const Program> P,
-                             const ToolOptions &O) {
+                             const ToolOptions &O, RunFacts Facts) {
   if (Status Checked = checkRequests(*P, O); !Checked)
     return Checked.getError();
   ResidentGrowth Growth;
@@ -159,15 +167,22 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   if (O.RateGiven)
     if (Status Written = writeRate(S, O); !Written)
       return Written.getError();
-  if (!O.Weights.empty())
-    if (Status Loaded = loadWeights(S, O.Weights); !Loaded)
-      return Loaded.getError();
   Result<InputFeeder> Feeder = InputFeeder::create(S, O);
   if (!Feeder)
     return Feeder.getError();
+  Result<Checkpoints> Saving =
+      Checkpoints::open(S, *Feeder, O, std::move(Facts));
+  if (!Saving)
+    return Saving.getError();
+  if (!O.Weights.empty() && Saving->getResumedFrom().empty())
+    if (Status Loaded = loadWeights(S, O.Weights); !Loaded)
+      return Loaded.getError();
+  if (Status Checked = checkResults(O, Saving->getFirstStep()); !Checked)
+    return Checked.getError();
 
   RunResult R;
-  if (Status Ran = runSteps(S, *Feeder, O, R); !Ran)
+  R.ResumedFrom = Saving->getResumedFrom();
+  if (Status Ran = runSteps(S, *Feeder, *Saving, O, R); !Ran)
     return Ran.getError();
   if (Status Written = writeFiles(S, O); !Written)
     return Written.getError();

@@ -4,6 +4,7 @@
 #define REMAT_TOOLS_RUN_TRAIN_H
 
 #include "Options.h"
+#include "remat/runtime/Checkpoint.h"
 #include "remat/runtime/Program.h"
 #include "remat/runtime/Result.h"
 #include <memory>
@@ -15,6 +16,9 @@ namespace remat::run {
 
 /// What a run measured.
 struct RunResult {
+  uint64_t FirstStep = 0;         ///< steps that were done before
+  std::string ResumedFrom;        ///< a checkpoint; "" where the run began
+  runtime::Status LastCheckpoint; ///< whether it could be written
   std::vector<float> Losses; ///< one a step; empty for a graph without a loss
   double MedianMs = 0;       ///< 0 before the first step
   uint64_t MeasuredPeakBytes = 0;
@@ -30,9 +34,10 @@ struct RunResult {
 
 /// Runs the steps that the options ask for and writes the files that they name
 /// (weights, gradients, outputs, profile), with a line a step on stdout.
+/// `Facts` are for checkpoints.
 runtime::Result<RunResult>
 train(std::shared_ptr<const runtime::Program> Program,
-      const ToolOptions &Options);
+      const ToolOptions &Options, runtime::RunFacts Facts);
 
 } // namespace remat::run
 

@@ -8,6 +8,7 @@
 #include "Options.h"
 #include "Progress.h"
 #include "Report.h"
+#include "RunFacts.h"
 #include "Train.h"
 #include "common-llvm/LLVMTool.h"
 #include "llvm/Support/WithColor.h"
@@ -70,10 +71,16 @@ static int runTool(int Argc, char **Argv) {
 
   // The runtime catches what is thrown for want of memory and says where.
   throwWithoutMemory(true);
-  runtime::Result<RunResult> Ran = train(Compiled.Program, Options);
+  runtime::Result<runtime::RunFacts> Facts = collectFacts(Options, Compiled);
+  if (!Facts)
+    return fail(Facts.getError());
+  runtime::Result<RunResult> Ran =
+      train(Compiled.Program, Options, std::move(*Facts));
   if (!Ran)
     return fail(Ran.getError());
   runtime::Status Written = writeReports(Options, Compiled, &*Ran);
+  if (Written)
+    Written = Ran->LastCheckpoint;
   return Written ? ExitDone : fail(Written.getError());
 }
 

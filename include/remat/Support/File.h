@@ -32,7 +32,8 @@ public:
 
   FileFailure open(const std::string &Path);
   FileFailure write(const void *Data, uint64_t Bytes);
-  /// Brings all to the disk and gives the file its name.
+  /// Brings all to the disk, gives the file its name, and brings that to the
+  /// disk.
   FileFailure commit();
 
 private:
@@ -88,6 +89,10 @@ FileFailure readWholeFile(const std::string &Path, uint64_t MaxBytes,
 
 /// Removes the partial files of this process. Safe in a signal handler.
 void removeUnfinishedFiles() noexcept;
+
+/// Removes the partial files that killed processes left in `Folder`. Nobody
+/// else may write there now; what this process is writing stays.
+FileFailure removeLeftovers(const std::string &Folder);
 
 } // namespace remat
 

@@ -19,7 +19,8 @@ enum ToolExit : int {
 extern std::atomic<bool> Interrupted;
 
 /// To be called first in `main`. From then on
-///  - a broken pipe is an error of the write, not the end of the process;
+///  - a broken pipe, or a file larger than the user allows, is an error of the
+///    write, not the end of the process;
 ///  - exhausted memory and an uncaught exception end the process with a line
 ///    on standard error and exit code 1;
 ///  - so does SIGINT, SIGTERM or SIGHUP, unless `handleInterrupts(true)` was

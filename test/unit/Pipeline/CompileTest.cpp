@@ -4,6 +4,7 @@
 #include "remat/IR/GraphFile.h"
 #include "remat/Pipeline.h"
 #include <gtest/gtest.h>
+#include <set>
 
 using namespace mlir;
 using namespace remat;
@@ -186,6 +187,23 @@ TEST_F(CompileTest, StrategiesAgreeOnWhatIsUnplanned) {
       EXPECT_EQ(Report.SmallestFeasibleBytes, Unplanned);
     }
   }
+}
+
+/// A new option must be said to change numbers, or not: a run that goes on with
+/// another value must be refused, or must end with the same bits.
+TEST(CompileOptions, ChangeNumbersOrNot) {
+  std::set<llvm::StringRef> Changing,
+      Others = {"device",    "budget",       "strategy", "effort",
+                "fuse",      "planner-seed", "arch",     "attention",
+                "recompute", "keep",         "prefer",   "scope-budget",
+                "explain"};
+  auto Options = getNumericOptions(CompileOptions());
+  for (const auto &[Name, Text] : Options)
+    Changing.insert(Name);
+  for (const CompileOption &Option : getCompileOptions())
+    EXPECT_EQ(Changing.count(Option.Name) + Others.count(Option.Name), 1u)
+        << Option.Name.str();
+  EXPECT_EQ(Changing.size() + Others.size(), getCompileOptions().size());
 }
 
 } // namespace

@@ -10,7 +10,9 @@
 #include "lib/Data/TokenBatches.h"
 #include "lib/Guard.h"
 #include "ops/Op.h"
+#include "remat/runtime/Checkpoint.h"
 #include "remat/runtime/Safetensors.h"
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -159,6 +161,7 @@ protected:
     std::vector<uint8_t> Tokens = *formatTokens(std::vector<uint16_t>(65, 1));
     TokenPath = Folder / "tokens";
     Saved = Folder / "saved";
+    CheckpointPath = Folder / "checkpoints";
     ASSERT_EQ(writeWholeFile(TokenPath, Tokens.data(), Tokens.size()),
               std::nullopt);
     ASSERT_EQ(messageOf(runAll()), ""); // and what is made once is made
@@ -169,15 +172,23 @@ protected:
   Status save(Session &S);
   Status load(Session &S);
   Status readTokens();
+  Status saveCheckpoints(Session &S);
+  Status resume(Session &S);
+  /// All that lies there, but for the older checkpoint: it is removed by the
+  /// last call of a run.
   size_t countFiles() const {
-    return std::distance(fs::directory_iterator(Folder),
-                         fs::directory_iterator());
+    auto IsThere = [](const fs::directory_entry &Entry) {
+      return Entry.path().filename() != "step-0000000001.safetensors";
+    };
+    return std::count_if(fs::recursive_directory_iterator(Folder),
+                         fs::recursive_directory_iterator(), IsThere);
   }
   int64_t failEach(Kind Of, bool All);
 
   fs::path Folder;
   SafetensorsHeader Header;
-  std::string TokenPath, Saved;
+  std::string TokenPath, Saved, CheckpointPath;
+  RunFacts Facts = {{"--seed", "1"}};
   int Survived = 0; ///< runs that needed the failed call not
   std::vector<uint8_t> Program;
 };
@@ -218,6 +229,27 @@ Status FaultTest::readTokens() {
   });
 }
 
+Status FaultTest::saveCheckpoints(Session &S) {
+  auto Writing = CheckpointFolder::open(CheckpointPath);
+  if (!Writing)
+    return Writing.getError();
+  for (uint64_t Steps : {1, 2}) {
+    auto Path = Writing->save(S, Steps, Facts, /*Keep=*/1);
+    if (!Path)
+      return Path.getError();
+  }
+  return {};
+}
+
+Status FaultTest::resume(Session &S) {
+  auto Search = findCheckpoint(CheckpointPath);
+  if (!Search)
+    return Search.getError();
+  if (!Search->Newest)
+    return Error(ErrorCode::InvalidFile, "none is there");
+  return loadCheckpoint(S, *Search->Newest);
+}
+
 /// All of it throws nothing; what the test itself needs was made before.
 Status FaultTest::runAll() {
   auto D = createDevice("host", {.Threads = 2});
@@ -233,6 +265,8 @@ Status FaultTest::runAll() {
   REMAT_TRY((*S)->readResult("loss", &Loss, sizeof Loss));
   REMAT_TRY(save(**S));
   REMAT_TRY(load(**S));
+  REMAT_TRY(saveCheckpoints(**S));
+  REMAT_TRY(resume(**S));
   auto Whole = readSafetensors(Saved);
   if (!Whole)
     return Whole.getError();
@@ -264,7 +298,11 @@ int64_t FaultTest::failEach(Kind Of, bool All) {
         ++Survived;
     }
     EXPECT_EQ(Live, Before) << "leaked when call " << Call << " failed";
-    EXPECT_EQ(countFiles(), 2u) << "when call " << Call << " failed";
+    EXPECT_EQ(countFiles(), 4u) << "when call " << Call << " failed";
+    // Whatever fails, the newest checkpoint is there and whole.
+    auto Search = findCheckpoint(CheckpointPath);
+    EXPECT_TRUE(Search && Search->Newest && Search->Newest->Steps == 2)
+        << messageOf(Search) << " when call " << Call << " failed";
     EXPECT_EQ(messageOf(runAll()), "") << "behind call " << Call;
     if (HasFailure())
       return Call;
@@ -292,9 +330,10 @@ TEST_F(FaultTest, Blocks) {
 }
 
 TEST_F(FaultTest, Files) {
-  // Three files are read and two written: open, write, fsync, rename, close.
-  EXPECT_GE(failEach(Kind::File, false), 19);
-  EXPECT_GE(failEach(Kind::File, true), 19);
+  // Five files are read and four written: open, write, fsync, rename, close,
+  // and the folder's own open and fsync.
+  EXPECT_GE(failEach(Kind::File, false), 47);
+  EXPECT_GE(failEach(Kind::File, true), 47);
 }
 
 } // namespace

@@ -1,0 +1,353 @@
+"""remat-run --checkpoint and --resume: a run that was killed goes on bit for bit, and nothing is ever lost."""
+
+import json
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from conftest import ROOT, tool_path
+from harness import execute
+from safetensors.torch import save_file
+
+sys.path.append(str(ROOT / "bench"))
+
+import resume  # noqa: E402
+
+STEPS = 60
+MODEL = ["--layers", "1", "--width", "16", "--heads", "2", "--batch", "2", "--seq", "16", "--dropout", "0.1"]
+
+
+def make(folder, name, *options):
+    path = folder / name
+    subprocess.run([sys.executable, ROOT / "examples" / "gpt2.py", *options, "-o", path], check=True)
+    return path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A graph with dropout, its program within a budget, tokens, and the report of a whole run."""
+    folder = tmp_path_factory.mktemp("resume")
+    make(folder, "graph.mlir", *MODEL)
+    text = (ROOT / "README.md").read_text()
+    for name, part in {"tokens": text, "other": text[::-1], "shorter": text[:862]}.items():
+        (folder / "text").write_text(part, encoding="ascii", errors="replace")
+        tokenize = [sys.executable, ROOT / "examples" / "byte_tokens.py", folder / "text", "-o", folder / name]
+        subprocess.run(tokenize, check=True)
+    save_file({"tokens": torch.zeros(2, 16, dtype=torch.int64)}, folder / "inputs")
+    execute([folder / "graph.mlir", "--strategy", "none", "--compile-only", "--emit-program", folder / "program"])
+    whole = execute([folder / "program", "--data", folder / "tokens", "--steps", STEPS, "--report", folder / "whole.json"])
+    assert whole.returncode == 0, whole.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(files):
+    return resume.read_report(files / "whole.json")
+
+
+def train(files, folder, *options, steps=STEPS, what="program"):
+    """Runs with checkpoints in `folder`/c; gives what was said and the report."""
+    report = folder / "report.json"
+    report.unlink(missing_ok=True)
+    saving = ["--checkpoint", folder / "c", "--report", report]
+    done = execute([files / what, "--data", files / "tokens", "--steps", steps, *saving, *options])
+    return done, json.loads(report.read_text()) if report.exists() else None
+
+
+def names(folder):
+    return sorted(path.name for path in (folder / "c").iterdir())
+
+
+def check_end(report, whole):
+    assert report["parameters_digest"] == whole["parameters_digest"]
+    assert report["loss"] == whole["loss"][report["first_step"] - 1 :]
+
+
+def test_killed_at_random_moments(files, whole, tmp_path):
+    """A checkpoint after each step: much of the time goes into writing."""
+    command = [tool_path("remat-run"), files / "program", "--data", files / "tokens", "--steps", STEPS]
+    saving = ["--checkpoint", tmp_path / "c", "--checkpoint-every", 1, "--resume", "--report", tmp_path / "report.json"]
+    command = [str(word) for word in [*command, *saving]]
+    killed = resume.kill_and_resume(command, tmp_path / "c", STEPS, 5, whole["ms_per_step"] / 1000, seed=1)
+    assert killed and any(one.begun > 0 for one in killed)
+    report = resume.read_report(tmp_path / "report.json")
+    check_end(report, whole)
+    assert names(tmp_path) == [f"step-{n:010}.safetensors" for n in range(STEPS - 2, STEPS + 1)]
+
+
+def test_another_budget_and_other_threads(files, whole, tmp_path):
+    done, report = train(files, tmp_path, "--checkpoint-every", 7, steps=20, what="graph.mlir")
+    assert done.returncode == 0 and report["first_step"] == 1 and report["resumed_from"] is None
+    assert names(tmp_path) == [f"step-{n:010}.safetensors" for n in (7, 14, 20)]
+    options = ["--resume", "--keep-checkpoints", 1, "--checkpoint-every", 0]
+    budget = ["--budget", "smallest", "--effort", 0, "--threads", 1]
+    done, report = train(files, tmp_path, *options, *budget, what="graph.mlir")
+    assert report["first_step"] == 21 and report["resumed_from"].endswith("/c/step-0000000020.safetensors")
+    assert report["recomputed_ops"] > 0
+    check_end(report, whole)
+    assert names(tmp_path) == [f"step-{STEPS:010}.safetensors"]
+    # All is done: the same command does nothing more, and says the same.
+    done, report = train(files, tmp_path, *options, "--save", tmp_path / "saved")
+    assert report["loss"] == [] and report["ms_per_step"] is None and (tmp_path / "saved").exists()
+    check_end(report, whole)
+
+
+@pytest.fixture(scope="module")
+def begun(files, tmp_path_factory):
+    """A run of the graph that ended after 4 steps."""
+    folder = tmp_path_factory.mktemp("begun")
+    done, _ = train(files, folder, "--checkpoint-every", 2, steps=4, what="graph.mlir")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--seed", 1], "--seed 0; this run has --seed 1"),
+        (["--learning-rate", 0.5], "--learning-rate 0.001; this run has --learning-rate 0.5"),
+        (["--optimizer", "sgd"], "--optimizer adamw; this run has --optimizer sgd"),
+        (["--clip-norm", 1], "--clip-norm 0; this run has --clip-norm 1"),
+        (["--accumulate", 2], "--accumulate 1; this run has --accumulate 2"),
+        (["--autocast", "bf16"], "--autocast none; this run has --autocast bf16"),
+        (["--data", "other"], "batches an epoch, whose first has the SHA-256 "),
+        (["--data", "shorter"], "--data of 26 batches an epoch, whose first has the SHA-256 "),
+        (["--inputs", "inputs"], "--inputs none; this run has --inputs with the SHA-256 "),
+        (["--steps", 3], "is of 4 steps that are done; --steps 3"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_what_differs_is_refused(files, begun, options, said):
+    before = names(begun)
+    options = [files / word if word in ("other", "shorter", "inputs") else word for word in options]
+    tokens = [] if options[0] == "--data" else ["--data", files / "tokens"]
+    steps = [] if options[0] == "--steps" else ["--steps", 6]
+    command = [files / "graph.mlir", *tokens, *steps, "--checkpoint", begun / "c", "--resume", *options]
+    done = execute(command)
+    assert done.returncode == 1 and said in done.stderr and "step-0000000004.safetensors'" in done.stderr, done.stderr
+    assert names(begun) == before
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--layers", "2"], "the program has 'h.1.ln_1.weight', which"),
+        (["--width", "32"], "in the program but tensor<256x16xf32> in"),
+        (["--seq", "8"], "input 'targets' tensor<2x16xi64>; this run has input 'targets' tensor<2x8xi64>"),
+        (["--dropout", "0.2"], "was made with graph with the SHA-256"),
+    ],
+    ids=["layers", "width", "seq", "dropout"],
+)
+def test_another_graph_is_refused(files, begun, tmp_path, options, said):
+    graph = make(tmp_path, "other.mlir", *MODEL, *options)
+    done = execute([graph, "--data", files / "tokens", "--checkpoint", begun / "c", "--resume"])
+    assert done.returncode == 1 and said in done.stderr, done.stderr
+
+
+def test_names_and_comments_of_a_graph_are_free(files, begun, tmp_path):
+    shutil.copytree(begun / "c", tmp_path / "c")
+    text = (files / "graph.mlir").read_text().replace("%0", "%begin")
+    graph = tmp_path / "named.mlir"
+    graph.write_text("// the same graph\n" + text)
+    done = execute([graph, "--data", files / "tokens", "--steps", 5, "--checkpoint", tmp_path / "c", "--resume"])
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_folder_is_not_begun_twice(files, begun):
+    before = names(begun)
+    done, _ = train(files, begun)
+    assert done.returncode == 1 and "holds checkpoints of another run" in done.stderr
+    assert names(begun) == before
+
+
+@pytest.mark.parametrize("option", [["--resume"], ["--checkpoint-every", 2], ["--keep-checkpoints", 2]])
+def test_options_need_a_folder(files, option):
+    done = execute([files / "program", *option])
+    assert done.returncode == 1 and "requires --checkpoint" in done.stderr
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def flip(path):
+    """A bit of a weight."""
+    data = bytearray(path.read_bytes())
+    data[-1000] ^= 4
+    path.write_bytes(data)
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def foreign(path):
+    path.write_bytes((path.parent.parent / "saved").read_bytes())
+
+
+def renamed(path):
+    path.rename(path.with_name("step-0000000900.safetensors"))
+
+
+def reworded(path):
+    """The header says another seed."""
+    data = path.read_bytes()
+    assert data.count(b'"run.--seed":"0"') == 1
+    path.write_bytes(data.replace(b'"run.--seed":"0"', b'"run.--seed":"7"'))
+
+
+def newer(path):
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b'"version":"1"', b'"version":"2"'))
+
+
+@pytest.mark.parametrize(
+    "damage, said",
+    [
+        (truncate, "the tensors end at byte|takes bytes"),
+        (flip, "its checksum is another"),
+        (empty, "has no header size"),
+        (foreign, "is no checkpoint"),
+        (renamed, "is of 20 steps; its name says another number"),
+        (reworded, "its checksum is another"),
+        (newer, "is of version 2 of the format; version 1 is read"),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_a_torn_file_is_passed_over(files, whole, tmp_path, damage, said):
+    train(files, tmp_path, "--checkpoint-every", 10, "--save", tmp_path / "saved", steps=20)
+    damage(tmp_path / "c" / "step-0000000020.safetensors")
+    (tmp_path / "c" / ".remat-1-0.partial").write_bytes(b"what a killed run left")
+    (tmp_path / "c" / "notes.txt").write_text("not mine")
+    done, report = train(files, tmp_path, "--resume", "--keep-checkpoints", 2, "--checkpoint-every", 15)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stderr.splitlines() if "warning: a checkpoint is passed over" in line]
+    assert len(lines) == 1 and any(part in lines[0] for part in said.split("|")), done.stderr
+    assert report["resumed_from"].endswith("step-0000000010.safetensors")
+    check_end(report, whole)
+    left = names(tmp_path)
+    assert "notes.txt" in left and not any("partial" in name for name in left)
+    assert {f"step-{n:010}.safetensors" for n in (45, STEPS)} <= set(left)
+    if damage is not renamed:  # it is of more steps than this run has: it stays
+        assert len(left) == 3
+
+
+def test_files_that_are_all_torn_are_an_error(files, tmp_path):
+    train(files, tmp_path, "--checkpoint-every", 10, steps=20)
+    for path in (tmp_path / "c").iterdir():
+        flip(path)
+    before = names(tmp_path)
+    done, _ = train(files, tmp_path, "--resume")
+    assert done.returncode == 1 and "no checkpoint in" in done.stderr and "is whole" in done.stderr
+    assert names(tmp_path) == before
+
+
+class Running:
+    """A run that goes on for hours if nobody ends it."""
+
+    def __init__(self, files, folder, *options):
+        command = [tool_path("remat-run"), files / "program", "--data", files / "tokens", "--steps", 10**9]
+        saving = ["--checkpoint", folder / "c", "--checkpoint-every", 1, "--resume", "--report", folder / "report.json"]
+        # Whoever runs the tests may have asked its children not to listen.
+        listen = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+        command = [str(word) for word in [*command, *saving, *options]]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=listen
+        )
+        self.wait_for(lambda: any((folder / "c").glob("step-*")))
+
+    def wait_for(self, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            assert self.process.poll() is None, self.process.stderr.read()
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        _, errors = self.process.communicate(timeout=60)
+        return self.process.returncode, errors
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_interrupted(files, whole, tmp_path, number):
+    with Running(files, tmp_path) as run:
+        code, errors = run.end(number)
+    newest = names(tmp_path)[-1]
+    steps = int(newest[5:15])
+    assert code == 1 and f"interrupted before step {steps + 1} of" in errors, errors
+    assert f"{newest}' holds the first {steps} steps, and --resume goes on from there" in errors
+    if steps < STEPS:
+        _, report = train(files, tmp_path, "--resume")
+        assert report["first_step"] == steps + 1
+        check_end(report, whole)
+
+
+def test_two_runs_do_not_share_a_folder(files, tmp_path):
+    with Running(files, tmp_path):
+        done, _ = train(files, tmp_path, "--resume")
+    assert done.returncode == 1 and "another run is writing there" in done.stderr
+
+
+def test_a_disk_that_fills(files, tmp_path):
+    """No file can grow any more: what is there stays, training goes on, and the exit code says it."""
+    with Running(files, tmp_path, "--save", tmp_path / "saved") as run:
+        limits = resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, (1000, limits[1]))
+        first = run.process.stderr.readline()
+        assert "warning: no checkpoint of step" in first and "File too large" in first, first
+        before = names(tmp_path)
+        step = int(first.split("step ")[1].split(":")[0])
+        later = [run.process.stderr.readline() for _ in range(3)]
+        assert all(f"step {step + n}: " in line for n, line in enumerate(later, 1)), later
+        assert names(tmp_path)[-3:] == before[-3:] and step - 1 == int(before[-1][5:15])
+        # There is room again: it goes on as if nothing had been.
+        resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, limits)
+        run.wait_for(lambda: names(tmp_path)[-1] > before[-1] and "partial" not in names(tmp_path)[0])
+        code, errors = run.end()
+    assert code == 1 and "--resume goes on from there" in errors
+
+
+def test_the_last_checkpoint_fails(files, whole, tmp_path):
+    """There is room for the parameters, not for checkpoints: all else is written, and then it is an error."""
+    train(files, tmp_path, "--checkpoint-every", 10, "--save", tmp_path / "saved", steps=20)
+    before = names(tmp_path)
+    room = 2 * (tmp_path / "saved").stat().st_size
+    assert room < (tmp_path / "c" / before[-1]).stat().st_size
+    command = [tool_path("remat-run"), files / "program", "--data", files / "tokens", "--steps", STEPS, "--resume"]
+    saving = ["--checkpoint", tmp_path / "c", "--checkpoint-every", 20, "--save", tmp_path / "saved"]
+    command = [str(word) for word in [*command, *saving, "--report", tmp_path / "report.json"]]
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))  # noqa: E731
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, preexec_fn=limit)
+    assert done.returncode == 1, done.stderr
+    lines = done.stderr.splitlines()
+    assert [line.split(": ")[2] for line in lines[:2]] == [f"no checkpoint of step {n}" for n in (40, 60)], lines
+    assert len(lines) == 3 and "error: no checkpoint of the last step: " in lines[2] and "File too large" in lines[2]
+    check_end(resume.read_report(tmp_path / "report.json"), whole)
+    assert names(tmp_path) == before
+    shutil.rmtree(tmp_path / "c")
+    done, report = train(files, tmp_path, "--weights", tmp_path / "saved", steps=0)
+    assert done.returncode == 0 and report["parameters_digest"] == whole["parameters_digest"]
+
+
+@pytest.mark.parametrize(
+    "folder, said", [("no/c", "No such file or directory"), ("file", "Not a directory"), ("/proc/c", "No such file")]
+)
+def test_folders_that_cannot_be_written(files, tmp_path, folder, said):
+    """Said before the first step."""
+    (tmp_path / "file").write_text("kept")
+    done = execute([files / "program", "--data", files / "tokens", "--checkpoint", tmp_path / folder])
+    assert done.returncode == 1 and "--checkpoint: cannot write to the folder" in done.stderr and said in done.stderr
+    assert "step 1/" not in done.stdout and (tmp_path / "file").read_text() == "kept"

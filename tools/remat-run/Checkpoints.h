@@ -1,0 +1,57 @@
+//===- Checkpoints.h - where a run begins and what it leaves ----*- C++ -*-===//
+
+#ifndef REMAT_TOOLS_RUN_CHECKPOINTS_H
+#define REMAT_TOOLS_RUN_CHECKPOINTS_H
+
+#include "Inputs.h"
+#include "Options.h"
+#include "Progress.h"
+#include "remat/runtime/Checkpoint.h"
+#include <optional>
+
+namespace remat::run {
+
+/// The checkpoints of one run; without --checkpoint it does nothing.
+class Checkpoints {
+public:
+  /// Takes the folder and, with --resume, loads its newest checkpoint into the
+  /// session, whose arguments are written.
+  static runtime::Result<Checkpoints> open(runtime::Session &Session,
+                                           const InputFeeder &Feeder,
+                                           const ToolOptions &Options,
+                                           runtime::RunFacts Facts);
+
+  /// Steps that were done before this run.
+  uint64_t getFirstStep() const { return FirstStep; }
+  /// The file that the run goes on from; "" where it begins.
+  const std::string &getResumedFrom() const { return ResumedFrom; }
+
+  /// Writes a checkpoint where one is due. If it cannot be written there is a
+  /// warning, and training goes on.
+  void finishStep(runtime::Session &Session, uint64_t Done,
+                  TrainingProgress &Progress);
+  /// Writes the last one.
+  runtime::Status finish(runtime::Session &Session, uint64_t Done);
+  /// Writes the last one and gives the error that a run ends with when it is
+  /// interrupted before its end.
+  runtime::Error interrupt(runtime::Session &Session, uint64_t Done);
+
+private:
+  runtime::Status resume(runtime::Session &Session);
+  runtime::Status save(runtime::Session &Session, uint64_t Done);
+
+  CheckpointOptions Options;
+  int64_t Steps = 0;
+  bool Quiet = false;
+  runtime::RunFacts Facts;
+  std::optional<runtime::CheckpointFolder> Folder;
+  uint64_t FirstStep = 0;
+  std::string ResumedFrom;
+  /// The newest one, and its steps; none before the first.
+  std::string Newest;
+  std::optional<uint64_t> Saved;
+};
+
+} // namespace remat::run
+
+#endif // REMAT_TOOLS_RUN_CHECKPOINTS_H

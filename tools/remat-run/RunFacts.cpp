@@ -1,0 +1,81 @@
+//===- RunFacts.cpp - what makes a run the same run -----------------------===//
+
+#include "RunFacts.h"
+#include "remat/Support/File.h"
+#include "remat/Support/Numbers.h"
+#include "remat/runtime/Session.h"
+#include "remat/runtime/Sha256.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+
+using namespace remat;
+using namespace remat::run;
+using namespace remat::runtime;
+
+std::string run::computeGraphDigest(mlir::ModuleOp Graph) {
+  std::string Text;
+  llvm::raw_string_ostream(Text) << Graph;
+  Sha256 Digest;
+  Digest.update(Text.data(), Text.size());
+  return Digest.finish();
+}
+
+static Result<std::string> describeFile(const std::string &Path) {
+  if (Path.empty())
+    return std::string("none");
+  InputFile File;
+  if (FileFailure Failed = File.open(Path))
+    return Error(ErrorCode::IO, std::move(*Failed));
+  Sha256 Digest;
+  std::vector<char> Bytes(StreamBytes);
+  for (uint64_t At = 0; At < File.getSize(); At += Bytes.size()) {
+    uint64_t Count = std::min<uint64_t>(Bytes.size(), File.getSize() - At);
+    if (FileFailure Failed = File.read(At, Bytes.data(), Count))
+      return Error(ErrorCode::IO, std::move(*Failed));
+    Digest.update(Bytes.data(), Count);
+  }
+  return "with the SHA-256 " + Digest.finish();
+}
+
+static std::string describe(const Tensor &T) {
+  std::string Text = "tensor<";
+  for (int64_t Size : T.Shape)
+    Text += std::to_string(Size) + "x";
+  return Text + std::string(getName(T.Type)) + ">";
+}
+
+Result<RunFacts> run::collectFacts(const ToolOptions &O,
+                                   const CompiledFile &Compiled) {
+  RunFacts Facts;
+  Facts["--seed"] = std::to_string(O.Seed);
+  Result<std::string> Inputs = describeFile(O.Inputs);
+  if (!Inputs)
+    return Inputs.getError().within("--inputs");
+  Facts["--inputs"] = std::move(*Inputs);
+  const Program &P = *Compiled.Program;
+  for (const Argument &A : P.Arguments)
+    if (A.Role == Role::Input)
+      Facts["input '" + A.Name + "'"] = describe(P.Tensors[A.Tensor]);
+  if (!Compiled.GraphDigest.empty()) {
+    Facts["graph"] = "with the SHA-256 " + Compiled.GraphDigest;
+    for (const auto &[Name, Text] : getNumericOptions(O.Compile))
+      Facts["--" + Name] = Text.empty() ? "none" : Text;
+  } else if (O.RateGiven) {
+    Facts["--learning-rate"] = formatReal(O.Compile.Optimizer.LearningRate);
+  }
+  return Facts;
+}
+
+Status run::compareFacts(const Checkpoint &From, const RunFacts &Facts) {
+  for (const auto &[Name, Text] : Facts) {
+    auto Known = From.Facts.find(Name);
+    if (Known == From.Facts.end() || Known->second == Text)
+      continue;
+    return Error(ErrorCode::InvalidArgument,
+                 "--resume: '" + From.Path + "' was made with " + Name + " " +
+                     Known->second + "; this run has " + Name + " " + Text +
+                     ", and would not go on as it began (--weights begins a "
+                     "new run from its values)");
+  }
+  return {};
+}
