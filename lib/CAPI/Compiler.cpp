@@ -4,6 +4,7 @@
 #include "Common.h"
 #include "mlir/IR/MLIRContext.h"
 #include "remat/Analysis/ValueNames.h"
+#include "remat/Driver/FreeMemory.h"
 #include "remat/Driver/PlanCache.h"
 #include "remat/Driver/ProgramReport.h"
 #include "remat/Driver/RefusalPage.h"
@@ -122,31 +123,46 @@ RematStatus rematOptionsSetCache(RematOptions Options, const char *Folder) {
   });
 }
 
-/// What is kept is found, and what is made is kept. The graph is called so in
-/// the program's locations.
-static RematStatus compile(llvm::StringRef Graph, const RematOptions_ &Options,
+/// The graph is called so in the program's locations.
+static constexpr llvm::StringLiteral GraphName = "graph";
+
+/// Makes what the device has free the budget, where that is asked for.
+static RematStatus chooseBudget(llvm::StringRef Graph, CompileOptions &Options,
+                                MLIRContext &Context,
+                                DiagnosticText &Diagnostics) {
+  if (Options.Budget.Kind != Budget::Kind::Max)
+    return nullptr;
+  OwningOpRef<ModuleOp> Module = parseGraph(Graph, GraphName, Context);
+  if (!Module)
+    return makeStatus(REMAT_ERROR, Diagnostics.take());
+  runtime::Result<FreeMemory> Found = resolveMaxBudget(*Module, Options);
+  return Found ? nullptr : makeStatus(Found.getError());
+}
+
+/// What is kept is found, and what is made is kept.
+static RematStatus compile(llvm::StringRef Graph, const RematOptions_ &Given,
                            RematProgram_ &Result, CompileReport &Report) {
-  static constexpr llvm::StringLiteral Name = "graph";
-  CompileOptions Seeded = Options.Options;
-  CachedCompilation Kept(Options.Cache, Name, Graph, Seeded);
-  if (Kept.find(Result.Bytes, Report))
-    return load(Result);
   MLIRContext Context(MLIRContext::Threading::DISABLED);
   Context.printOpOnDiagnostic(false);
   DiagnosticText Diagnostics(Context);
-  OwningOpRef<ModuleOp> Module = parseGraph(Graph, Name, Context);
+  CompileOptions Options = Given.Options;
+  if (RematStatus Failed = chooseBudget(Graph, Options, Context, Diagnostics))
+    return Failed;
+  CachedCompilation Kept(Given.Cache, GraphName, Graph, Options);
+  if (Kept.find(Result.Bytes, Report))
+    return load(Result);
+  OwningOpRef<ModuleOp> Module = parseGraph(Graph, GraphName, Context);
   if (!Module)
     return makeStatus(REMAT_ERROR, Diagnostics.take());
-  Seeded.Seeds = &Kept.findSeeds();
-  if (succeeded(compile(*Module, Seeded, Result.Bytes, Report))) {
+  Options.Seeds = &Kept.findSeeds();
+  if (succeeded(compile(*Module, Options, Result.Bytes, Report))) {
     // The program is there all the same where it cannot be kept.
     (void)Kept.store(Result.Bytes, Report);
     return load(Result);
   }
   if (!Report.Refused)
     return makeStatus(REMAT_ERROR, Diagnostics.take());
-  return makeStatus(REMAT_REFUSED,
-                    describeRefusal(Options.Options, *Report.Refused));
+  return makeStatus(REMAT_REFUSED, describeRefusal(Options, *Report.Refused));
 }
 
 RematStatus rematCompile(const char *Graph, size_t Length, RematOptions Options,

@@ -139,8 +139,6 @@ std::optional<int64_t> RemedySearch::findSmallest(ModuleOp Graph,
   CompileReport Report;
   if (succeeded(compile(*Copy, Changed, Program, Report)) || !Report.Refused)
     return std::nullopt;
-  if (Hurries && !Report.Refused->EffortOnlyHelps)
-    return std::nullopt;
   return Report.Refused->SmallestFeasibleBytes;
 }
 

@@ -55,7 +55,7 @@ Result<Views> remat::makeViews(std::string Title, json::Object Report,
   V.Unplanned = std::move(*Unplanned);
   Result<std::optional<ProgramView>> Smallest = load(Record->Smallest);
   if (!Smallest)
-    return Smallest.getError().within("the smallest program");
+    return Smallest.getError().within("the smallest program found");
   V.Smallest = std::move(*Smallest);
   return V;
 }

@@ -28,9 +28,9 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
   static const CompileOption Table[] = {
       {"device", "host|cuda",
        "where the program runs (default: as the graph says, else host)", false},
-      {"budget", "BYTES|4GiB|50%|smallest|unlimited",
+      {"budget", "BYTES|4GiB|50%|smallest|max|unlimited",
        "memory that the program may own; smallest: the least that is found to "
-       "do (default unlimited)",
+       "do; max: what the device has free, less a margin (default unlimited)",
        false},
       {"strategy", "none|sqrt|mincut|search",
        "how recomputation is chosen (default search)", false},

@@ -46,13 +46,15 @@ static json::Value describe(const Refusal &Refused) {
                      {"smallest_feasible_bytes", Remedy.SmallestFeasibleBytes},
                      {"saved_bytes", Refused.SmallestFeasibleBytes -
                                          Remedy.SmallestFeasibleBytes}});
-  return json::Object{{"peak_op", json::fixUTF8(Refused.PeakOp)},
-                      {"peak_value", json::fixUTF8(Refused.PeakValue)},
-                      {"classes", listPairs(Refused.Classes)},
-                      {"largest", std::move(Largest)},
-                      {"other_bytes", Refused.OtherBytes},
-                      {"causes", std::move(Causes)},
-                      {"remedies", std::move(Remedies)}};
+  return json::Object{
+      {"proven", Refused.BudgetBytes <= Refused.ImpossibleBytes},
+      {"peak_op", json::fixUTF8(Refused.PeakOp)},
+      {"peak_value", json::fixUTF8(Refused.PeakValue)},
+      {"classes", listPairs(Refused.Classes)},
+      {"largest", std::move(Largest)},
+      {"other_bytes", Refused.OtherBytes},
+      {"causes", std::move(Causes)},
+      {"remedies", std::move(Remedies)}};
 }
 
 static json::Value describeCertificate(const CompileOptions &O,

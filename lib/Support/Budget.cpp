@@ -18,8 +18,8 @@ std::optional<Budget> Budget::parse(std::string_view Text) {
   Budget Result;
   if (Text == "unlimited")
     return Result;
-  if (Text == "smallest") {
-    Result.Kind = Kind::Smallest;
+  if (Text == "smallest" || Text == "max") {
+    Result.Kind = Text == "max" ? Kind::Max : Kind::Smallest;
     return Result;
   }
   std::string_view Number = Text;
@@ -44,7 +44,11 @@ std::optional<Budget> Budget::parse(std::string_view Text) {
                                    {"MB", 1000000},
                                    {"GB", 1000000000},
                                    {"TB", 1000000000000},
-                                   {"B", 1}};
+                                   {"B", 1},
+                                   {"K", int64_t(1) << 10},
+                                   {"M", int64_t(1) << 20},
+                                   {"G", int64_t(1) << 30},
+                                   {"T", int64_t(1) << 40}};
   Result.Kind = Kind::Bytes;
   int64_t Scale = 1;
   for (const Unit &U : Units)
@@ -77,6 +81,8 @@ std::string Budget::str() const {
     return formatReal(Percent) + "%";
   case Kind::Smallest:
     return "smallest";
+  case Kind::Max:
+    return "max";
   }
   return "";
 }

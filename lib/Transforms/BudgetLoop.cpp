@@ -201,6 +201,18 @@ LogicalResult BudgetLoop::findSmallest() {
   return success();
 }
 
+/// Where effort decides which attempts there are, not only how many, a budget
+/// is refused only after those without effort.
+LogicalResult BudgetLoop::tryWithoutEffort(std::optional<int64_t> Budget) {
+  using solver::Strategy;
+  bool IsSeries = Options.Method == Strategy::Search && !isLarge();
+  if (!Budget || *Budget >= getSmallest().ArenaBytes || IsSeries ||
+      Options.Method == Strategy::None || Options.Effort == 0 ||
+      isInterrupted())
+    return success();
+  return failure(failed(findSmallest(Options.Method, 0)));
+}
+
 const BudgetLoop::Attempt &BudgetLoop::getSmallest() const {
   return *llvm::min_element(Attempts, [](const Attempt &L, const Attempt &R) {
     return L.ArenaBytes < R.ArenaBytes;
@@ -222,6 +234,7 @@ BudgetLoop::getFastest(std::optional<int64_t> Budget) const {
 std::optional<int64_t> BudgetLoop::getBudgetBytes() const {
   switch (Options.Budget.Kind) {
   case Budget::Kind::Unlimited:
+  case Budget::Kind::Max: // refused before
     return std::nullopt;
   case Budget::Kind::Bytes:
     return Options.Budget.Bytes;
@@ -395,7 +408,6 @@ LogicalResult BudgetLoop::refuse(int64_t Budget) {
   Refused.UnplannedPeakBytes = Attempts.front().ArenaBytes;
   Refused.SmallestFeasibleBytes = Smallest.ArenaBytes;
   Refused.ImpossibleBytes = Report.ImpossibleBytes;
-  Refused.EffortOnlyHelps = !isLarge();
   emitRefusal(Func, Where, Options, Refused);
   Report.PredictedPeakBytes = Smallest.ArenaBytes;
   Report.Refused = std::move(Refused);
@@ -423,9 +435,11 @@ LogicalResult BudgetLoop::run() {
   Planner.emplace(Problem.Problem, Request);
   if (failed(findUnplanned()) || failed(findSmallest()))
     return failure();
+  std::optional<int64_t> Budget = getBudgetBytes();
+  if (failed(tryWithoutEffort(Budget)))
+    return failure();
   int64_t Unplanned = Attempts.front().ArenaBytes;
   int64_t Smallest = getSmallest().ArenaBytes;
-  std::optional<int64_t> Budget = getBudgetBytes();
   Report.BudgetBytes = Budget;
   Report.UnplannedPeakBytes = Unplanned;
   Report.SmallestFeasibleBytes = Smallest;
@@ -436,7 +450,7 @@ LogicalResult BudgetLoop::run() {
   if (Refused && isInterrupted())
     return emitError(Func.getLoc())
            << "interrupted while planning: no plan of " << *Budget
-           << " bytes was found yet, the smallest needs " << Smallest;
+           << " bytes was found yet, the smallest found needs " << Smallest;
   if (!Refused && Budget && *Budget < Unplanned && failed(fit(*Budget)))
     return failure();
   if (!Refused && failed(trySeeds(Budget)))

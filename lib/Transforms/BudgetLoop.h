@@ -58,8 +58,9 @@ struct FitOptions {
 /// that does not depend on the budget asked for: any budget from there on is
 /// met, if need be by that very attempt, and any below is refused. The series
 /// of more effort contains that of less, and that of `search` those of the
-/// other strategies, but for large problems, where it is one attempt of
-/// `search` whatever the effort.
+/// other strategies, but for large problems, where it is one attempt. There,
+/// and for the other strategies, what is found without effort is tried before a
+/// budget is refused: more effort never refuses what less effort met.
 class BudgetLoop {
 public:
   /// `Func` has legal results and is fused as far as the planner should see.
@@ -91,6 +92,7 @@ private:
   mlir::LogicalResult findUnplanned();
   mlir::LogicalResult findSmallest();
   mlir::FailureOr<bool> findSmallest(solver::Strategy Method, int32_t Effort);
+  mlir::LogicalResult tryWithoutEffort(std::optional<int64_t> Budget);
   mlir::LogicalResult fit(int64_t Budget);
   mlir::LogicalResult trySeeds(std::optional<int64_t> Budget);
   bool isLarge() const;

@@ -37,6 +37,10 @@ private:
     if (!Parsed)
       return emitError(getOperation().getLoc(), "budget is '")
              << Budget.getValue() << "'; it must be " << BudgetHelp;
+    if (Parsed->Kind == Budget::Kind::Max)
+      return emitError(getOperation().getLoc(),
+                       "budget is 'max', what a device has free; no device is "
+                       "asked here, name the bytes");
     std::optional<solver::Strategy> Method = solver::strategyOf(Strategy);
     if (!Method || !llvm::is_contained(getFitStrategies(), StringRef(Strategy)))
       return emitError(getOperation().getLoc(), "strategy is '")

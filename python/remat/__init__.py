@@ -6,11 +6,13 @@ Building graphs needs the standard library only: `Graph` holds a graph, `ops` ar
 
 `compile` makes a `Program` of a graph within a budget, and a `Session` runs it; both call the
 library `libremat.so`, which is loaded when it is first needed (`remat.runtime`). `Batches` has a
-thread make the batches of any iterable ready while a step runs.
+thread make the batches of any iterable ready while a step runs. `find_batch` finds the largest
+batch size whose program fits a budget.
 `solve` plans programs of any other origin (`remat.planner`).
 """
 
 from . import init, layers, ops, planner
+from .batch import FoundBatch, TriedBatch, find_batch
 from .graph import Graph, Value
 from .planner import solve
 from .runtime import (
@@ -32,6 +34,7 @@ __all__ = [
     "BudgetRefused",
     "CompileError",
     "Error",
+    "FoundBatch",
     "Graph",
     "OutOfMemory",
     "Program",
@@ -39,8 +42,10 @@ __all__ = [
     "Tensor",
     "TensorInfo",
     "TensorType",
+    "TriedBatch",
     "Value",
     "compile",
+    "find_batch",
     "init",
     "layers",
     "ops",

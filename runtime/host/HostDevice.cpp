@@ -7,9 +7,11 @@
 
 #include "host/Blas.h"
 #include "host/Context.h"
+#include "host/FreeMemory.h"
 #include "host/Kernel.h"
 #include "remat/runtime/Device.h"
 #include "remat/runtime/Ranges.h"
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -221,8 +223,7 @@ Result<MemoryInfo> HostDevice::getMemoryInfo() {
   MemoryInfo Info;
   Info.TotalBytes = getPhysicalBytes();
   Info.ContextBytes = 0;
-  Info.FreeBytes =
-      uint64_t(sysconf(_SC_AVPHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
+  Info.FreeBytes = std::min(getAvailableBytes(), Info.TotalBytes);
   return Info;
 }
 

@@ -3,6 +3,7 @@
 #include "Compile.h"
 #include "Progress.h"
 #include "RunFacts.h"
+#include "remat/Driver/FreeMemory.h"
 #include "remat/Driver/PlanCache.h"
 #include "remat/Driver/ProgramReport.h"
 #include "remat/Driver/RefusalPage.h"
@@ -96,6 +97,27 @@ static void keep(CachedCompilation &Kept, const PlanCache &Cache,
         << "the program is not kept: " << *Failed << '\n';
 }
 
+/// Makes what the device has free the budget, where that is asked for.
+static bool chooseBudget(llvm::StringRef Text, mlir::MLIRContext &Context,
+                         const GraphFileOptions &Reading,
+                         ToolOptions &Options) {
+  if (Options.Compile.Budget.Kind != Budget::Kind::Max)
+    return true;
+  auto Graph = parseGraph(Text, Options.File, Context, Reading);
+  if (!Graph)
+    return false;
+  runtime::Result<FreeMemory> Found = resolveMaxBudget(*Graph, Options.Compile);
+  if (!Found) {
+    fail(Found.getError().getMessage());
+    return false;
+  }
+  if (!Options.Quiet)
+    llvm::outs() << "budget: max is " << Found->BudgetBytes << " bytes; of the "
+                 << Found->FreeBytes << " free on the " << Found->Device
+                 << " device " << Found->MarginBytes << " are left alone\n";
+  return true;
+}
+
 Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   mlir::MLIRContext Context(mlir::MLIRContext::Threading::DISABLED);
   Context.printOpOnDiagnostic(false);
@@ -120,6 +142,8 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   PlanCache Cache;
   if (FileFailure Failed = Cache.open(Options.Cache))
     return fail(*Failed);
+  if (!chooseBudget(File->getBuffer(), Context, Reading, Options))
+    return Outcome::Failed;
   CachedCompilation Kept(Cache, Options.File, File->getBuffer(),
                          Options.Compile);
   if (!Options.wantsViews() && Kept.find(Compiled.Bytes, Compiled.Report))

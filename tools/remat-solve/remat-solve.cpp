@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "common/NumberOptions.h"
+#include "remat/Support/Budget.h"
 
 #include <cstdio>
 
@@ -17,7 +18,18 @@ static void addProblem(CLI::App &C, RecomputeArgs &A) {
 }
 
 static CLI::Option *addBudget(CLI::App &C, RecomputeArgs &A) {
-  return addInteger<int64_t>(C, "--budget", A.Budget, 0, INT64_MAX, "bytes");
+  auto Parse = [&A](const std::string &Text) {
+    std::optional<Budget> Parsed = Budget::parse(Text);
+    if (!Parsed || Parsed->Kind != Budget::Kind::Bytes)
+      throw CLI::ValidationError(
+          "--budget",
+          "expected bytes such as 4GiB or 1000000, got '" + Text + "'");
+    A.Budget = Parsed->Bytes;
+  };
+  return C
+      .add_option_function<std::string>("--budget", Parse,
+                                        "bytes such as 4GiB or 1000000")
+      ->type_name("BYTES");
 }
 
 static void addEffort(CLI::App &C, RecomputeArgs &A) {
@@ -39,7 +51,7 @@ static CLI::App *addRecompute(CLI::App &App, RecomputeArgs &A) {
                 "none, sqrt, greedy, mincut, optimal or search");
   addEffort(*C, A);
   C->add_flag("--min-budget", A.MinBudget,
-              "also look for the smallest feasible budget");
+              "also look for the smallest budget that can be found");
   C->add_option("-o", A.OutFile, "write the plan here");
   return C;
 }

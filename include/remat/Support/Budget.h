@@ -11,13 +11,14 @@
 namespace remat {
 
 struct Budget {
-  enum class Kind { Unlimited, Bytes, PercentOfUnplanned, Smallest };
+  enum class Kind { Unlimited, Bytes, PercentOfUnplanned, Smallest, Max };
   enum Kind Kind = Kind::Unlimited;
   int64_t Bytes = 0;
   double Percent = 100.0;
 
-  /// Parses "unlimited", "123", "4GiB", "512MiB", "16KiB", "2GB", "50%",
-  /// "smallest".
+  /// Parses "unlimited", "123", "4GiB" or "4G" (2^30 bytes each), "4GB" (10^9
+  /// each), the same with K, M and T, "50%", "smallest", "max" (what the device
+  /// has free).
   /// Returns nothing if the text is none of these or does not fit int64_t.
   static std::optional<Budget> parse(std::string_view Text);
 
@@ -27,8 +28,8 @@ struct Budget {
 
 /// What `parse` takes, for messages.
 inline constexpr std::string_view BudgetHelp =
-    "bytes such as 4GiB, 512MiB or 1000000, a percentage of the unplanned peak "
-    "such as 50%, smallest or unlimited";
+    "bytes such as 4GiB or 4G (2^30 each), 4GB (10^9 each) or 1000000, a "
+    "percentage of the unplanned peak such as 50%, smallest, max or unlimited";
 
 } // namespace remat
 

@@ -41,8 +41,6 @@ struct Refusal {
   int64_t OtherBytes = 0;    ///< of all values alive there but these
   /// Bytes there by class, as in FitReport.
   std::vector<std::pair<std::string, int64_t>> Classes;
-  /// Whether less effort cannot find less than more: not on large problems.
-  bool EffortOnlyHelps = true;
   /// Another way to compile the graph that needs less.
   struct Remedy {
     std::string Change; ///< "--accumulate 2", or what to change in the graph

@@ -39,11 +39,11 @@ function drawRefusal() {
   section.replaceChildren(
     html("h2", {}, `Refused: no program was found that fits ${formatBytes(report.budget_bytes)}`),
     html("p", { class: "lead" }, `The smallest arena found is ${found}, ${short} more than the budget. ${proven} ` +
-      "The pictures below show the smallest program."));
+      "The pictures below show the smallest program found."));
   drawComparison(section);
   drawRemedies(section);
   if (!smallest) return;
   const at = smallest.peak_step + 1;
-  section.append(html("h3", {}, "At the peak of the smallest program"),
+  section.append(html("h3", {}, "At the peak of the smallest program found"),
     html("div", { class: "beside" }, html("div", {}, ...describePosition(smallest, at)), describeClasses(smallest, at)));
 }

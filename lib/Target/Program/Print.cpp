@@ -213,7 +213,7 @@ void Printer::plan(const program::Plan &Plan) {
   quote(Plan.strategy());
   OS << " budget " << Plan.budget_bytes() << " unplanned "
      << Plan.unplanned_peak_bytes() << " predicted "
-     << Plan.predicted_peak_bytes() << " smallest feasible "
+     << Plan.predicted_peak_bytes() << " smallest found "
      << Plan.smallest_feasible_bytes() << " overhead "
      << llvm::format("%.17g", Plan.predicted_overhead()) << " ms "
      << llvm::format("%.17g", Plan.predicted_ms()) << " recomputed "

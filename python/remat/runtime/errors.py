@@ -41,5 +41,10 @@ class BudgetRefused(Error):
     def impossible_bytes(self) -> int:
         return self.report["impossible_bytes"]
 
+    @property
+    def proven(self) -> bool:
+        """Whether it is proven that no program fits the budget; else none was found."""
+        return self.report["refused"]["proven"]
+
     def __reduce__(self):
         return type(self), (self.message, self.report)

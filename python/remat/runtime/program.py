@@ -212,7 +212,8 @@ def compile(
     """Compiles a graph into a program within `budget`, or raises `BudgetRefused`.
 
     `graph` is a `remat.Graph`, its text, or the path of a file. `budget`: bytes, "8GiB", "60%" of
-    what it takes without recomputation, "smallest" for the least that is found to do, None for any.
+    what it takes without recomputation, "smallest" for the least that is found to do, "max" for what
+    the device has free less a margin, None for any.
     `optimizer`: "adamw", "sgd", or None: the gradients are results then. `autocast`: "bf16" or
     "f16", or a library's object of such a name. `seed` is that of initial weights and of
     random numbers. `cache`: the folder that keeps compiled programs, "off" for none; None is that of

@@ -291,7 +291,8 @@ def compile(
     `optimizer`: "adamw", "sgd", a torch.optim.Optimizer whose settings are taken (groups may differ
     in lr and weight_decay), a list of them that have parameters of their own (Muon for matrices,
     AdamW for the rest), or None: `Step.gradients` has the gradients then. `budget`: bytes, "8GiB",
-    "60%" of what the step takes without recomputation, "smallest", or None for any; one that cannot be met raises
+    "60%" of what the step takes without recomputation, "smallest",
+    "max" (what the device has free, less a margin), or None for any; one that cannot be met raises
     `remat.BudgetRefused`. `autocast`: torch.bfloat16 or torch.float16. `seed` is that of dropout.
     Other options are those of `remat.compile`: `accumulate=4` takes inputs with four micro-batches
     in front. Raises ImportFailure where the module cannot be imported.

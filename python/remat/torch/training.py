@@ -61,7 +61,7 @@ class Training(Check):
         for one in self.budgets:
             name = f"budget {one.budget}" if one.budget else "no budget"
             if one.refused:
-                lines.append(f"{name}: below the smallest, {one.smallest_feasible_bytes} bytes")
+                lines.append(f"{name}: below the smallest found, {one.smallest_feasible_bytes} bytes")
             else:
                 same = one.digest == self.budgets[0].digest
                 bits = "" if one is self.budgets[0] else f", {'equal' if same else 'OTHER'} bits"
