@@ -2,12 +2,13 @@
 
 import struct
 
-import ml_dtypes
 import numpy as np
 import pytest
+import torch
 from harness import execute
 from philox import random_words
 from safetensors.numpy import load_file, save_file
+from safetensors.torch import save_file as save_torch
 
 from remat import Graph, ops
 
@@ -161,13 +162,11 @@ def test_inexact_conversions(tmp_path, given, wanted):
 
 
 def test_other_floats_of_weight_files(tmp_path):
-    graph = Graph()
-    graph.output(ops.cast(graph.input("x", (2, 3), "f32"), "f32"), "out.x")
-    (tmp_path / "graph.mlir").write_text(str(graph))
-    x = np.arange(6).reshape(2, 3).astype(ml_dtypes.bfloat16)
-    save_file({"x": x}, tmp_path / "x.safetensors")
-    got = read_batch(tmp_path / "graph.mlir", 0, "--data", tmp_path / "x.safetensors")["x"]
-    assert (np.sort(got, axis=0) == x.astype(np.float32)).all()
+    graph = write_graph(tmp_path / "graph.mlir", x=((2, 3), "f32"))
+    x = torch.arange(6).reshape(2, 3).to(torch.bfloat16)
+    save_torch({"x": x}, tmp_path / "x.safetensors")
+    got = read_batch(graph, 0, "--data", tmp_path / "x.safetensors")["x"]
+    assert (np.sort(got, axis=0) == x.float().numpy()).all()
 
 
 # What is refused ---------------------------------------------------------------------------------

@@ -18,9 +18,13 @@ Result<InputFeeder> InputFeeder::create(Session &S,
       return File.getError();
     Feeder.File = std::move(*File);
   }
+  if (Options.Data.empty() && !Options.Augment.empty())
+    return Error(ErrorCode::InvalidArgument,
+                 "--augment: there are no --data to change");
   if (Options.Data.empty())
     return Feeder;
-  DataOptions Wanted{.Paths = Options.Data, .Seed = Options.Seed};
+  DataOptions Wanted{
+      .Paths = Options.Data, .Augment = Options.Augment, .Seed = Options.Seed};
   if (Feeder.File)
     for (const auto &[Name, Stored] : Feeder.File->Tensors)
       Wanted.OtherInputs.push_back(Name);

@@ -124,12 +124,19 @@ void CommandLine::addFiles() {
     App.add_option(Name, Target, Help)->type_name("FILE")->group("Files");
   };
   App.add_option("--data", O.Data,
-                 "token files, or arrays with a record in each row (.npy, "
-                 ".npz, .safetensors): a file, a folder, a glob pattern, "
-                 "INPUT=FILE or INPUT=FILE:ARRAY; repeatable")
+                 "token files, arrays with a record in each row (.npy, .npz, "
+                 ".safetensors), or a folder of pictures with a folder for "
+                 "each class: a path, a glob pattern, INPUT=FILE or "
+                 "INPUT=FILE:ARRAY; repeatable")
       ->type_name("PATH")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group("Files");
+  App.add_option("--augment", O.Augment,
+                 "what is done to pictures, separated by commas: resize=N, "
+                 "crop=N:PADDING, center=N, resized-crop=N:AREA, flip, "
+                 "normalize=MEAN/DEVIATION")
+      ->type_name("LIST")
       ->group("Files");
   Add("--inputs", O.Inputs, "safetensors: inputs by name, the same each step");
   Add("--weights", O.Weights, "safetensors: parameters and states by name");

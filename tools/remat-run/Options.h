@@ -37,6 +37,7 @@ struct ToolOptions {
   // Files, "" where none is asked for.
   std::vector<std::string> Data; ///< files, folders, glob patterns
   unsigned DataThreads = 2;      ///< that make batches ready; 0: none
+  std::string Augment;           ///< of pictures
   std::string Inputs, Weights;
   std::string Report, EmitProgram, Save, SaveGradients, SaveOutputs, Profile;
   std::string Page, Timeline, Table, Trace; ///< forms of the views

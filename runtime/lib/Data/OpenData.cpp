@@ -41,30 +41,61 @@ static DataPath splitPath(const std::string &Text) {
   return Made;
 }
 
+namespace {
+
+/// Collects what fills the inputs of a program.
+class DataOpener {
+public:
+  DataOpener(const Program &P, const DataOptions &O)
+      : P(P), O(O), Pictures{O.Augment, O.Seed} {}
+  Result<std::unique_ptr<BatchSource>> open();
+
+private:
+  Status add(const DataPath &Given);
+  Status addArrays(const DataPath &From);
+  Result<FilledInput> makeInput(uint32_t Number, Array From);
+
+  const Program &P;
+  const DataOptions &O;
+  PictureOptions Pictures;
+  bool HasPictures = false;
+  std::vector<std::string> Tokens;
+  std::vector<FilledInput> Inputs;
+};
+
+} // namespace
+
+Result<FilledInput> DataOpener::makeInput(uint32_t Number, Array From) {
+  if (O.Augment.empty() || !holdsPictures(P, Number, From))
+    return makeArrayInput(P, Number, std::move(From));
+  HasPictures = true;
+  return makePictureInput(P, Number, std::move(From), Pictures);
+}
+
 /// The inputs that the arrays of one file fill. Without names those whose names
 /// are inputs' are taken, and others may be there.
-static Status addArrays(const Program &P, const DataPath &From,
-                        std::vector<FilledInput> &Inputs) {
+Status DataOpener::addArrays(const DataPath &From) {
   Result<std::vector<Array>> Arrays = openArrays(From.Path);
   if (!Arrays)
     return Arrays.getError();
   std::string Names;
   size_t Before = Inputs.size();
+  bool IsAlone = Arrays->size() == 1 || !From.Array.empty();
   for (Array &A : *Arrays) {
-    Names += (Names.empty() ? "'" : ", '") + printable(A.Name) + "'";
+    std::string Name = printable(A.Name);
+    Names += (Names.empty() ? "'" : ", '") + Name + "'";
     bool IsMeant = From.Array.empty() || A.Name == From.Array;
-    bool IsAlone = Arrays->size() == 1 || !From.Array.empty();
     std::string Input = From.Input.empty() ? A.Name : From.Input;
     if (!IsMeant || (!IsAlone && From.Input.empty() && !P.findArgument(Input)))
       continue;
-    Result<uint32_t> Number = findInput(P, Input, From.Path);
-    if (!Number)
-      return Number.getError();
     if (!IsAlone && !From.Input.empty())
       return Error(ErrorCode::InvalidArgument,
                    From.Path + ": holds several arrays; name one of them as " +
-                       From.Input + "=" + From.Path + ":" + printable(A.Name));
-    Result<FilledInput> Made = makeArrayInput(P, *Number, std::move(A));
+                       From.Input + "=" + From.Path + ":" + Name);
+    Result<uint32_t> Number = findInput(P, Input, From.Path);
+    if (!Number)
+      return Number.getError();
+    Result<FilledInput> Made = makeInput(*Number, std::move(A));
     if (!Made)
       return Made.getError();
     Inputs.push_back(std::move(*Made));
@@ -76,31 +107,49 @@ static Status addArrays(const Program &P, const DataPath &From,
   return {};
 }
 
+Status DataOpener::add(const DataPath &Given) {
+  if (Given.Input.empty() && isPictureFolder(Given.Path)) {
+    auto Made = openPictureFolder(P, Given.Path, Pictures);
+    if (!Made)
+      return Made.getError();
+    HasPictures = true;
+    for (FilledInput &I : *Made)
+      Inputs.push_back(std::move(I));
+    return {};
+  }
+  Result<std::vector<std::string>> Files = listFiles(Given.Path);
+  if (!Files)
+    return Files.getError();
+  for (const std::string &Path : *Files) {
+    if (Given.Input.empty() && !isArrayFile(Path)) {
+      Tokens.push_back(Path);
+      continue;
+    }
+    REMAT_TRY(addArrays({Given.Input, Path, Given.Array}));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<BatchSource>> DataOpener::open() {
+  auto Fail = [](const std::string &Why) {
+    return Error(ErrorCode::InvalidArgument, Why);
+  };
+  for (const std::string &Text : O.Paths)
+    REMAT_TRY(add(splitPath(Text)));
+  if (!O.Augment.empty() && !HasPictures)
+    return Fail("--augment: the data are no pictures: neither a folder with a "
+                "folder for each class nor an array of uint8 for an input of "
+                "floats");
+  if (Inputs.empty())
+    return openTokens(P, Tokens, O.Seed);
+  if (!Tokens.empty())
+    return Fail(Tokens.front() + ": data are token files or arrays, and there "
+                                 "are arrays too");
+  REMAT_TRY(checkInputs(P, Inputs, O.OtherInputs));
+  return RecordSource::create(P, std::move(Inputs), O.Seed);
+}
+
 Result<std::unique_ptr<BatchSource>>
 remat::runtime::openData(const Program &P, const DataOptions &O) {
-  return guard([&]() -> Result<std::unique_ptr<BatchSource>> {
-    std::vector<std::string> Tokens;
-    std::vector<FilledInput> Inputs;
-    for (const std::string &Text : O.Paths) {
-      DataPath Given = splitPath(Text);
-      Result<std::vector<std::string>> Files = listFiles(Given.Path);
-      if (!Files)
-        return Files.getError();
-      for (const std::string &Path : *Files) {
-        if (Given.Input.empty() && !isArrayFile(Path)) {
-          Tokens.push_back(Path);
-          continue;
-        }
-        REMAT_TRY(addArrays(P, {Given.Input, Path, Given.Array}, Inputs));
-      }
-    }
-    if (Inputs.empty())
-      return openTokens(P, Tokens, O.Seed);
-    if (!Tokens.empty())
-      return Error(ErrorCode::InvalidArgument,
-                   Tokens.front() + ": data are token files or arrays, and "
-                                    "there are arrays too");
-    REMAT_TRY(checkInputs(P, Inputs, O.OtherInputs));
-    return RecordSource::create(P, std::move(Inputs), O.Seed);
-  });
+  return guard([&] { return DataOpener(P, O).open(); });
 }

@@ -9,21 +9,27 @@
 using namespace remat::runtime;
 namespace fs = std::filesystem;
 
-static Result<std::vector<std::string>> listFolder(const std::string &Path) {
-  std::vector<std::string> Files;
+Result<std::vector<std::string>>
+remat::runtime::listFolder(const std::string &Path, bool Folders) {
+  std::vector<std::string> Names;
   std::error_code Code;
   fs::directory_iterator At(Path, Code);
   for (; !Code && At != fs::directory_iterator(); At.increment(Code)) {
-    std::error_code Ignored; // a link to nothing is no file
+    std::error_code Ignored; // a link to nothing is no folder
     if (At->path().filename().string().front() != '.' &&
-        At->is_regular_file(Ignored))
-      Files.push_back(At->path().string());
+        At->is_directory(Ignored) == Folders)
+      Names.push_back(At->path().string());
   }
   if (Code)
     return Error(ErrorCode::IO, "'" + Path + "': " + Code.message());
-  if (Files.empty())
+  std::sort(Names.begin(), Names.end());
+  return Names;
+}
+
+static Result<std::vector<std::string>> listData(const std::string &Path) {
+  Result<std::vector<std::string>> Files = listFolder(Path, /*Folders=*/false);
+  if (Files && Files->empty())
     return Error(ErrorCode::IO, "'" + Path + "': the folder holds no file");
-  std::sort(Files.begin(), Files.end());
   return Files;
 }
 
@@ -48,7 +54,7 @@ remat::runtime::listFiles(const std::string &Path) {
   return guard([&]() -> Result<std::vector<std::string>> {
     std::error_code Ignored;
     if (fs::is_directory(Path, Ignored))
-      return listFolder(Path);
+      return listData(Path);
     std::vector<std::string> Files = {Path};
     // A name is taken as it is where there is such a file.
     if (!fs::exists(Path, Ignored) &&

@@ -13,6 +13,10 @@ namespace remat::runtime {
 /// the glob pattern matches. Sorted by name. An error if there is none.
 Result<std::vector<std::string>> listFiles(const std::string &Path);
 
+/// What is in a folder and not hidden, by name: its folders, or all but them.
+Result<std::vector<std::string>> listFolder(const std::string &Path,
+                                            bool Folders);
+
 } // namespace remat::runtime
 
 #endif // REMAT_RUNTIME_LIB_DATA_PATHS_H

@@ -68,6 +68,28 @@ Status checkInputs(const Program &Program,
 Result<FilledInput> makeArrayInput(const Program &Program, uint32_t Argument,
                                    Array From);
 
+/// What is done to pictures, and the seed of its chance.
+struct PictureOptions {
+  std::string Augment; ///< see Augmentation::parse; "": nothing
+  uint64_t Seed = 0;
+};
+
+/// Whether an array may be pictures for an input: bytes, and floats of two or
+/// three dimensions in each row.
+bool holdsPictures(const Program &Program, uint32_t Argument,
+                   const Array &From);
+Result<FilledInput> makePictureInput(const Program &Program, uint32_t Argument,
+                                     Array From, const PictureOptions &Options);
+
+/// Whether a folder has folders in it: one for each class of pictures.
+bool isPictureFolder(const std::string &Path);
+/// The pictures of a folder for the one input that they fit, and the numbers of
+/// their classes, which are the folders' in the order of their names, for the
+/// one input of a number in each row, if there is one.
+Result<std::vector<FilledInput>>
+openPictureFolder(const Program &Program, const std::string &Path,
+                  const PictureOptions &Options);
+
 } // namespace remat::runtime
 
 #endif // REMAT_RUNTIME_LIB_DATA_RECORDSOURCE_H

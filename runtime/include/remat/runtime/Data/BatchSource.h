@@ -52,14 +52,16 @@ protected:
 };
 
 struct DataOptions {
-  /// Token files, or files of arrays. Folders stand for the files in them that
-  /// are not hidden, glob patterns for those that match, by name. INPUT=PATH
-  /// and INPUT=PATH:ARRAY say which input an array fills, else its own name
-  /// does.
+  /// Token files, files of arrays, or a folder of pictures with a folder for
+  /// each class. Other folders stand for the files in them that are not hidden,
+  /// glob patterns for those that match, by name. INPUT=PATH and
+  /// INPUT=PATH:ARRAY say which input an array fills, else its own name does.
   std::vector<std::string> Paths;
   /// Inputs that get their values in another way.
   std::vector<std::string> OtherInputs = {};
-  uint64_t Seed = 0; ///< of the order of the records
+  /// What is done to pictures, e.g. "crop=32:4,flip,normalize=0.5/0.25".
+  std::string Augment = {};
+  uint64_t Seed = 0; ///< of the order of the records, and of augmentation
 };
 
 /// Opens data for the inputs of `Program`, which is not kept.
