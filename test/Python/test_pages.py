@@ -12,6 +12,7 @@ FOLLOWED = [
     "how-to/data.md",
     "how-to/pytorch-module.md",
     "how-to/jax.md",
+    "how-to/torch-compile.md",
     "how-to/refused-budget.md",
     "how-to/resume.md",
     "how-to/embed.md",

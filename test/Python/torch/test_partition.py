@@ -1,0 +1,282 @@
+"""remat as torch.compile's partitioner: the same values, within the budget, or refused."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+
+import partition_models as models
+import pytest
+import remat
+import torch
+from remat.torch import Partitioner, PartitionRefused, memory_budget
+from torch import nn
+from torch._inductor.utils import fresh_cache
+
+
+@pytest.fixture(autouse=True)
+def no_cache():
+    """AOTAutograd's cache would give graphs that were partitioned before."""
+    with torch._functorch.config.patch(enable_autograd_cache=False):
+        yield
+
+
+def tokens():
+    return torch.randint(64, (8, 32), generator=torch.Generator().manual_seed(3))
+
+
+def rows():
+    return torch.randn(256, 64, generator=torch.Generator().manual_seed(3))
+
+
+def partitioner(budget, **options):
+    return Partitioner(budget, effort=0, threads=1, **options)
+
+
+CASES = {
+    "mlp": (models.mlp, rows, "60%"),
+    "gpt": (models.Gpt, tokens, "60%"),
+    "dropout": (lambda: models.Gpt(drop=0.2), tokens, "75%"),
+    "resnet": (models.ResNet, lambda: torch.randn(4, 3, 32, 32), "60%"),
+    "fft": (models.Fourier, rows, "75%"),
+    "mutation": (models.Counting, rows, "70%"),
+    "batch norm": (lambda: models.mlp(4, lambda: nn.BatchNorm1d(64)), rows, "75%"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_bits_within_the_budget(case):
+    make, inputs, budget = CASES[case]
+    torch.manual_seed(0)
+    module, x = make(), inputs()
+    expected, before = models.run(module, x, models.eager(models.own))
+    made = partitioner(budget)
+    values, peak = models.run(module, x, models.eager(made))
+    assert len(expected) == len(values) and all(map(torch.equal, expected, values))
+    report = made.report
+    assert report.feasible and report.source == "plan" and report.recomputed
+    assert report.planned.peak <= report.budget_bytes < report.unplanned.peak
+    assert peak < before
+    # Convolutions and transforms have workspaces of their own.
+    if case not in ("resnet", "fft"):
+        assert peak <= 1.02 * report.budget_bytes
+        assert peak <= 1.02 * report.planned.peak
+
+
+def test_more_memory_costs_less_time():
+    module, x = models.mlp(8), rows()
+    times = []
+    for budget in ("100%", "80%", "60%", "smallest"):
+        made = partitioner(budget)
+        models.run(module, x, models.eager(made), steps=1)
+        times.append(made.report.planned.time)
+    assert times == sorted(times) and times[0] < times[-1]
+    assert made.report.overhead == times[-1] / made.report.unplanned.time - 1
+
+
+def test_a_refusal_says_what_would_do():
+    module, x = models.mlp(), rows()
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed) as caught:
+        models.run(module, x, models.eager(partitioner(300_000)), steps=1)
+    refused = caught.value.inner_exception
+    assert isinstance(refused, PartitionRefused) and isinstance(refused, remat.BudgetRefused)
+    assert refused.budget_bytes == 300_000 < refused.smallest_feasible_bytes
+    assert refused.impossible_bytes < refused.smallest_feasible_bytes
+    assert "300000 bytes" in str(refused) and str(refused.smallest_feasible_bytes) in str(refused)
+    again = pickle.loads(pickle.dumps(refused))
+    assert again.message == refused.message and again.report == refused.report
+    # What it names is met, and is what "best" finds.
+    met = partitioner(refused.smallest_feasible_bytes)
+    models.run(module, x, models.eager(met), steps=1)
+    assert met.report.feasible
+    best = partitioner(300_000, on_infeasible="best")
+    models.run(module, x, models.eager(best), steps=1)
+    assert not best.report.feasible and best.report.planned.peak <= met.report.budget_bytes
+    assert any("the budget is not met" in note for note in best.report.notes)
+
+
+def test_a_custom_operation_runs_again_only_when_told():
+    layers = [layer for _ in range(5) for layer in (nn.Linear(64, 64), models.Wave(), nn.Tanh())]
+    module, x = models.Loss(*layers), rows()
+    expected, _ = models.run(module, x, models.eager(models.own), steps=1)
+    runs, smallest = [], []
+    for told in ((), "remat_test::wave", models.wave, [torch.ops.remat_test.wave]):
+        made = partitioner("smallest", recompute=told)
+        models.wave.runs = 0
+        values, _ = models.run(module, x, models.eager(made), steps=1)
+        assert all(map(torch.equal, expected, values))
+        runs.append(models.wave.runs)
+        smallest.append(made.report.smallest_bytes)
+        noted = any("it is a custom operation" in note for note in made.report.notes)
+        assert noted == (told == ())
+    assert runs[0] == 5 and all(count > 5 for count in runs[1:])
+    assert max(smallest[1:]) < smallest[0]
+
+
+def test_random_numbers_are_drawn_once_and_attention_without_dropout_draws_none():
+    made = partitioner("60%")
+    models.run(models.Gpt(drop=0.2), tokens(), models.eager(made), steps=1)
+    notes = "\n".join(made.report.notes)
+    assert "aten::native_dropout: it draws random numbers" in notes
+    assert "scaled_dot_product" not in notes
+    kept = [tensor for tensor in made.report.saved if tensor.kept]
+    assert kept and all("random" in tensor.kept for tensor in kept)
+
+
+def test_sizes_that_are_symbols():
+    module, x = models.mlp(), rows()
+    expected, _ = models.run(module, x, models.eager(models.own), dynamic=True)
+    made = partitioner("60%")
+    values, peak = models.run(module, x, models.eager(made), dynamic=True)
+    assert all(map(torch.equal, expected, values))
+    assert made.report.recomputed and peak <= 1.02 * made.report.budget_bytes
+    assert any("[256, 64]" in note for note in made.report.notes if "symbols" in note)
+
+
+def test_other_sizes_after_the_first():
+    torch._dynamo.reset()
+    module, made = models.mlp(), partitioner("60%")
+    compiled = torch.compile(module, backend=models.eager(made), dynamic=True)
+    for count in (256, 128, 300):
+        x = torch.randn(count, 64)
+        compiled(x).backward()
+        gradients = [parameter.grad.clone() for parameter in module.parameters()]
+        module.zero_grad()
+        module(x).backward()
+        for one, other in zip(gradients, module.parameters()):
+            torch.testing.assert_close(one, other.grad)
+        module.zero_grad()
+    assert len(made.reports) == 1
+
+
+def test_what_is_outside_counts():
+    module, x = models.mlp(), rows()
+    optimizer = torch.optim.AdamW(module.parameters())
+    bytes_of = sum(parameter.nbytes for parameter in module.parameters())
+    plain, more = partitioner("100%"), partitioner("100%", resident=[optimizer, "1MiB"])
+    # Two moments, and a step count of four bytes each.
+    count = len(list(module.parameters()))
+    assert more.outside == 2 * bytes_of + 4 * count + (1 << 20)
+    for made in (plain, more):
+        models.run(module, x, models.eager(made), steps=1)
+    assert more.report.planned.peak == plain.report.planned.peak + more.outside
+    module(x).backward()
+    optimizer.step()
+    assert partitioner("100%", resident=optimizer).outside == 2 * bytes_of + 4 * count
+
+
+def test_a_graph_without_a_backward_pass():
+    torch._dynamo.reset()
+    module, x = models.mlp(), rows()
+    made = partitioner("60%")
+
+    def function(x):
+        with torch.no_grad():
+            kept = module(x)
+        return kept + x.sum()
+
+    compiled = torch.compile(function, backend=models.eager(made))
+    assert torch.equal(compiled(x), function(x))
+    assert all(report.source == "no backward" for report in made.reports)
+
+
+def test_two_graphs_are_said():
+    torch._dynamo.reset()
+    first, second = models.mlp(3), models.mlp(3)
+    made = partitioner("100%")
+
+    def function(x):
+        x = first.layers(x)
+        torch._dynamo.graph_break()
+        return second(x)
+
+    torch.compile(function, backend=models.eager(made))(rows()).backward()
+    assert len(made.reports) == 2
+    assert any("not the first graph" in note for note in made.reports[1].notes)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"budget": "8 gigs"}, "the budget is '8 gigs'; bytes are needed"),
+        ({"budget": -1}, "the budget is -1 bytes"),
+        ({"budget": "-5%"}, "a percentage is above 0"),
+        ({"budget": 8.5}, "the budget is 8.5; bytes are needed"),
+        ({"budget": "1GiB", "on_infeasible": "hope"}, "on_infeasible is 'hope'"),
+        ({"budget": "1GiB", "resident": "much"}, "resident is 'much'"),
+        ({"budget": "1GiB", "recompute": [7]}, "recompute lists 7"),
+        ({"budget": "1GiB", "recompute": ["wave"]}, "recompute lists 'wave'"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(remat.Error, match=re.escape(message)):
+        Partitioner(**options)
+
+
+def test_the_key_of_the_cache_is_what_was_asked():
+    assert Partitioner("1GiB").uuid() == Partitioner(1 << 30).uuid()
+    other = [Partitioner("2GiB"), Partitioner("1GiB", resident=1), Partitioner("1GiB", seed=1)]
+    other.append(Partitioner("1GiB", recompute=["a::b"]))
+    assert len({made.uuid() for made in other} | {Partitioner("1GiB").uuid()}) == 5
+
+
+def test_the_report():
+    made = partitioner("60%")
+    with pytest.raises(remat.Error, match="no graph was partitioned yet"):
+        made.report
+    models.run(models.mlp(), rows(), models.eager(made), steps=1)
+    report = made.report
+    entry = json.loads(report.to_json())
+    assert entry["format"] == "remat-partition-1" and entry["planned"]["peak_bytes"] == report.planned.peak
+    assert max(count for _, count in entry["planned"]["memory"]) == report.planned.peak
+    saved = [tensor for tensor in entry["tensors"] if tensor["runs"] == 0]
+    assert len(saved) == len(report.saved) and len(saved) < len(entry["tensors"])
+    text = str(report)
+    assert "torch.compile's own" in text and "Made again in the backward pass" in text
+    assert "partition_models.py" in text  # the user's line
+    html = report.html()
+    assert html.count("<polyline") == 3 and all(tensor.name in html for tensor in report.tensors)
+
+
+class Dropped(nn.Module):
+    """Gives what dropout left too: a mask that is drawn again otherwise would show."""
+
+    def __init__(self):
+        super().__init__()
+        self.drop, self.rest = nn.Dropout(0.5), models.mlp(3)
+
+    def forward(self, x):
+        left = self.drop(x)
+        return self.rest(left), left
+
+
+def test_inductor_within_the_budget():
+    torch.manual_seed(0)
+    module, x = Dropped(), torch.ones(256, 64, requires_grad=True)
+    # The second time all is in the caches, and there is a report all the same.
+    with torch._functorch.config.patch(enable_autograd_cache=True), fresh_cache():
+        for _ in range(2):
+            torch._dynamo.reset()
+            module.zero_grad()
+            x.grad = None
+            with memory_budget("80%", effort=0, threads=1) as made:
+                loss, left = torch.compile(module, fullgraph=True)(x)
+                loss.backward()
+    report = made.report
+    assert report.fused and report.feasible and report.recomputed
+    assert torch._inductor.config.custom_partitioner_fn is None
+    assert 0.4 < (left == 0).float().mean() < 0.6
+    assert torch.equal(left == 0, x.grad == 0)
+    given = left.detach().requires_grad_()
+    gradients = [parameter.grad for parameter in module.parameters()]
+    expected = torch.autograd.grad(module.rest(given), [given, *module.rest.parameters()])
+    mask = (left != 0) * 2.0
+    for one, other in zip([x.grad, *gradients], [expected[0] * mask, *expected[1:]]):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-7)
+
+
+def test_a_refusal_within_memory_budget_is_plain():
+    with pytest.raises(PartitionRefused), memory_budget(1000, effort=0, threads=1):
+        models.run(models.mlp(2), rows(), "inductor", steps=1)
+    assert torch._inductor.config.custom_partitioner_fn is None
