@@ -113,6 +113,55 @@ REMAT_CAPI_EXPORTED RematStatus rematSessionSave(RematSession session,
                                                  const char *path,
                                                  int optimizer);
 
+/**
+ * Writes a checkpoint into a folder, as `remat-run --checkpoint` does: all
+ * arguments but the inputs, and that `steps` steps are done. The folder is made
+ * where it is missing. Then all older checkpoints but the newest are removed,
+ * so that `keep` are there; at least 1. If it fails, those that were there are
+ * there. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematSessionSaveCheckpoint(RematSession session,
+                                                           const char *folder,
+                                                           uint64_t steps,
+                                                           uint64_t keep);
+
+/** A checkpoint that was found whole. Available since 0.1. */
+typedef struct RematCheckpoint_ *RematCheckpoint;
+
+/**
+ * Finds the newest checkpoint of a folder that is whole: each of its bytes is
+ * what was written. Stores null where there is none, or no folder; fails where
+ * there are some but none is whole. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus
+rematCheckpointFind(const char *folder, RematCheckpoint *checkpoint);
+
+/** Frees what describes it, not its file; null is allowed. Since 0.1. */
+REMAT_CAPI_EXPORTED void rematCheckpointDestroy(RematCheckpoint checkpoint);
+
+/** The path of its file. Available since 0.1. */
+REMAT_CAPI_EXPORTED const char *
+rematCheckpointGetPath(RematCheckpoint checkpoint);
+
+/** The steps that were done. Available since 0.1. */
+REMAT_CAPI_EXPORTED uint64_t
+rematCheckpointGetSteps(RematCheckpoint checkpoint);
+
+/**
+ * Why newer files of the folder were passed over, from number 0 on; null behind
+ * the last. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED const char *
+rematCheckpointGetSkipped(RematCheckpoint checkpoint, size_t number);
+
+/**
+ * Writes the arguments of a checkpoint to a session, whose program may be of
+ * another budget. Names, types and shapes of all arguments but the inputs must
+ * be the checkpoint's; nothing is written otherwise. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus
+rematSessionLoadCheckpoint(RematSession session, RematCheckpoint checkpoint);
+
 /** A value of a session. Available since 0.1. */
 typedef struct RematTensor_ *RematTensor;
 

@@ -57,20 +57,6 @@ RematStatus rematSessionCreate(const uint8_t *Program, size_t Length,
   });
 }
 
-/// Calls `F` with the session, once what others queued on its memory is done.
-/// The error for null arguments names `What`.
-template <typename Function>
-static RematStatus use(RematSession Session, bool AreThere, const char *What,
-                       Function F) {
-  return guard([&]() -> RematStatus {
-    if (!Session || !AreThere)
-      return makeNullError(What);
-    if (runtime::Status Waited = Session->waitForOthers(); !Waited)
-      return makeStatus(Waited);
-    return makeStatus(F(*Session->Shared->Session));
-  });
-}
-
 void rematSessionDestroy(RematSession Session) { delete Session; }
 
 RematStatus rematSessionRunStep(RematSession Session) {

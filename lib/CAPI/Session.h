@@ -3,6 +3,7 @@
 #ifndef REMAT_LIB_CAPI_SESSION_H
 #define REMAT_LIB_CAPI_SESSION_H
 
+#include "Common.h"
 #include "remat-c/Runtime.h"
 #include "remat/runtime/Session.h"
 #include <atomic>
@@ -39,5 +40,23 @@ struct RematSession_ {
 
   remat::runtime::Session *operator->() const { return Shared->Session.get(); }
 };
+
+namespace remat::capi {
+
+/// Calls `F` with the session, once what others queued on its memory is done.
+/// The error for null arguments names `What`.
+template <typename Function>
+RematStatus use(RematSession Session, bool AreThere, const char *What,
+                Function F) {
+  return guard([&]() -> RematStatus {
+    if (!Session || !AreThere)
+      return makeNullError(What);
+    if (runtime::Status Waited = Session->waitForOthers(); !Waited)
+      return makeStatus(Waited);
+    return makeStatus(F(*Session->Shared->Session));
+  });
+}
+
+} // namespace remat::capi
 
 #endif // REMAT_LIB_CAPI_SESSION_H

@@ -286,6 +286,48 @@ static void testFiles(void) {
   tearDown(&setup);
 }
 
+/* Training that goes on from a checkpoint in another session, of another seed
+ * and with less memory, is training that was not interrupted. */
+static void testCheckpoints(void) {
+  struct Setup setup = setUp("adamw");
+  const float x[8] = {1, 0, 0, 1, 1, 1, 2, 1}, y[4] = {1, 2, 3, 4};
+  char digests[2][65], folder[] = "capi-XXXXXX", path[64] = "";
+  CHECK(mkdtemp(folder));
+  RematCheckpoint found = NULL;
+  OK(rematCheckpointFind(folder, &found));
+  CHECK(!found && !rematCheckpointGetPath(found));
+  for (int from = 0; from < 2; ++from) {
+    RematSession session = createSession(&setup, 1 + (uint64_t)from);
+    if (from) {
+      OK(rematCheckpointFind(folder, &found));
+      CHECK(rematCheckpointGetSteps(found) == 2);
+      CHECK(!rematCheckpointGetSkipped(found, 0));
+      snprintf(path, sizeof path, "%s", rematCheckpointGetPath(found));
+      OK(rematSessionLoadCheckpoint(session, found));
+      rematCheckpointDestroy(found);
+    }
+    for (int step = from ? 2 : 0; step < 4; ++step) {
+      if (step && step <= 2 && !from)
+        OK(rematSessionSaveCheckpoint(session, folder, (uint64_t)step, 1));
+      OK(rematSessionWrite(session, "x", x, sizeof x));
+      OK(rematSessionWrite(session, "y", y, sizeof y));
+      OK(rematSessionRunStep(session));
+    }
+    OK(rematSessionGetParametersDigest(session, digests[from]));
+    if (from)
+      FAILS(rematSessionSaveCheckpoint(session, folder, 4, 0), REMAT_ERROR,
+            "0 checkpoints");
+    rematSessionDestroy(session);
+  }
+  CHECK(strcmp(digests[0], digests[1]) == 0);
+  FILE *file = fopen(path, "r+"); /* the first byte is torn */
+  CHECK(file && fputc('x', file) == 'x' && fclose(file) == 0);
+  FAILS(rematCheckpointFind(folder, &found), REMAT_ERROR, "is whole");
+  FAILS(rematSessionLoadCheckpoint(NULL, found), REMAT_ERROR, "null");
+  CHECK(remove(path) == 0 && rmdir(folder) == 0);
+  tearDown(&setup);
+}
+
 static void testInterrupt(void) {
   RematOptions options = rematOptionsCreate();
   rematOptionsInterrupt(options);
@@ -358,6 +400,7 @@ int main(void) {
   testTensors();
   testExport();
   testFiles();
+  testCheckpoints();
   testInterrupt();
   testThreads();
   puts("overall okay: 1");

@@ -9,7 +9,7 @@ import threading
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
-from . import library
+from . import checkpoint, library
 from .data import Batches, Data, taken
 from .dlpack import Target
 from .errors import Error
@@ -98,7 +98,7 @@ class Session:
 
     @property
     def steps(self) -> int:
-        """Steps that this session has finished."""
+        """Steps that are done, those before a checkpoint that was loaded among them."""
         return self._finished
 
     # Tensors -----------------------------------------------------------------------------------
@@ -153,13 +153,41 @@ class Session:
         with its type and shape, and what the optimizer remembers where all of it is there.
         Nothing is written unless all of it fits."""
         with self._alone():
-            check(self._library.rematSessionLoad(self._handle.value, _path(path)))
+            check(self._library.rematSessionLoad(self._handle.value, checkpoint.encode(path)))
 
     def save(self, path: Union[str, os.PathLike], optimizer: bool = False) -> None:
         """Writes parameters and states, as `remat-run --save` does; with `optimizer` what it
         remembers too, so that training goes on where it was."""
         with self._alone():
-            check(self._library.rematSessionSave(self._handle.value, _path(path), optimizer))
+            name = checkpoint.encode(path)
+            check(self._library.rematSessionSave(self._handle.value, name, optimizer))
+
+    def save_checkpoint(self, folder: checkpoint.Folder, *, keep: int = 3) -> None:
+        """Writes all that a step reads but the inputs, and how many steps are done, into a folder,
+        as `remat-run --checkpoint` does; `keep` of them stay there. If it fails, those that were
+        there are there."""
+        keep = checkpoint.check_keep(keep)
+        with self._alone():
+            check(
+                self._library.rematSessionSaveCheckpoint(
+                    self._handle.value, checkpoint.encode(folder), self._finished, keep
+                )
+            )
+
+    def load_checkpoint(self, folder: checkpoint.Folder) -> int:
+        """Goes on from the newest checkpoint of a folder that is whole, with that run's seed; gives
+        the steps that are done, 0 where there is none. The program may be of another budget; one
+        of other parameters or states is refused. `Batches(data, skip=steps)` goes on with the
+        data. Warns of newer files that are not whole."""
+        with self._alone():
+            found = checkpoint.find(folder)
+            if found is None:
+                return 0
+            check(
+                self._library.rematSessionLoadCheckpoint(self._handle.value, found.handle.value)
+            )
+            self._finished = found.steps
+            return found.steps
 
     # Figures -----------------------------------------------------------------------------------
 
@@ -256,10 +284,6 @@ class Session:
                 )
 
         return check_view
-
-
-def _path(path: Union[str, os.PathLike]) -> bytes:
-    return library.encode(os.fsdecode(path))
 
 
 def _unknown(what: str, name: Any, known: Mapping[str, Any]) -> str:

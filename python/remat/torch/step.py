@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 import torch
@@ -80,7 +81,7 @@ class Step:
         """The keys of `remat-run --report` that are known by now."""
         made = dict(self.program.report)
         made["measured_peak_bytes"] = self._session.peak_bytes
-        if self._session.steps:
+        if self._loss is not None:
             made["loss"] = [self._loss]
             made["ms_per_step"] = self._session.step_ms
         return made
@@ -212,6 +213,20 @@ class Step:
         made["step"] = steps
         made["learning_rate"] = float(given["param_groups"][0]["lr"])
         return made
+
+    def save_checkpoint(self, folder: Union[str, os.PathLike], *, keep: int = 3) -> None:
+        """Writes parameters, buffers, the optimizer's state, learning rate and count of steps into
+        a folder, under PyTorch's names; `keep` of such checkpoints stay there, see
+        `Session.save_checkpoint`."""
+        self._session.save_checkpoint(folder, keep=keep)
+
+    def load_checkpoint(self, folder: Union[str, os.PathLike]) -> int:
+        """Goes on from the newest checkpoint of a folder that is whole; gives the steps that are
+        done, 0 where there is none: see `Session.load_checkpoint`. The rate of a given
+        torch.optim.Optimizer is that one's, which a scheduler of its own sets."""
+        steps = self._session.load_checkpoint(folder)
+        self._rate = None
+        return steps
 
     def update_module(self) -> None:
         """Copies parameters and buffers into the module."""

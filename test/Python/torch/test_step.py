@@ -219,6 +219,39 @@ def test_evaluation_has_the_steps_parameters():
         step.evaluation(args, module=nn.Linear(8, 5))
 
 
+@pytest.mark.parametrize("kind", ["adamw", "scheduled"])
+def test_going_on_from_a_checkpoint(tmp_path, kind):
+    """With dropout, a buffer, batches and a budget of its own; with a rate that PyTorch schedules."""
+    layers = (nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Dropout(0.5), nn.Linear(16, 5))
+    module, (x, y) = modules.classifier(*layers)
+    data = [(torch.randn_like(x), torch.randint_like(y, 5)) for _ in range(3)]
+
+    def train(step, optimizer, steps):
+        losses = []
+        with remat.Batches(data, skip=step.session.steps) as batches:
+            while step.session.steps < steps:
+                if kind == "scheduled":
+                    optimizer.param_groups[0]["lr"] = 1e-2 / (1 + step.session.steps)
+                losses += step.train(batches, 1)
+        return losses, step.session.parameters_digest(), step.state_dict()["module"]
+
+    def begin(budget=None):
+        optimizer = torch.optim.AdamW(module.parameters(), lr=1e-2) if kind == "scheduled" else kind
+        return remat.torch.compile(module, (x, y), optimizer=optimizer, budget=budget), optimizer
+
+    expected = train(*begin(), 7)
+    step, optimizer = begin()
+    assert step.load_checkpoint(tmp_path / "c") == 0
+    train(step, optimizer, 4)
+    step.save_checkpoint(tmp_path / "c", keep=1)
+    other, optimizer = begin("smallest")
+    assert other.load_checkpoint(tmp_path / "c") == 4
+    assert "loss" not in other.report
+    losses, digest, state = train(other, optimizer, 7)
+    assert (losses, digest) == (expected[0][4:], expected[1])
+    assert all(torch.equal(tensor, expected[2][name]) for name, tensor in state.items())
+
+
 def test_the_plan_names_modules():
     module, args = mlp()
     plan = remat.torch.compile(module, args, optimizer="sgd").plan
