@@ -1,6 +1,7 @@
 """remat-run --checkpoint and --resume: a run that was killed goes on bit for bit, and nothing is ever lost."""
 
 import json
+import os
 import resource
 import shutil
 import signal
@@ -250,8 +251,9 @@ def test_files_that_are_all_torn_are_an_error(files, tmp_path):
 class Running:
     """A run that goes on for hours if nobody ends it."""
 
-    def __init__(self, files, folder, *options):
-        command = [tool_path("remat-run"), files / "program", "--data", files / "tokens", "--steps", 10**9]
+    def __init__(self, files, folder, *options, tokens=None):
+        data = ["--data", tokens or files / "tokens"]
+        command = [tool_path("remat-run"), files / "program", *data, "--steps", 10**9]
         saving = ["--checkpoint", folder / "c", "--checkpoint-every", 1, "--resume", "--report", folder / "report.json"]
         # Whoever runs the tests may have asked its children not to listen.
         listen = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
@@ -293,6 +295,23 @@ def test_interrupted(files, whole, tmp_path, number):
         _, report = train(files, tmp_path, "--resume")
         assert report["first_step"] == steps + 1
         check_end(report, whole)
+
+
+def test_data_that_ends_leaves_a_checkpoint(files, tmp_path):
+    """A file becomes shorter while it is read; once it is whole again the run goes on."""
+    shutil.copy(files / "tokens", tmp_path / "tokens")
+    with Running(files, tmp_path, tokens=tmp_path / "tokens") as run:
+        os.truncate(tmp_path / "tokens", 1500)
+        _, errors = run.process.communicate(timeout=60)
+    newest = names(tmp_path)[-1]
+    steps = int(newest[5:15])
+    assert run.process.returncode == 1 and f"step {steps + 1}: --data: " in errors and "it ends at byte" in errors, errors
+    assert f"{newest}' holds the first {steps} steps, and --resume goes on from there" in errors
+    done, report = train(files, tmp_path, "--resume", steps=steps + 5)
+    assert done.returncode == 0 and report["first_step"] == steps + 1, done.stderr
+    again = execute([files / "program", "--data", files / "tokens", "--steps", steps + 5, "--report", tmp_path / "again"])
+    assert again.returncode == 0
+    assert resume.read_report(tmp_path / "again")["parameters_digest"] == report["parameters_digest"]
 
 
 def test_two_runs_do_not_share_a_folder(files, tmp_path):

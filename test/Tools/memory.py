@@ -14,9 +14,9 @@ BESIDE = 48 << 20  # OpenBLAS's code and buffer, threads, one MiB of a file
 RUN = ["remat-run", graph, "--strategy", "none", "--optimizer", "sgd", "--threads", "2"]
 
 
-def measure(*options):
+def measure(*options, steps=1):
     report = folder / "report.json"
-    subprocess.run([*RUN, "--steps", "1", "--report", report, *options], check=True, timeout=120)
+    subprocess.run([*RUN, "--steps", str(steps), "--report", report, *options], check=True, timeout=120)
     r = json.loads(report.read_text())
     beside = r["process_bytes"] - r["measured_peak_bytes"]
     assert r["measured_peak_bytes"] > 2 << 27, r["measured_peak_bytes"]
@@ -27,7 +27,14 @@ def measure(*options):
 
 
 saved = folder / "w.safetensors"
-beside = [measure(), measure("--save", saved), measure("--weights", saved, "--save", folder / "again")]
+checkpoints = ["--checkpoint", folder / "checkpoints", "--keep-checkpoints", "1", "--resume"]
+beside = [
+    measure(),
+    measure("--save", saved),
+    measure("--weights", saved, "--save", folder / "again"),
+    measure(*checkpoints),
+    measure(*checkpoints, steps=2),
+]
 assert saved.stat().st_size > 1 << 27
 print("the process grew by", beside, "bytes beside the arena")
 

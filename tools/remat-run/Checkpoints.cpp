@@ -117,19 +117,22 @@ Status Checkpoints::finish(Session &S, uint64_t Done) {
   return Written.getError().within("no checkpoint of the last step");
 }
 
-Error Checkpoints::interrupt(Session &S, uint64_t Done) {
-  std::string Where = "interrupted before step " + std::to_string(Done + 1) +
-                      " of " + std::to_string(Steps) + ": ";
-  auto Stop = [&](const std::string &Text) {
-    return Error(ErrorCode::InvalidArgument, Where + Text);
-  };
+Error Checkpoints::leave(Session &S, uint64_t Done, const Error &Why) {
   if (!Folder || Done == 0)
-    return Stop("nothing was saved");
-  Status Written = finish(S, Done);
-  std::string Left = Newest.empty()
-                         ? "nothing was saved"
-                         : "'" + Newest + "' holds the first " +
-                               std::to_string(*Saved) +
-                               " steps, and --resume goes on from there";
-  return Stop(Written ? Left : Written.getError().getMessage() + "; " + Left);
+    return Why;
+  std::string Text = Why.getMessage();
+  if (Status Written = finish(S, Done); !Written)
+    Text += "; " + Written.getError().getMessage();
+  if (!Newest.empty())
+    Text += "; '" + Newest + "' holds the first " + std::to_string(*Saved) +
+            " steps, and --resume goes on from there";
+  return Error(Why.getCode(), Text);
+}
+
+Error Checkpoints::interrupt(Session &S, uint64_t Done) {
+  std::string Text = "interrupted before step " + std::to_string(Done + 1) +
+                     " of " + std::to_string(Steps);
+  if (!Folder || Done == 0)
+    Text += ": nothing was saved";
+  return leave(S, Done, Error(ErrorCode::InvalidArgument, Text));
 }

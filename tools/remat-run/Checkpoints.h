@@ -32,8 +32,11 @@ public:
                   TrainingProgress &Progress);
   /// Writes the last one.
   runtime::Status finish(runtime::Session &Session, uint64_t Done);
-  /// Writes the last one and gives the error that a run ends with when it is
-  /// interrupted before its end.
+  /// Writes the last one, of a run that ends before its end because of `Why`,
+  /// between two steps. Gives the error that says where it goes on.
+  runtime::Error leave(runtime::Session &Session, uint64_t Done,
+                       const runtime::Error &Why);
+  /// The same for an interrupt.
   runtime::Error interrupt(runtime::Session &Session, uint64_t Done);
 
 private:

@@ -100,7 +100,7 @@ static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
     if (Interrupted)
       return Saving.interrupt(S, Step);
     if (Status Fed = Feeder.feed(S, Step); !Fed)
-      return Fed.getError().within(Where);
+      return Saving.leave(S, Step, Fed.getError().within(Where));
     if (Status Counted = writeStep(S, Step); !Counted)
       return Counted;
     if (Status Ran = S.runStep(); !Ran)
