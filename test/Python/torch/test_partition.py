@@ -38,7 +38,7 @@ CASES = {
     "mlp": (models.mlp, rows, "60%"),
     "gpt": (models.Gpt, tokens, "60%"),
     "dropout": (lambda: models.Gpt(drop=0.2), tokens, "75%"),
-    "resnet": (models.ResNet, lambda: torch.randn(4, 3, 32, 32), "60%"),
+    "resnet": (models.ResNet, lambda: torch.randn(4, 3, 32, 32), "85%"),
     "fft": (models.Fourier, rows, "75%"),
     "mutation": (models.Counting, rows, "70%"),
     "batch norm": (lambda: models.mlp(4, lambda: nn.BatchNorm1d(64)), rows, "75%"),
@@ -58,10 +58,9 @@ def test_the_same_bits_within_the_budget(case):
     assert report.feasible and report.source == "plan" and report.recomputed
     assert report.planned.peak <= report.budget_bytes < report.unplanned.peak
     assert peak < before
-    # Convolutions and transforms have workspaces of their own.
-    if case not in ("resnet", "fft"):
-        assert peak <= 1.02 * report.budget_bytes
-        assert peak <= 1.02 * report.planned.peak
+    # What libraries need as scratch memory is in the prediction.
+    assert peak <= 1.02 * report.budget_bytes
+    assert 0.98 * report.planned.peak <= peak <= 1.02 * report.planned.peak
 
 
 def test_more_memory_costs_less_time():

@@ -19,6 +19,8 @@ from . import costs, rules, sizes
 _DEAR = 1.25
 _READS = 8
 _SMALL = 1 << 12
+# In a node's meta: the scratch bytes of its operation. Copies of the node have it too.
+WORKSPACE = "remat_workspace"
 
 
 @dataclass
@@ -33,6 +35,7 @@ class Kernel:
     time: float
     once: Optional[str] = None
     reuses: Optional[fx.Node] = None
+    workspace: int = 0
 
     @property
     def name(self) -> str:
@@ -64,7 +67,7 @@ class Kernels:
     def of(
         cls, graph: fx.Graph, fused: bool, rule: rules.Rules, device: str, joint: bool = False
     ) -> "Kernels":
-        made = cls(graph, fused, rule, device, joint)
+        made = cls(graph, fused, rule, device, joint=joint)
         for node in graph.nodes:
             if rules.is_tangent(node) or made.backward.intersection(node.all_input_nodes):
                 made.backward.add(node)
@@ -123,6 +126,7 @@ class Kernels:
         written = sum(sizes.elements(tensor) for tensor in sizes.tensors(node.meta.get("val")))
         time = costs.kernel_time(node, sum(reads.values()), written, self.device)
         kernel = Kernel(node, outputs, hidden, reads, time, once)
+        kernel.workspace = node.meta.get(WORKSPACE, 0)
         if self.fused and outputs and rules.is_pointwise(node):
             kernel.reuses = self._reusable(node, reads)
         self.list.append(kernel)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Iterator, List, Optional, Sequence, Tuple, Union
 
-import torch
 from torch import fx
+from torch._dynamo.exc import BackendCompilerFailed
 from torch._functorch import config as functorch_config
 from torch._functorch.compile_utils import fx_graph_cse
 from torch._functorch.partitioners import (
@@ -17,6 +17,7 @@ from torch._functorch.partitioners import (
     force_save_effectful_ops,
     min_cut_rematerialization_partition,
 )
+from torch._inductor import config as inductor_config
 from torch._inductor.custom_graph_pass import CustomPartitionerFn, get_hash_for_files
 
 from ...planner import Planner, PlanRefused, Problem
@@ -28,6 +29,7 @@ from .problem import joint_problem
 from .report import Report, notes_of, tensors_of
 from .rewrite import rewrite
 from .simulate import Simulation, simulate
+from .workspace import add_workspaces
 
 Pair = Tuple[fx.GraphModule, fx.GraphModule]
 _ATTEMPTS = 4
@@ -62,8 +64,9 @@ class Partitioner(CustomPartitionerFn):
     `resident`: what is allocated outside of the graph then, in bytes, or as optimizers and tensors.
     `on_infeasible`: "refuse" raises `PartitionRefused`, "best" takes the lowest peak found.
     `recompute`: custom operations, collectives and others that may run twice, though that cannot be
-    known; one, or a list. `compare`: also simulate what torch.compile would do by itself. `effort`, `seed` and
-    `threads` are the planner's. `reports` has a `Report` for each graph.
+    known; one, or a list. `compare`: also simulate what torch.compile would do by itself.
+    `measure`: run each operation of a library once, on zeros, to see what scratch memory it takes.
+    `effort`, `seed` and `threads` are the planner's. `reports` has a `Report` for each graph.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class Partitioner(CustomPartitionerFn):
         resident: Any = 0,
         recompute: Any = (),
         compare: bool = True,
+        measure: bool = True,
         effort: int = 1,
         seed: int = 0,
         threads: int = 0,
@@ -83,7 +87,7 @@ class Partitioner(CustomPartitionerFn):
         self.best = on_infeasible == "best"
         self.outside = resident_bytes(resident)
         self.rules = rules.Rules.of(recompute)
-        self.compare = compare
+        self.compare, self.measure = compare, measure
         self.options = {"effort": effort, "seed": seed, "threads": threads}
         self.reports: List[Report] = []
 
@@ -91,7 +95,7 @@ class Partitioner(CustomPartitionerFn):
         """For the caches of compiled graphs: this code, and what was asked for."""
         files = sorted(str(path) for path in Path(__file__).parent.glob("*.py"))
         options = {name: value for name, value in self.options.items() if name != "threads"}
-        asked = (self.budget, self.best, self.outside, sorted(self.rules.told), options)
+        asked = (self.budget, self.best, self.outside, sorted(self.rules.told), self.measure, options)
         return get_hash_for_files(tuple(files), repr(asked))
 
     @property
@@ -146,6 +150,8 @@ class _Work:
                 "this is not the first graph; the budget holds for each graph by itself\n"
                 "    note: torch.compile(fullgraph=True) says what breaks the graph"
             )
+        if self.owner.measure:
+            add_workspaces(self.module.graph, self.fused, self.owner.rules, self.device)
         joint = Joint.of(self.module, self.count, self.fused, self.owner.rules, self.device)
         if not joint.tangents or not joint.backward_outputs:
             return self._without_backward()
@@ -276,10 +282,10 @@ def memory_budget(budget: Union[int, str], **options: Any) -> Iterator[Partition
     partitioned before do not come from AOTAutograd's cache: each has a report. Their kernels do."""
     partitioner = Partitioner(budget, **options)
     cache = functorch_config.patch(enable_autograd_cache=False)
-    with cache, torch._inductor.config.patch(custom_partitioner_fn=partitioner):
+    with cache, inductor_config.patch(custom_partitioner_fn=partitioner):
         try:
             yield partitioner
-        except torch._dynamo.exc.BackendCompilerFailed as failure:
+        except BackendCompilerFailed as failure:
             if isinstance(failure.inner_exception, PartitionRefused):
                 raise failure.inner_exception from failure
             raise

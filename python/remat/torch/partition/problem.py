@@ -68,7 +68,13 @@ class _Builder:
             made[0].reuses = kernel.reuses.name
         inputs = list(dict.fromkeys(name for name in reads if name is not None))
         self.problem.op(
-            kernel.name, kernel.time, inputs, made, once=kernel.once is not None, after=after
+            kernel.name,
+            kernel.time,
+            inputs,
+            made,
+            workspace=kernel.workspace,
+            once=kernel.once is not None,
+            after=after,
         )
 
     def _readers_before(self, kernel: Kernel, destination: Set[fx.Node]) -> List[str]:
@@ -136,7 +142,8 @@ def pair_problem(
         reused = names(kernel.reuses) if kernel.reuses is not None and made else []
         if len(reused) == 1:
             made[0].reuses = reused[0]
-        problem.op(prefix + kernel.name, kernel.time, reads, made)
+        name, workspace = prefix + kernel.name, kernel.workspace
+        problem.op(name, kernel.time, reads, made, workspace=workspace)
 
     def names_forward(node: fx.Node) -> List[str]:
         return [] if node.op in ("placeholder", "get_attr") else ["f:" + node.name]
