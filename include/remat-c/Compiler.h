@@ -111,6 +111,20 @@ REMAT_CAPI_EXPORTED RematStatus rematProgramGetStep(RematProgram program,
                                                     size_t number,
                                                     RematStepInfo *info);
 
+/** The number of functions beside the program's own steps. Since 0.1. */
+REMAT_CAPI_EXPORTED size_t rematProgramGetNumFunctions(RematProgram program);
+
+/**
+ * Stores the name of function `number`, which lives as long as the program, and
+ * the function as a program to be looked at and destroyed: it has a report,
+ * arguments, results and steps, and no bytes of its own. Its arguments are also
+ * what it shares without reading it. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematProgramGetFunction(RematProgram program,
+                                                        size_t number,
+                                                        const char **name,
+                                                        RematProgram *function);
+
 #ifdef __cplusplus
 }
 #endif

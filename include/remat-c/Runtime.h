@@ -49,6 +49,19 @@ REMAT_CAPI_EXPORTED RematStatus rematSessionCreate(const uint8_t *program,
                                                    uint64_t seed,
                                                    RematSession *session);
 
+/**
+ * Gives the program's function of that name, such as "evaluate", as a session:
+ * its inputs are written, it is run and its results are read by the calls
+ * below. Parameters and states are those of `session`, and a function only
+ * reads them. Both have one memory: what does not survive a step, inputs and
+ * results, is of the one that was written or run last, and is lost to the
+ * other. One thread at a time uses the two. The function is destroyed as a
+ * session is; the memory stays until both are. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematSessionGetFunction(RematSession session,
+                                                        const char *name,
+                                                        RematSession *function);
+
 /** Frees a session, and its memory once no view of it is left; null is
  * allowed. Available since 0.1. */
 REMAT_CAPI_EXPORTED void rematSessionDestroy(RematSession session);

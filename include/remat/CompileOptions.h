@@ -66,6 +66,11 @@ struct CompileOptions {
   /// Whether a refusal says which of the controls it is due to, by compiling
   /// without each.
   bool FindsCauses = true;
+  /// The function beside `main` that is compiled; it is run forward only. ""
+  /// for `main`.
+  std::string Function;
+  /// Whether the graph gets a function that evaluates where it has none.
+  bool AddsEvaluation = false;
   bool CompileKernels = true; ///< run NVRTC; false: source text only
   /// Once it is true planning ends, with an error; may be null.
   const std::atomic<bool> *Interrupt = nullptr;

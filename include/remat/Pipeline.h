@@ -52,9 +52,11 @@ void buildPipeline(mlir::OpPassManager &PM, const CompileOptions &Options);
 std::string printPipeline(const CompileOptions &Options);
 
 /// Compiles the graph in `Module` (which becomes the planned graph) to a
-/// program. Emits diagnostics on failure. A refused budget fails with
-/// `Report.Refused` set; every other failure leaves it empty. A record changes
-/// neither the program nor the report, but for the seconds that it takes.
+/// program. Functions beside `main` are run forward only, between the steps of
+/// `main`, in the same arena. Emits diagnostics on failure. A refused budget
+/// fails with `Report.Refused` set; every other failure leaves it empty. A
+/// record changes neither the program nor the report, but for the seconds that
+/// it takes.
 mlir::LogicalResult compile(mlir::ModuleOp Module,
                             const CompileOptions &Options,
                             std::vector<uint8_t> &Program,
@@ -68,6 +70,14 @@ std::string describeCompiler();
 /// Which library compiles the kernels of programs for `Device` now: NVRTC and
 /// its file. Empty for the host, and where there is none.
 std::string describeKernelCompiler(llvm::StringRef Device);
+
+/// What the function is called that evaluates what `main` trains.
+inline constexpr llvm::StringLiteral EvaluationName = "evaluate";
+
+/// Adds the function that evaluates: where the graph has none, the forward of
+/// `main`. Fails with a diagnostic where that is not what evaluation means: it
+/// draws random numbers, writes states or has no loss.
+mlir::LogicalResult addEvaluation(mlir::ModuleOp Module);
 
 /// Registers `--remat-pipeline` with its options.
 void registerPipeline();

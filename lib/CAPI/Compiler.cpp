@@ -250,3 +250,28 @@ RematStatus rematProgramGetStep(RematProgram Program, size_t Number,
     return nullptr;
   });
 }
+
+size_t rematProgramGetNumFunctions(RematProgram Program) {
+  return Program && Program->Program ? Program->Program->Functions.size() : 0;
+}
+
+RematStatus rematProgramGetFunction(RematProgram Program, size_t Number,
+                                    const char **Name, RematProgram *Function) {
+  return guard([&]() -> RematStatus {
+    if (!Program || !Name || !Function)
+      return makeNullError("program, name and function");
+    *Function = nullptr;
+    size_t Count = rematProgramGetNumFunctions(Program);
+    if (Number >= Count)
+      return makeStatus(REMAT_ERROR,
+                        "there is no function #" + std::to_string(Number) +
+                            ": the program has " + std::to_string(Count));
+    const runtime::ProgramFunction &F = Program->Program->Functions[Number];
+    auto Made = std::make_unique<RematProgram_>();
+    Made->Program = F.Body;
+    writeReport(*Made, CompileOptions(), makeReport(*F.Body));
+    *Name = F.Name.c_str();
+    *Function = Made.release();
+    return nullptr;
+  });
+}

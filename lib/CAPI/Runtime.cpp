@@ -52,7 +52,21 @@ RematStatus rematSessionCreate(const uint8_t *Program, size_t Length,
       return makeStatus(S.getError());
     auto Shared = std::make_shared<SharedSession>(Device->Device);
     Shared->Session = std::move(*Made);
-    *Session = new RematSession_{std::move(Shared)};
+    *Session = new RematSession_(std::move(Shared));
+    return nullptr;
+  });
+}
+
+RematStatus rematSessionGetFunction(RematSession Session, const char *Name,
+                                    RematSession *Function) {
+  return guard([&]() -> RematStatus {
+    if (!Session || !Name || !Function)
+      return makeNullError("session, name and function");
+    *Function = nullptr;
+    auto Found = (*Session)->getFunction(Name);
+    if (!Found)
+      return makeStatus(Found.getError());
+    *Function = new RematSession_(Session->Shared, *Found);
     return nullptr;
   });
 }

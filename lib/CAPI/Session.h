@@ -19,6 +19,7 @@ namespace remat::capi {
 struct SharedSession {
   std::shared_ptr<runtime::Device> Device;
   std::unique_ptr<runtime::Session> Session;
+  std::atomic<long> Handles = 0; ///< that users hold; the others are views
   /// Whether others may read or write the session's memory: a view was exported
   /// since the last wait, or is still there.
   std::atomic<bool> Shown = false;
@@ -27,18 +28,31 @@ struct SharedSession {
 } // namespace remat::capi
 
 struct RematSession_ {
+  explicit RematSession_(std::shared_ptr<remat::capi::SharedSession> Of,
+                         remat::runtime::Session *Function = nullptr)
+      : Shared(std::move(Of)), Function(Function) {
+    ++Shared->Handles;
+  }
+  ~RematSession_() { --Shared->Handles; }
+  RematSession_(const RematSession_ &) = delete;
+  RematSession_ &operator=(const RematSession_ &) = delete;
+
   std::shared_ptr<remat::capi::SharedSession> Shared;
+  /// A function of the program; null for the program's own steps.
+  remat::runtime::Session *Function = nullptr;
 
   /// Waits for what others queued on the session's memory, through views.
   remat::runtime::Status waitForOthers() const {
     if (!Shared->Shown)
       return {};
-    Shared->Shown = Shared.use_count() > 1;
+    Shared->Shown = Shared.use_count() > Shared->Handles;
     auto Lock = Shared->Device->lock();
     return Shared->Device->synchronizeOthers();
   }
 
-  remat::runtime::Session *operator->() const { return Shared->Session.get(); }
+  remat::runtime::Session *operator->() const {
+    return Function ? Function : Shared->Session.get();
+  }
 };
 
 namespace remat::capi {
@@ -53,7 +67,7 @@ RematStatus use(RematSession Session, bool AreThere, const char *What,
       return makeNullError(What);
     if (runtime::Status Waited = Session->waitForOthers(); !Waited)
       return makeStatus(Waited);
-    return makeStatus(F(*Session->Shared->Session));
+    return makeStatus(F(*Session->operator->()));
   });
 }
 

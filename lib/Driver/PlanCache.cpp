@@ -142,7 +142,8 @@ static std::string digestOf(llvm::ArrayRef<std::string> Parts) {
 /// with their options, and what is done after them.
 static std::string describeOptions(CompileOptions Options) {
   Options.Budget = {};
-  return printPipeline(Options) + (Options.CompileKernels ? " kernels" : "");
+  return printPipeline(Options) + (Options.CompileKernels ? " kernels" : "") +
+         (Options.AddsEvaluation ? " evaluation" : "");
 }
 
 CachedCompilation::CachedCompilation(const PlanCache &Cache,

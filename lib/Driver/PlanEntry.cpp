@@ -24,6 +24,14 @@ static constexpr Field<int64_t> Integers[] = {
     {"impossible", &CompileReport::ImpossibleBytes},
     {"recomputed", &CompileReport::RecomputedOps}};
 
+static constexpr std::pair<llvm::StringLiteral, int64_t FunctionReport::*>
+    FunctionIntegers[] = {
+        {"unplanned_peak", &FunctionReport::UnplannedPeakBytes},
+        {"predicted_peak", &FunctionReport::PredictedPeakBytes},
+        {"smallest_found", &FunctionReport::SmallestFeasibleBytes},
+        {"impossible", &FunctionReport::ImpossibleBytes},
+        {"recomputed", &FunctionReport::RecomputedOps}};
+
 static constexpr Field<double> Reals[] = {
     {"overhead", &CompileReport::PredictedOverhead},
     {"ms", &CompileReport::PredictedMs},
@@ -59,6 +67,36 @@ static bool readPlan(const json::Value *From, FittedPlan &Fitted) {
   return true;
 }
 
+static json::Array describeFunctions(const CompileReport &R) {
+  json::Array Functions;
+  for (const FunctionReport &F : R.Functions) {
+    json::Object Object{{"name", F.Name}};
+    for (auto [Name, Member] : FunctionIntegers)
+      Object[Name] = F.*Member;
+    Object["ms"] = F.PredictedMs;
+    Functions.push_back(std::move(Object));
+  }
+  return Functions;
+}
+
+static bool readFunctions(const json::Object &From, CompileReport &R) {
+  const json::Array *Functions = From.getArray("functions");
+  if (!Functions)
+    return false;
+  for (const json::Value &Value : *Functions) {
+    json::Path::Root Root;
+    json::ObjectMapper Map(Value, Root);
+    FunctionReport F;
+    if (!Map || !Map.map("name", F.Name) || !Map.map("ms", F.PredictedMs) ||
+        !llvm::all_of(FunctionIntegers, [&](const auto &Field) {
+          return Map.map(Field.first, F.*Field.second);
+        }))
+      return false;
+    R.Functions.push_back(std::move(F));
+  }
+  return true;
+}
+
 static json::Value describe(const CompileReport &R) {
   json::Object Object;
   auto Add = [&](const auto &Fields) {
@@ -77,6 +115,7 @@ static json::Value describe(const CompileReport &R) {
     Object["planner"] =
         json::Array{R.Planner->Ms, R.Planner->LowerBoundMs, R.Planner->Gap};
   Object["plan"] = describePlan(R.Chosen);
+  Object["functions"] = describeFunctions(R);
   return Object;
 }
 
@@ -107,7 +146,8 @@ static std::optional<CompileReport> readReport(const json::Value &From) {
   if (!Map || !Read(Integers) || !Read(Reals) || !Read(Texts) ||
       !Read(Optionals) || !Map.map("planner", Planner) ||
       !readPlan(From.getAsObject()->get("plan"), R.Chosen) ||
-      !readClasses(*From.getAsObject(), R))
+      !readClasses(*From.getAsObject(), R) ||
+      !readFunctions(*From.getAsObject(), R))
     return std::nullopt;
   if (Planner && Planner->size() != 3)
     return std::nullopt;

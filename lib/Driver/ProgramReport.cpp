@@ -17,6 +17,12 @@ CompileReport remat::makeReport(const Program &P) {
   Report.PredictedOverhead = P.Plan.PredictedOverhead;
   Report.PredictedMs = P.Plan.PredictedMs;
   Report.RecomputedOps = P.Plan.RecomputedOps;
+  for (const ProgramFunction &F : P.Functions) {
+    const runtime::PlanSummary &Plan = F.Body->Plan;
+    Report.Functions.push_back(
+        {F.Name, Plan.UnplannedPeakBytes, Plan.PredictedPeakBytes,
+         Plan.SmallestFeasibleBytes, 0, Plan.PredictedMs, Plan.RecomputedOps});
+  }
   Program::PeakProfile Peak = P.getPeakProfile();
   for (unsigned I = 0; I < unsigned(MemoryClass::Arena); ++I)
     Report.Classes.emplace_back(getName(MemoryClass(I)), Peak.BytesByClass[I]);

@@ -81,8 +81,10 @@ std::string Page::describeSearch() const {
 }
 
 void Page::addSentence() {
+  std::string Function = plain(Refused.Function);
   addWrapped("the budget of " + formatBoth(Refused.BudgetBytes) +
-                 " is refused: the smallest peak found is " +
+                 " is refused" + (Function.empty() ? "" : " for @" + Function) +
+                 ": the smallest peak found is " +
                  formatBoth(Refused.SmallestFeasibleBytes) + ", " +
                  formatBoth(Refused.UnplannedPeakBytes) +
                  " without recomputation; that no program fits " +

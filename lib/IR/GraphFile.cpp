@@ -184,11 +184,12 @@ func::FuncOp remat::getGraph(ModuleOp Module) {
   func::FuncOp Graph;
   for (Operation &Op : *Module.getBody()) {
     auto Func = dyn_cast<func::FuncOp>(Op);
-    if (!Func || Func.getName() != "main") {
-      Op.emitError("a graph file has one operation, func.func @main");
+    if (!Func) {
+      Op.emitError("a graph file has functions only");
       return nullptr;
     }
-    Graph = Func;
+    if (Func.getName() == "main")
+      Graph = Func;
   }
   if (!Graph)
     Module.emitError("there is no func.func @main");
@@ -197,28 +198,43 @@ func::FuncOp remat::getGraph(ModuleOp Module) {
   return Graph;
 }
 
+SmallVector<func::FuncOp> remat::getOtherFunctions(ModuleOp Module) {
+  SmallVector<func::FuncOp> Others;
+  for (auto Func : Module.getOps<func::FuncOp>())
+    if (Func.getName() != "main")
+      Others.push_back(Func);
+  return Others;
+}
+
 /// Checks that a value of the function's interface has a role and a name.
 static LogicalResult verifyInterface(func::FuncOp Graph, StringRef Kind,
                                      unsigned Index,
                                      DictionaryAttr Attributes) {
   for (StringRef Name : {RoleAttrName, NameAttrName})
     if (!Attributes || !Attributes.contains(Name))
-      return Graph.emitError()
-             << Kind << " #" << Index << " of @main has no '" << Name << "'";
+      return Graph.emitError() << Kind << " #" << Index << " of @"
+                               << Graph.getName() << " has no '" << Name << "'";
   return success();
+}
+
+LogicalResult remat::verifyFunction(func::FuncOp Func) {
+  for (unsigned I = 0; I < Func.getNumArguments(); ++I)
+    if (failed(verifyInterface(Func, "argument", I, Func.getArgAttrDict(I))))
+      return failure();
+  for (unsigned I = 0; I < Func.getNumResults(); ++I)
+    if (failed(verifyInterface(Func, "result", I, Func.getResultAttrDict(I))))
+      return failure();
+  return verifyGraphBody(Func);
 }
 
 LogicalResult remat::verifyGraph(ModuleOp Module) {
   func::FuncOp Graph = getGraph(Module);
-  if (!Graph)
+  if (!Graph || failed(verifyFunction(Graph)))
     return failure();
-  for (unsigned I = 0; I < Graph.getNumArguments(); ++I)
-    if (failed(verifyInterface(Graph, "argument", I, Graph.getArgAttrDict(I))))
+  for (func::FuncOp Other : getOtherFunctions(Module))
+    if (failed(verifyFunction(Other)))
       return failure();
-  for (unsigned I = 0; I < Graph.getNumResults(); ++I)
-    if (failed(verifyInterface(Graph, "result", I, Graph.getResultAttrDict(I))))
-      return failure();
-  return verifyGraphBody(Graph);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,7 @@
 //===- Pipeline.cpp - the one way from a graph to a program ---------------===//
 
 #include "remat/Pipeline.h"
+#include "Functions.h"
 #include "RefusalCauses.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
@@ -55,6 +56,15 @@ static void addControls(OpPassManager &PM, const Controls &C) {
   PM.addPass(createControl(Pass));
 }
 
+/// From the forward to a whole step.
+static void addTraining(OpPassManager &PM, const CompileOptions &Options) {
+  PM.addPass(createDifferentiate());
+  if (Options.MicroBatches > 1)
+    PM.addPass(createAccumulate({Options.MicroBatches}));
+  if (Options.Optimizer.Kind != "none")
+    PM.addPass(createAddOptimizer(getOptimizer(Options.Optimizer)));
+}
+
 static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
                         CompileReport *Report, FitRecord *Record) {
   OpPassManager &FuncPM = PM.nest<func::FuncOp>();
@@ -63,11 +73,8 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
   if (!Options.Autocast.empty())
     FuncPM.addPass(createAutocast({Options.Autocast}));
   addControls(FuncPM, Options.Controls);
-  FuncPM.addPass(createDifferentiate());
-  if (Options.MicroBatches > 1)
-    FuncPM.addPass(createAccumulate({Options.MicroBatches}));
-  if (Options.Optimizer.Kind != "none")
-    FuncPM.addPass(createAddOptimizer(getOptimizer(Options.Optimizer)));
+  if (Options.Function.empty())
+    addTraining(FuncPM, Options);
   FuncPM.addPass(createCanonicalizerPass());
   FuncPM.addPass(createCSEPass());
   FuncPM.addPass(createChannelsLast());
@@ -76,10 +83,10 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
   FuncPM.addPass(createSinkConstants());
   addControls(FuncPM, Options.Controls);
   FuncPM.addPass(createLegalizeResults());
-  FuncPM.addPass(
-      createFitBudget(getFitting(Options),
-                      {Report, Options.Interrupt, Options.Explain, Record,
-                       Options.Watcher, Options.Controls.Keep, Options.Seeds}));
+  FuncPM.addPass(createFitBudget(
+      getFitting(Options),
+      {Report, Options.Interrupt, Options.Explain, Record, Options.Watcher,
+       Options.Controls.Keep, Options.Seeds, Options.Function}));
 }
 
 std::string remat::printPipeline(const CompileOptions &Options) {
@@ -127,6 +134,15 @@ private:
 
 } // namespace
 
+LogicalResult remat::planFunction(ModuleOp Module,
+                                  const CompileOptions &Options,
+                                  CompileReport &Report, FitRecord *Record) {
+  PassManager PM(Module.getContext());
+  PM.addInstrumentation(std::make_unique<PhaseTimes>(Report));
+  buildPasses(PM, Options, &Report, Record);
+  return PM.run(Module);
+}
+
 /// Lets the budget loop emit into `Record` the programs that it shows.
 static FitRecord makeFitRecord(CompileRecord &Record) {
   auto Emit = [](RecordedProgram &Into) {
@@ -149,21 +165,22 @@ static LogicalResult compileOnce(ModuleOp Module, const CompileOptions &Options,
   FitRecord Fitting;
   if (Record)
     Fitting = makeFitRecord(*Record);
-  PassManager PM(Module.getContext());
-  PM.addInstrumentation(std::make_unique<PhaseTimes>(Report));
-  buildPasses(PM, Options, &Report, Record ? &Fitting : nullptr);
-  LogicalResult Passed = PM.run(Module);
+  FitRecord *Into = Record ? &Fitting : nullptr;
+  LogicalResult Passed = getOtherFunctions(Module).empty()
+                             ? planFunction(Module, Options, Report, Into)
+                             : planFunctions(Module, Options, Report, Into);
   if (Record)
     Record->Frontier = std::move(Fitting.Frontier);
   if (failed(Passed))
     return failure();
-  func::FuncOp Func = getGraph(Module);
+  SmallVector<func::FuncOp> Functions = {getGraph(Module)};
+  llvm::append_range(Functions, getOtherFunctions(Module));
 
   auto Start = std::chrono::steady_clock::now();
   EmitOptions Emit;
   Emit.CompileKernels = Options.CompileKernels;
   Emit.Times = Record ? &Record->Times : nullptr;
-  LogicalResult Emitted = emitProgram(Func, Emit, Program);
+  LogicalResult Emitted = emitProgram(Functions, Emit, Program);
   std::chrono::duration<double> Time = std::chrono::steady_clock::now() - Start;
   Report.Seconds.push_back({"emit", Time.count()});
   return Emitted;
@@ -172,6 +189,8 @@ static LogicalResult compileOnce(ModuleOp Module, const CompileOptions &Options,
 LogicalResult remat::compile(ModuleOp Module, const CompileOptions &Options,
                              std::vector<uint8_t> &Program,
                              CompileReport &Report, CompileRecord *Record) {
+  if (Options.AddsEvaluation && failed(addEvaluation(Module)))
+    return failure();
   if (!Options.FindsCauses || Options.Controls.empty())
     return compileOnce(Module, Options, Program, Report, Record);
   OwningOpRef<ModuleOp> Graph(Module.clone());

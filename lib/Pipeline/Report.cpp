@@ -47,6 +47,7 @@ static json::Value describe(const Refusal &Refused) {
                      {"saved_bytes", Refused.SmallestFeasibleBytes -
                                          Remedy.SmallestFeasibleBytes}});
   return json::Object{
+      {"function", json::fixUTF8(Refused.Function)},
       {"proven", Refused.BudgetBytes <= Refused.ImpossibleBytes},
       {"peak_op", json::fixUTF8(Refused.PeakOp)},
       {"peak_value", json::fixUTF8(Refused.PeakValue)},
@@ -78,6 +79,20 @@ static json::Value describeCertificate(const CompileOptions &O,
       {"planner", std::move(Planner)}};
 }
 
+static json::Array describeFunctions(const CompileReport &R) {
+  json::Array Functions;
+  for (const FunctionReport &F : R.Functions)
+    Functions.push_back(
+        json::Object{{"name", json::fixUTF8(F.Name)},
+                     {"unplanned_peak_bytes", F.UnplannedPeakBytes},
+                     {"predicted_peak_bytes", F.PredictedPeakBytes},
+                     {"smallest_feasible_bytes", F.SmallestFeasibleBytes},
+                     {"impossible_bytes", F.ImpossibleBytes},
+                     {"predicted_ms", F.PredictedMs},
+                     {"recomputed_ops", F.RecomputedOps}});
+  return Functions;
+}
+
 json::Object remat::toJSON(const CompileOptions &O, const CompileReport &R) {
   using json::Value;
   bool Refused = R.Refused.has_value();
@@ -98,6 +113,7 @@ json::Object remat::toJSON(const CompileOptions &O, const CompileReport &R) {
       {"gap", UnlessRefused(R.Gap)},
       {"certificate", UnlessRefused(describeCertificate(O, R))},
       {"classes", listPairs(R.Classes)},
+      {"functions", UnlessRefused(describeFunctions(R))},
       {"planning_interrupted", R.Interrupted},
       {"from_cache", R.FromCache},
       {"compile_seconds", listPairs(R.Seconds)},

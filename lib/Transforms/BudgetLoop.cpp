@@ -404,6 +404,7 @@ LogicalResult BudgetLoop::refuse(int64_t Budget) {
   if (Options.Record && failed(Options.Record->OnSmallest(Func)))
     return failure();
   Refusal Refused;
+  Refused.Function = Options.Function;
   Refused.BudgetBytes = Budget;
   Refused.UnplannedPeakBytes = Attempts.front().ArenaBytes;
   Refused.SmallestFeasibleBytes = Smallest.ArenaBytes;

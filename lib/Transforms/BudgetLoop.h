@@ -40,6 +40,8 @@ struct FitOptions {
   std::vector<std::string> Keep;
   /// Patterns of names of values to explain.
   std::vector<std::string> Explain;
+  /// What refusals call the function; "" for the only one.
+  std::string Function;
   /// What else is to be shown; may be null.
   FitRecord *Record = nullptr;
   /// Looks on; may be null.

@@ -67,6 +67,7 @@ private:
     Read.Watcher = Request.Watcher;
     Read.Keep = Request.Keep;
     Read.Seeds = Request.Seeds;
+    Read.Function = Request.Function;
     return Read;
   }
 

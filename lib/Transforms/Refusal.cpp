@@ -167,10 +167,10 @@ void remat::emitRefusal(func::FuncOp Planned, const Target &Device,
   Report.fill(Refused);
   InFlightDiagnostic Diag = emitError(Planned.getLoc());
   markRefusal(Diag);
-  Diag << "budget of " << Refused.BudgetBytes
-       << " bytes is refused: the smallest peak found is "
-       << Refused.SmallestFeasibleBytes << " bytes, "
-       << Refused.UnplannedPeakBytes << " without recomputation";
+  Diag << "budget of " << Refused.BudgetBytes << " bytes is refused"
+       << (Refused.Function.empty() ? "" : " for @") << Refused.Function
+       << ": the smallest peak found is " << Refused.SmallestFeasibleBytes
+       << " bytes, " << Refused.UnplannedPeakBytes << " without recomputation";
   Report.attachNotes(Diag, Refused);
   noteSmallest(Diag, Planned.getLoc(), Options, Refused);
 }

@@ -396,9 +396,15 @@ class Graph:
         self._ssa.add(unique)
         return unique
 
-    def emit(self, locations: bool = False) -> str:
-        """The graph file. `locations`: every operation names its scope as its location."""
-        return text.print_graph(self, locations)
+    def emit(self, locations: bool = False, function: str = "main") -> str:
+        """The graph file. `locations`: every operation names its scope as its location.
+
+        Several functions in one file share parameters and states by name: `main` trains them, the
+        others, such as `evaluate`, read them.
+        """
+        if not text.is_function_name(function):
+            raise ValueError(f"{function!r} is not made of letters, digits and _")
+        return text.print_graph(self, locations, function)
 
     def __str__(self) -> str:
         return self.emit()

@@ -92,6 +92,10 @@ def check_name(name: str) -> None:
         )
 
 
+def is_function_name(name: str) -> bool:
+    return bool(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,254}", name))
+
+
 def ssa_name(name: str) -> str:
     """A valid name of a value, close to `name`."""
     clean = re.sub(r"[^A-Za-z0-9_.$-]", "_", name).rstrip("-.")
@@ -153,8 +157,8 @@ def _aligned(entries: List[str]) -> str:
     return "".join(f"\n    {entry}," for entry in entries).rstrip(",")
 
 
-def print_graph(graph, locations: bool) -> str:
-    """The whole file. A graph without results is an error: it would compute nothing."""
+def print_graph(graph, locations: bool, function: str = "main") -> str:
+    """The whole file, of one function. A graph without results is an error: it would compute nothing."""
     if not graph.results:
         raise ValueError("the graph returns nothing: call loss() or output()")
     names = {id(argument.value): argument.value.ssa for argument in graph.arguments}
@@ -175,7 +179,7 @@ def print_graph(graph, locations: bool) -> str:
     lines = _comment(graph.description, "")
     if lines:
         lines.append("")
-    lines.append(f"func.func @main({_aligned(arguments)}")
+    lines.append(f"func.func @{function}({_aligned(arguments)}")
     lines.append(f"  ) -> ({_aligned(results)}")
     lines.append("  ) {")
     for operation in graph.operations:

@@ -3,6 +3,7 @@
 #include "remat/runtime/Program.h"
 #include "lib/Guard.h"
 #include "lib/ProgramChecks.h"
+#include "ops/Op.h"
 #include <numeric>
 
 using namespace remat::runtime;
@@ -47,19 +48,30 @@ std::span<const int64_t> AttributeList::getInts(std::string_view Name) const {
 // Program
 //===----------------------------------------------------------------------===//
 
+static Status verify(Program &P) {
+  REMAT_TRY(verifyStructure(P));
+  REMAT_TRY(verifyOps(P));
+  return verifyMemory(P);
+}
+
 static Result<std::shared_ptr<const Program>>
 loadVerified(std::span<const uint8_t> Bytes) {
-  Result<Program> P = decodeProgram(Bytes);
-  if (!P)
-    return P.getError();
-  if (Status S = verifyStructure(*P); !S)
+  Result<DecodedProgram> Decoded = decodeProgram(Bytes);
+  if (!Decoded)
+    return Decoded.getError();
+  Program &P = Decoded->Main;
+  if (Status S = verify(P); !S)
     return S.getError();
-  if (Status S = verifyOps(*P); !S)
-    return S.getError();
-  if (Status S = verifyMemory(*P); !S)
-    return S.getError();
+  for (auto &[Name, Body] : Decoded->Functions) {
+    Status S = verify(Body);
+    if (S)
+      S = verifyFunction(P, Name, Body);
+    if (!S)
+      return S.getError().within("function " + quoteText(Name));
+    P.Functions.push_back({Name, std::make_shared<Program>(std::move(Body))});
+  }
   return std::shared_ptr<const Program>(
-      std::make_shared<Program>(std::move(*P)));
+      std::make_shared<Program>(std::move(P)));
 }
 
 Result<std::shared_ptr<const Program>>
@@ -82,6 +94,10 @@ std::optional<uint32_t> Program::findArgument(std::string_view Name) const {
 
 std::optional<uint32_t> Program::findResult(std::string_view Name) const {
   return findByName(Results, Name);
+}
+
+std::optional<uint32_t> Program::findFunction(std::string_view Name) const {
+  return findByName(Functions, Name);
 }
 
 //===----------------------------------------------------------------------===//

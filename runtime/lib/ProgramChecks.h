@@ -11,8 +11,14 @@
 
 namespace remat::runtime {
 
-/// Stage 1: well-formed bytes become a Program; numbers are as in the file.
-Result<Program> decodeProgram(std::span<const uint8_t> Bytes);
+/// What a file holds, before any of it is verified.
+struct DecodedProgram {
+  Program Main;
+  std::vector<std::pair<std::string, Program>> Functions;
+};
+
+/// Stage 1: well-formed bytes become programs; numbers are as in the file.
+Result<DecodedProgram> decodeProgram(std::span<const uint8_t> Bytes);
 
 /// Stage 2: tensors lie in the arena; every index is in range; names are
 /// unique; arguments, results, constants and launches agree with their tensors.
@@ -26,6 +32,14 @@ Status verifyOps(const Program &P);
 /// views, Freed, UnusedAtStart and Survives.
 Status verifyMemory(Program &P);
 
+/// Stage 5, of a function that has passed the others, as has `P`: it runs on
+/// `P`'s device within `P`'s arena, and the bytes that survive a step of `P`
+/// are its arguments, which it leaves as they are.
+Status verifyFunction(const Program &P, const std::string &Name,
+                      const Program &Function);
+
+/// Untrusted text as it can be printed: at most 80 plain characters, quoted.
+std::string quoteText(const std::string &Text);
 /// "step 3 (matmul at model.mlir:4:8)".
 std::string describeStep(const Program &P, size_t Step);
 /// "tensor 5 ('w')".

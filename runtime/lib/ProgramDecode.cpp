@@ -61,7 +61,7 @@ public:
   explicit Decoder(uint64_t FileBytes)
       : Budget(FileBytes * MaxSharing + (1 << 20)) {}
 
-  Program decode(const format::Program &From);
+  DecodedProgram decode(const format::Program &From);
   bool isExhausted() const { return Exhausted; }
 
 private:
@@ -107,6 +107,7 @@ private:
   Launch launch(const format::Launch &From);
   Step step(const format::Step &From);
   Argument argument(const format::Argument &From);
+  Program program(const format::Program &From);
   void plan(const format::Plan &From, PlanSummary &To);
   std::array<uint32_t, 3> extent(const fb::Vector<uint32_t> *From);
 
@@ -221,7 +222,7 @@ void Decoder::plan(const format::Plan &From, PlanSummary &To) {
   To.RecomputedOps = From.recomputed_ops();
 }
 
-Program Decoder::decode(const format::Program &From) {
+Program Decoder::program(const format::Program &From) {
   Program P;
   P.Device = text(From.device());
   P.Arch = text(From.arch());
@@ -255,7 +256,30 @@ Program Decoder::decode(const format::Program &From) {
   return P;
 }
 
-Result<Program> remat::runtime::decodeProgram(std::span<const uint8_t> Bytes) {
+DecodedProgram Decoder::decode(const format::Program &From) {
+  DecodedProgram D;
+  D.Main = program(From);
+  if (!From.functions())
+    return D;
+  tables(From.functions()->list(), D.Functions, [&](const format::Function &F) {
+    return std::pair(text(F.name()),
+                     F.program() ? program(*F.program()) : Program());
+  });
+  return D;
+}
+
+/// Whether a function has functions itself.
+static bool isNested(const format::Program &Root) {
+  if (!Root.functions() || !Root.functions()->list())
+    return false;
+  for (const format::Function *F : *Root.functions()->list())
+    if (F->program() && F->program()->functions())
+      return true;
+  return false;
+}
+
+Result<DecodedProgram>
+remat::runtime::decodeProgram(std::span<const uint8_t> Bytes) {
   auto Fail = [](const std::string &Why) {
     return Error(ErrorCode::InvalidProgram, Why);
   };
@@ -281,9 +305,11 @@ Result<Program> remat::runtime::decodeProgram(std::span<const uint8_t> Bytes) {
     return Fail("the program is of version " + std::to_string(Root.version()) +
                 "; this runtime reads version " +
                 std::to_string(FormatVersion));
+  if (isNested(Root))
+    return Fail("a function of the program has functions itself");
   Decoder D(Bytes.size());
-  Program P = D.decode(Root);
+  DecodedProgram Decoded = D.decode(Root);
   if (D.isExhausted())
     return Fail("the program refers to the same bytes too often");
-  return P;
+  return Decoded;
 }

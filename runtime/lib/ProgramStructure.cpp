@@ -14,8 +14,7 @@ static constexpr uint64_t BufferAlignment = 256;
 // Messages
 //===----------------------------------------------------------------------===//
 
-/// Untrusted text as it can be printed: at most 80 plain characters.
-static std::string quote(const std::string &Text) {
+std::string remat::runtime::quoteText(const std::string &Text) {
   std::string Plain;
   for (char C : Text.substr(0, 80))
     Plain += C >= ' ' && C <= '~' ? C : '?';
@@ -24,17 +23,17 @@ static std::string quote(const std::string &Text) {
 
 std::string remat::runtime::describeStep(const Program &P, size_t Step) {
   const struct Step &S = P.Steps[Step];
-  std::string Op = quote(S.Op);
+  std::string Op = quoteText(S.Op);
   std::string Text =
       "step " + std::to_string(Step) + " (" + Op.substr(1, Op.size() - 2);
   if (!S.Location.empty())
-    Text += " at " + quote(S.Location);
+    Text += " at " + quoteText(S.Location);
   return Text + ")";
 }
 
 std::string remat::runtime::describeTensor(const Program &P, uint32_t Tensor) {
   return "tensor " + std::to_string(Tensor) + " (" +
-         quote(P.Tensors[Tensor].Name) + ")";
+         quoteText(P.Tensors[Tensor].Name) + ")";
 }
 
 static std::string describeRange(uint64_t Offset, uint64_t Bytes) {
@@ -117,9 +116,9 @@ static Status verifyArgument(const Program &P, const Argument &A) {
   REMAT_REQUIRE(A.Role <= Role::Temporary, "has an unknown role");
   REMAT_REQUIRE(A.InitKind.empty() || A.InitKind == "constant" ||
                     A.InitKind == "normal" || A.InitKind == "uniform",
-                "has the unknown initialisation " + quote(A.InitKind));
+                "has the unknown initialisation " + quoteText(A.InitKind));
   REMAT_REQUIRE(A.Data.empty() || A.Data == "tokens" || A.Data == "targets",
-                "has the unknown data " + quote(A.Data));
+                "has the unknown data " + quoteText(A.Data));
   REMAT_REQUIRE(A.Data.empty() || isInteger(T.Type),
                 "is filled from a token file but is no integer tensor");
   REMAT_REQUIRE(A.Bound >= 0, "has the bound " + std::to_string(A.Bound));
@@ -146,18 +145,18 @@ static Status verifyInterface(const Program &P) {
   std::set<std::string_view> Names;
   for (const Argument &A : P.Arguments) {
     if (Status S = verifyArgument(P, A); !S)
-      return S.getError().within("argument " + quote(A.Name));
+      return S.getError().within("argument " + quoteText(A.Name));
     REMAT_REQUIRE(Names.insert(A.Name).second,
-                  "two arguments are named " + quote(A.Name));
+                  "two arguments are named " + quoteText(A.Name));
   }
   Names.clear();
   for (const ProgramResult &R : P.Results) {
     if (Status S = verifyIndex(P, R.Tensor); !S)
-      return S.getError().within("result " + quote(R.Name));
+      return S.getError().within("result " + quoteText(R.Name));
     REMAT_REQUIRE(R.Role <= Role::Temporary,
-                  "result " + quote(R.Name) + " has an unknown role");
+                  "result " + quoteText(R.Name) + " has an unknown role");
     REMAT_REQUIRE(Names.insert(R.Name).second,
-                  "two results are named " + quote(R.Name));
+                  "two results are named " + quoteText(R.Name));
   }
   for (const Constant &C : P.Constants) {
     if (Status S = verifyIndex(P, C.Tensor); !S)
@@ -254,7 +253,7 @@ static Status verifyKernels(const Program &P) {
     REMAT_REQUIRE(!Cubin.empty(), "the program has an empty cubin");
   for (const Kernel &K : P.Kernels)
     REMAT_REQUIRE(P.Cubins.empty() || K.Module < P.Cubins.size(),
-                  "kernel " + quote(K.Name) + " lies in cubin " +
+                  "kernel " + quoteText(K.Name) + " lies in cubin " +
                       std::to_string(K.Module) + " of " +
                       std::to_string(P.Cubins.size()));
   return {};
@@ -262,7 +261,7 @@ static Status verifyKernels(const Program &P) {
 
 Status remat::runtime::verifyStructure(Program &P) {
   REMAT_REQUIRE(P.Device == "host" || P.Device == "cuda",
-                "the program is for the unknown device " + quote(P.Device));
+                "the program is for the unknown device " + quoteText(P.Device));
   REMAT_REQUIRE(P.Tensors.size() < INT32_MAX && P.Steps.size() < INT32_MAX,
                 "the program has too many tensors or steps");
   if (Status S = verifyFinite(P.Plan.PredictedMs, "milliseconds"); !S)

@@ -24,8 +24,9 @@ Session::~Session() {
   auto Lock = TheDevice.lock();
   // No work may go on over memory that is given back.
   (void)TheDevice.synchronize();
+  Functions.clear();
   TheExecutable.reset();
-  if (Arena)
+  if (Arena && !Main)
     (void)ThePool->free(Arena);
   ThePool.reset();
 }
@@ -48,13 +49,19 @@ Session::create(std::shared_ptr<const Program> Program, Device &Device,
         new Session(std::move(Program), Device, Options));
     // The arena first: it is what is short, and preparing may take long.
     REMAT_TRY(S->allocateArena());
-    auto Executable = Device.prepare(S->TheProgram);
-    if (!Executable)
-      return Executable.getError();
-    S->TheExecutable = std::move(*Executable);
+    REMAT_TRY(S->prepare());
     REMAT_TRY(S->loadConstants());
+    REMAT_TRY(S->addFunctions());
     return S;
   });
+}
+
+Status Session::prepare() {
+  auto Executable = TheDevice.prepare(TheProgram);
+  if (!Executable)
+    return Executable.getError();
+  TheExecutable = std::move(*Executable);
+  return {};
 }
 
 Status Session::allocateArena() {
@@ -170,6 +177,7 @@ Status Session::initialise(uint64_t Seed) {
       const Argument &A = TheProgram->Arguments[I];
       if (A.Role == Role::Input)
         continue;
+      REMAT_TRY(checkWritable(A));
       REMAT_TRY(initialiseTensor(TheDevice, A, TheProgram->Tensors[A.Tensor],
                                  getAddress(A.Tensor), Seed));
       Written[I] = true;
@@ -195,6 +203,7 @@ Status Session::fillInputs(uint64_t Seed, uint64_t Draw,
                            std::span<const uint32_t> Except) {
   auto Lock = TheDevice.lock();
   return guard([&]() -> Status {
+    REMAT_TRY(occupy());
     for (size_t I = 0; I < TheProgram->Arguments.size(); ++I) {
       const Argument &A = TheProgram->Arguments[I];
       if (A.Role != Role::Input ||
@@ -243,7 +252,7 @@ Result<uint32_t> Session::findValue(std::string_view Name,
                                              : TheProgram->findResult(Name);
   if (!Index)
     return unknownName(IsArgument ? "argument" : "result", Name);
-  if (IsArgument && !Written[*Index])
+  if (IsArgument && !holdsValue(*Index))
     return Error(ErrorCode::InvalidArgument,
                  "argument '" + std::string(Name) + "' holds no value");
   if (!IsArgument && !HasRun)
@@ -280,7 +289,11 @@ Status Session::write(std::string_view Name, const void *Data, uint64_t Bytes,
     Result<uint32_t> Index = findArgument(Name, Bytes);
     if (!Index)
       return Index.getError();
-    uint32_t Tensor = TheProgram->Arguments[*Index].Tensor;
+    const Argument &A = TheProgram->Arguments[*Index];
+    uint32_t Tensor = A.Tensor;
+    REMAT_TRY(checkWritable(A));
+    if (A.Role == Role::Input)
+      REMAT_TRY(occupy());
     REMAT_TRY((TheDevice.*CopyTo)(getAddress(Tensor), Data, Bytes));
     Written[*Index] = true;
     return {};
@@ -324,7 +337,11 @@ Status Session::loadArgument(std::string_view Name, const Source &From) {
     std::optional<uint32_t> Index = TheProgram->findArgument(Name);
     if (!Index)
       return unknownName("argument", Name);
-    uint32_t Tensor = TheProgram->Arguments[*Index].Tensor;
+    const Argument &A = TheProgram->Arguments[*Index];
+    uint32_t Tensor = A.Tensor;
+    REMAT_TRY(checkWritable(A));
+    if (A.Role == Role::Input)
+      REMAT_TRY(occupy());
     uint64_t Bytes = TheProgram->Tensors[Tensor].Bytes;
     std::vector<char> Buffer(std::min(Bytes, StreamBytes));
     Written[*Index] = false;
@@ -372,11 +389,8 @@ Status Session::storeResult(std::string_view Name, const Sink &To) {
 Status Session::runStep() {
   auto Lock = TheDevice.lock();
   return guard([&]() -> Status {
-    for (size_t I = 0; I < Written.size(); ++I)
-      if (!Written[I])
-        return Error(ErrorCode::InvalidArgument,
-                     "argument '" + TheProgram->Arguments[I].Name +
-                         "' was not written before this step");
+    REMAT_TRY(occupy());
+    REMAT_TRY(checkWritten());
     RunOptions Run;
     Run.Poison = Options.Poison;
     Run.Ranges = Options.Ranges;
@@ -399,7 +413,7 @@ Status Session::runStep() {
 }
 
 SessionStatistics Session::getStatistics() const {
-  const PoolStatistics &From = ThePool->getStatistics();
+  const PoolStatistics &From = getPool().getStatistics();
   SessionStatistics To;
   To.MeasuredPeakBytes = From.Requested.Peak;
   To.AllocatedPeakBytes = From.Allocated.Peak;

@@ -389,6 +389,73 @@ static void testThreads(void) {
   rematDeviceDestroy(alone.device);
 }
 
+/* What the graph predicts: x w, with the w that is trained. */
+static const char Predict[] =
+    "func.func @predict(\n"
+    "    %x: tensor<4x2xf32> {remat.role = #remat.role<input>,"
+    " remat.name = \"x\"},\n"
+    "    %w: tensor<2x1xf32> {remat.role = #remat.role<parameter>,"
+    " remat.name = \"w\"})\n"
+    "    -> (tensor<4x1xf32> {remat.role = #remat.role<output>,"
+    " remat.name = \"z\"}) {\n"
+    "  %0 = remat.matmul %x, %w : (tensor<4x2xf32>, tensor<2x1xf32>)"
+    " -> tensor<4x1xf32>\n"
+    "  return %0 : tensor<4x1xf32>\n"
+    "}\n";
+
+/* A function of a program: its tensors, and runs between two steps. */
+static void testFunctions(void) {
+  char both[sizeof Graph + sizeof Predict];
+  snprintf(both, sizeof both, "%s%s", Graph, Predict);
+  RematOptions options = rematOptionsCreate();
+  OK(rematOptionsSet(options, "optimizer", "sgd"));
+  struct Setup setup = {NULL, NULL, NULL, 0};
+  OK(rematCompile(both, strlen(both), options, &setup.program));
+  OK(rematDeviceCreate("host", &setup.device));
+  setup.bytes = rematProgramGetBytes(setup.program, &setup.length);
+
+  const char *name = NULL;
+  RematProgram predict = NULL;
+  RematTensorInfo info;
+  CHECK(rematProgramGetNumFunctions(setup.program) == 1);
+  OK(rematProgramGetFunction(setup.program, 0, &name, &predict));
+  CHECK(strcmp(name, "predict") == 0);
+  find(predict, REMAT_RESULT, "z", &info);
+  CHECK(info.role == REMAT_ROLE_OUTPUT && info.bytes == 16);
+  CHECK(rematProgramGetNumFunctions(predict) == 0);
+  rematProgramDestroy(predict);
+  FAILS(rematProgramGetFunction(setup.program, 1, &name, &predict), REMAT_ERROR,
+        "no function #1");
+
+  RematSession session = createSession(&setup, 1), function = NULL;
+  FAILS(rematSessionGetFunction(session, "evaluate", &function), REMAT_ERROR,
+        "no function 'evaluate'");
+  OK(rematSessionGetFunction(session, "predict", &function));
+  const float x[8] = {1, 0, 0, 1, 1, 0, 0, 1}, y[4] = {2, -1, 2, -1};
+  float w[2] = {0, 0}, z[4] = {0, 0, 0, 0};
+  for (int step = 0; step < 2; ++step) {
+    OK(rematSessionWrite(session, "x", x, sizeof x));
+    OK(rematSessionWrite(session, "y", y, sizeof y));
+    OK(rematSessionRunStep(session));
+    OK(rematSessionRead(session, "w", w, sizeof w));
+    OK(rematSessionWrite(function, "x", x, sizeof x));
+    OK(rematSessionRunStep(function));
+    OK(rematSessionRead(function, "z", z, sizeof z));
+    CHECK(z[0] == w[0] && z[1] == w[1] && z[3] == w[1]);
+  }
+  CHECK(rematSessionGetPeakBytes(function) ==
+        rematSessionGetPeakBytes(session));
+  FAILS(rematSessionRunStep(session), REMAT_ERROR, "was not written");
+  FAILS(rematSessionWrite(function, "w", w, sizeof w), REMAT_ERROR,
+        "'w' is shared");
+  /* The memory stays as long as the function. */
+  rematSessionDestroy(session);
+  OK(rematSessionRead(function, "z", z, sizeof z));
+  rematSessionDestroy(function);
+  rematOptionsDestroy(options);
+  tearDown(&setup);
+}
+
 int main(void) {
   int major = -1, minor = -1, patch = -1;
   rematGetVersion(&major, &minor, &patch);
@@ -403,6 +470,7 @@ int main(void) {
   testCheckpoints();
   testInterrupt();
   testThreads();
+  testFunctions();
   puts("overall okay: 1");
   return 0;
 }

@@ -35,6 +35,20 @@ static void checkTimeline(const runtime::Program &P) {
     fail("the timeline has another number of steps");
 }
 
+/// Runs each function; it leaves the parameters as they are.
+static void runFunctions(Session &S) {
+  for (const ProgramFunction &F : S.getProgram().Functions) {
+    auto Before = S.computeParametersDigest();
+    Session &Function = **S.getFunction(F.Name);
+    if (Status Done = Function.fillInputs(1, 2); !Done)
+      fail("fillInputs of a function: " + Done.getError().getMessage());
+    (void)Function.runStep();
+    auto After = S.computeParametersDigest();
+    if (Before && After && *Before != *After)
+      fail("a function changed a parameter");
+  }
+}
+
 Outcome remat::fuzz::runOnHost(Bytes Data, uint64_t MaxBytes) {
   auto Loaded = Program::load(Data);
   if (!Loaded)
@@ -55,6 +69,7 @@ Outcome remat::fuzz::runOnHost(Bytes Data, uint64_t MaxBytes) {
     if (Status Done = S.fillInputs(1, Step); !Done)
       fail("fillInputs: " + Done.getError().getMessage());
     (void)S.runStep();
+    runFunctions(S);
   }
   (void)S.computeParametersDigest();
   (void)(*Loaded)->getPeakProfile();

@@ -111,7 +111,21 @@ static void mutateArgument(program::ArgumentT &A, Random &R) {
   }
 }
 
+/// Of a program with functions, half of the changes are of one of these.
+static bool mutateFunction(program::ProgramT &P, Random &R) {
+  if (!P.functions || P.functions->list.empty() || R.draw(2))
+    return false;
+  program::FunctionT &F = *R.pick(P.functions->list);
+  if (F.program && R.draw(8))
+    fuzz::mutateField(*F.program, R);
+  else
+    F.name = drawName(R);
+  return true;
+}
+
 void fuzz::mutateField(program::ProgramT &P, Random &R) {
+  if (mutateFunction(P, R))
+    return;
   switch (R.draw(8)) {
   case 0:
   case 1:
@@ -151,6 +165,16 @@ static bool areAligned(
   return true;
 }
 
+static std::vector<const program::Program *>
+getFunctions(const program::Program &P) {
+  std::vector<const program::Program *> All;
+  if (P.functions() && P.functions()->list())
+    for (const program::Function *F : *P.functions()->list())
+      if (F->program())
+        All.push_back(F->program());
+  return All;
+}
+
 /// Whether all numbers of eight bytes are aligned: the verifier of the bytes
 /// does not ask, and what unpacks them relies on it.
 static bool isAligned(const program::Program &P) {
@@ -166,6 +190,9 @@ static bool isAligned(const program::Program &P) {
           !isAligned(B.shape()) || !areAligned(B.attributes()))
         return false;
   }
+  for (const program::Program *F : getFunctions(P))
+    if (!isAligned(*F))
+      return false;
   return true;
 }
 

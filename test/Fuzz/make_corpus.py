@@ -49,6 +49,7 @@ def graphs():
     yield "few", few_ops()
     for seed in (8, 10):
         yield f"random{seed}", generator.make(seed).text
+    yield "function", f"{few_ops()}{few_ops().emit(function='evaluate')}"
     yield "states", generator.make(93).text
 
 
@@ -72,6 +73,7 @@ WANTED = {
     "random8": ["fused", "planned", "host"],
     "random10": ["planned"],
     "states": [],
+    "function": [],
 }
 
 

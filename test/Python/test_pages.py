@@ -13,6 +13,7 @@ FOLLOWED = [
     "how-to/pytorch-module.md",
     "how-to/jax.md",
     "how-to/torch-compile.md",
+    "how-to/evaluate.md",
     "how-to/refused-budget.md",
     "how-to/resume.md",
     "how-to/embed.md",

@@ -81,10 +81,10 @@ static int run(int Argc, char **Argv) {
       llvm::cl::desc("Read MLIR bytecode, from trusted sources only"));
   static llvm::cl::opt<bool> WholeGraph(
       "whole-graph",
-      llvm::cl::desc("Refuse what is not a whole graph: one function @main "
-                     "whose arguments and results have roles and names; and "
-                     "keep what the file calls its values, as remat-run "
-                     "does"));
+      llvm::cl::desc(
+          "Refuse what is not a whole graph: functions, one of them @main, "
+          "whose arguments and results have roles and names; and keep what "
+          "the file calls its values, as remat-run does"));
   auto [Input, Output] =
       registerAndParseCLIOptions(Argc, Argv, "remat optimizer\n", Registry);
   if (!remat::checkOutput(Output))

@@ -41,6 +41,14 @@ public:
       if (Option->count())
         O.CompileFlags.push_back(Option->get_name());
     O.RateGiven = Rate->count() > 0;
+    O.Compile.AddsEvaluation = O.EvaluateEvery > 0;
+    for (const char *Name : {"--evaluate-steps", "--evaluate-data",
+                             "--evaluate-augment", "--save-best"})
+      if (O.EvaluateEvery == 0 && App.count(Name)) {
+        llvm::WithColor::error(llvm::errs(), "remat-run")
+            << Name << " needs --evaluate-every\n";
+        return 1;
+      }
     if (O.PrintPipeline) {
       llvm::outs() << printPipeline(O.Compile) << '\n';
       return 0;
@@ -105,6 +113,10 @@ void CommandLine::addRun() {
   Integer("--data-threads", O.DataThreads, 0u, 64u,
           "threads that make the next batches ready; 0: each step reads its "
           "own");
+  Integer("--evaluate-every", O.EvaluateEvery, int64_t(0),
+          int64_t(1'000'000'000), "steps between two evaluations; 0: none");
+  Integer("--evaluate-steps", O.EvaluateSteps, int64_t(1),
+          int64_t(1'000'000'000), "batches of an evaluation");
   auto Flag = [this](const char *Name, bool &Target, const char *Help) {
     App.add_flag(Name, Target, Help)->group("Run");
   };
@@ -123,25 +135,37 @@ void CommandLine::addFiles() {
   auto Add = [this](const char *Name, std::string &Target, const char *Help) {
     App.add_option(Name, Target, Help)->type_name("FILE")->group("Files");
   };
-  App.add_option("--data", O.Data,
-                 "token files, arrays with a record in each row (.npy, .npz, "
-                 ".safetensors), or a folder of pictures with a folder for "
-                 "each class: a path, a glob pattern, INPUT=FILE or "
-                 "INPUT=FILE:ARRAY; repeatable")
-      ->type_name("PATH")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->group("Files");
-  App.add_option("--augment", O.Augment,
-                 "what is done to pictures, separated by commas: resize=N, "
-                 "crop=N:PADDING, center=N, resized-crop=N:AREA, flip, "
-                 "normalize=MEAN/DEVIATION")
-      ->type_name("LIST")
-      ->group("Files");
+  auto AddPaths = [this](const char *Name, std::vector<std::string> &Target,
+                         const char *Help) {
+    App.add_option(Name, Target, Help)
+        ->type_name("PATH")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->group("Files");
+  };
+  AddPaths("--data", O.Data,
+           "token files, arrays with a record in each row (.npy, .npz, "
+           ".safetensors), or a folder of pictures with a folder for each "
+           "class: a path, a glob pattern, INPUT=FILE or INPUT=FILE:ARRAY; "
+           "repeatable");
+  AddPaths("--evaluate-data", O.EvaluateData,
+           "the same for evaluation; without it, what the steps read");
+  auto AddList = [this](const char *Name, std::string &Target,
+                        const char *Help) {
+    App.add_option(Name, Target, Help)->type_name("LIST")->group("Files");
+  };
+  AddList("--augment", O.Augment,
+          "what is done to pictures, separated by commas: resize=N, "
+          "crop=N:PADDING, center=N, resized-crop=N:AREA, flip, "
+          "normalize=MEAN/DEVIATION");
+  AddList("--evaluate-augment", O.EvaluateAugment,
+          "the same for evaluation; without it, what is done for the steps");
   Add("--inputs", O.Inputs, "safetensors: inputs by name, the same each step");
   Add("--weights", O.Weights, "safetensors: parameters and states by name");
   Add("--save", O.Save,
       "safetensors: parameters and states after the last step");
+  Add("--save-best", O.SaveBest,
+      "safetensors: parameters and states of the lowest evaluation loss");
   Add("--save-gradients", O.SaveGradients,
       "safetensors: loss and gradients of the last step (--optimizer none)");
   Add("--save-outputs", O.SaveOutputs,

@@ -29,16 +29,18 @@ struct ToolOptions {
   uint64_t Seed = 0;
   unsigned Threads = 0;   ///< of the host device; 0: one a processor
   bool RateGiven = false; ///< and not compiled in: written before the steps
+  /// Steps between two evaluations, 0 for none; and batches of each.
+  int64_t EvaluateEvery = 0, EvaluateSteps = 10;
   bool CompileOnly = false, Poison = false, Ranges = false, Quiet = false;
   bool PrintPipeline = false;
 
   CheckpointOptions Checkpoints;
 
   // Files, "" where none is asked for.
-  std::vector<std::string> Data; ///< files, folders, glob patterns
-  unsigned DataThreads = 2;      ///< that make batches ready; 0: none
-  std::string Augment;           ///< of pictures
-  std::string Inputs, Weights;
+  std::vector<std::string> Data, EvaluateData; ///< files, folders, patterns
+  unsigned DataThreads = 2;             ///< that make batches ready; 0: none
+  std::string Augment, EvaluateAugment; ///< of pictures
+  std::string Inputs, Weights, SaveBest;
   std::string Report, EmitProgram, Save, SaveGradients, SaveOutputs, Profile;
   std::string Page, Timeline, Table, Trace; ///< forms of the views
   std::optional<std::string> Cache;         ///< a folder or "off"

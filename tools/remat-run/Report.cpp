@@ -34,6 +34,13 @@ static json::Object makeReport(const ToolOptions &O, const CompileReport &C,
   auto Measured = [Ran](auto Get) {
     return Ran ? json::Value(Get()) : json::Value(nullptr);
   };
+  json::Array Evaluations;
+  if (Ran)
+    for (const Evaluation &E : Ran->Evaluations)
+      Evaluations.push_back(json::Object{
+          {"step", E.Step},
+          {"loss", std::isfinite(E.Loss) ? json::Value(E.Loss) : nullptr}});
+  Report["evaluations"] = std::move(Evaluations);
   Report["first_step"] =
       Ran ? json::Value(Ran->FirstStep + 1) : json::Value(nullptr);
   Report["resumed_from"] = Ran && !Ran->ResumedFrom.empty()

@@ -1,6 +1,7 @@
 //===- RunFacts.cpp - what makes a run the same run -----------------------===//
 
 #include "RunFacts.h"
+#include "remat/IR/GraphFile.h"
 #include "remat/Support/File.h"
 #include "remat/Support/Numbers.h"
 #include "remat/runtime/Session.h"
@@ -13,8 +14,12 @@ using namespace remat::run;
 using namespace remat::runtime;
 
 std::string run::computeGraphDigest(mlir::ModuleOp Graph) {
+  // What runs beside training changes nothing of it.
+  mlir::OwningOpRef<mlir::ModuleOp> Training(Graph.clone());
+  for (mlir::func::FuncOp Other : getOtherFunctions(*Training))
+    Other.erase();
   std::string Text;
-  llvm::raw_string_ostream(Text) << Graph;
+  llvm::raw_string_ostream(Text) << *Training;
   Sha256 Digest;
   Digest.update(Text.data(), Text.size());
   return Digest.finish();

@@ -88,8 +88,20 @@ static void warnOfLoss(uint64_t Step, float Loss, TrainingProgress &Progress) {
       << "; a lower --learning-rate or --clip-norm may help\n";
 }
 
+static Status writeResults(Session &S, const ToolOptions &O) {
+  if (!O.SaveGradients.empty())
+    if (Status Saved =
+            saveResults(S, O.SaveGradients, {Role::Loss, Role::Gradient});
+        !Saved)
+      return Saved;
+  if (!O.SaveOutputs.empty())
+    return saveResults(S, O.SaveOutputs, {Role::Loss, Role::Output});
+  return {};
+}
+
 static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
-                       const ToolOptions &O, RunResult &R) {
+                       Evaluator &Evaluator, const ToolOptions &O,
+                       RunResult &R) {
   const Program &P = S.getProgram();
   const ProgramResult *Loss = findResult(P, Role::Loss);
   R.FirstStep = Saving.getFirstStep();
@@ -115,6 +127,11 @@ static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
         warnOfLoss(*(R.FirstNonFiniteLoss = Step + 1), Value, Progress);
     }
     Progress.finishStep(Step + 1, Loss ? &Value : nullptr, S.getStatistics());
+    if (Step + 1 == uint64_t(O.Steps))
+      if (Status Written = writeResults(S, O); !Written)
+        return Written;
+    if (Status Done = Evaluator.finishStep(Step + 1, Progress); !Done)
+      return Done;
     Saving.finishStep(S, Step + 1, Progress);
   }
   R.LastCheckpoint = Saving.finish(S, O.Steps);
@@ -124,16 +141,6 @@ static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
 static Status writeFiles(Session &S, const ToolOptions &O) {
   if (!O.Save.empty())
     if (Status Saved = saveWeights(S, O.Save, Saved::Model); !Saved)
-      return Saved;
-  if (!O.SaveGradients.empty())
-    if (Status Saved =
-            saveResults(S, O.SaveGradients, {Role::Loss, Role::Gradient});
-        !Saved)
-      return Saved;
-  if (!O.SaveOutputs.empty())
-    if (Status Saved =
-            saveResults(S, O.SaveOutputs, {Role::Loss, Role::Output});
-        !Saved)
       return Saved;
   if (!O.Profile.empty())
     return writeProfile(O.Profile, S.getProgram(),
@@ -180,10 +187,15 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   if (Status Checked = checkResults(O, Saving->getFirstStep()); !Checked)
     return Checked.getError();
 
+  Result<Evaluator> Evaluation = Evaluator::create(S, O);
+  if (!Evaluation)
+    return Evaluation.getError();
+
   RunResult R;
   R.ResumedFrom = Saving->getResumedFrom();
-  if (Status Ran = runSteps(S, *Feeder, *Saving, O, R); !Ran)
+  if (Status Ran = runSteps(S, *Feeder, *Saving, *Evaluation, O, R); !Ran)
     return Ran.getError();
+  R.Evaluations = Evaluation->take();
   if (Status Written = writeFiles(S, O); !Written)
     return Written.getError();
   Result<std::string> Digest = S.computeParametersDigest();

@@ -3,6 +3,7 @@
 #ifndef REMAT_TOOLS_RUN_TRAIN_H
 #define REMAT_TOOLS_RUN_TRAIN_H
 
+#include "Evaluate.h"
 #include "Options.h"
 #include "remat/runtime/Checkpoint.h"
 #include "remat/runtime/Program.h"
@@ -20,7 +21,8 @@ struct RunResult {
   std::string ResumedFrom;        ///< a checkpoint; "" where the run began
   runtime::Status LastCheckpoint; ///< whether it could be written
   std::vector<float> Losses; ///< one a step; empty for a graph without a loss
-  double MedianMs = 0;       ///< 0 before the first step
+  std::vector<Evaluation> Evaluations;
+  double MedianMs = 0; ///< 0 before the first step
   uint64_t MeasuredPeakBytes = 0;
   /// The first step, from 1, whose loss was infinite or NaN.
   std::optional<uint64_t> FirstNonFiniteLoss;

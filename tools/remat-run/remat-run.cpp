@@ -31,6 +31,7 @@ static std::optional<std::string> checkFiles(const ToolOptions &O) {
       {"--report", O.Report},
       {"--emit-program", O.EmitProgram},
       {"--save", O.Save},
+      {"--save-best", O.SaveBest},
       {"--save-gradients", O.SaveGradients},
       {"--save-outputs", O.SaveOutputs},
       {"--profile", O.Profile},

@@ -44,11 +44,13 @@ cl::list<std::string>
                cl::desc("architectures for which the CUDA text must compile"),
                cl::CommaSeparated, cl::cat(Category));
 
-LogicalResult emit(func::FuncOp Func, llvm::raw_ostream &OS) {
+LogicalResult emit(ModuleOp Module, llvm::raw_ostream &OS) {
+  SmallVector<func::FuncOp> Functions = {getGraph(Module)};
+  llvm::append_range(Functions, getOtherFunctions(Module));
   EmitOptions Options;
   Options.CompileKernels = CompileKernels;
   std::vector<uint8_t> Program;
-  if (failed(emitProgram(Func, Options, Program)))
+  if (failed(emitProgram(Functions, Options, Program)))
     return failure();
   OS.write(reinterpret_cast<const char *>(Program.data()), Program.size());
   return success();
@@ -64,7 +66,7 @@ LogicalResult translateGraph(llvm::raw_ostream &OS) {
     return failure();
   func::FuncOp Func = getGraph(*Module);
   if (Translation == Action::ToProgram)
-    return emit(Func, OS);
+    return emit(*Module, OS);
   CUDATextOptions Options;
   Options.Prelude = Prelude;
   Options.CompileFor = CompileFor;

@@ -81,18 +81,26 @@ mlir::LogicalResult checkGraphText(llvm::MemoryBufferRef Text,
                                    mlir::MLIRContext &Context,
                                    const GraphFileOptions &Options = {});
 
-/// The graph of a module: its only operation, a function named `main` with one
-/// block. Emits an error and gives null if there is no such function.
+/// The graph of a module: its function named `main`, which has one block. Emits
+/// an error and gives null if there is no such function, or anything beside
+/// functions.
 mlir::func::FuncOp getGraph(mlir::ModuleOp Module);
+
+/// The functions of a module beside `main`, in order: each computes with the
+/// parameters and states that `main` trains.
+llvm::SmallVector<mlir::func::FuncOp> getOtherFunctions(mlir::ModuleOp Module);
 
 /// Checks what every pass relies on, of any function that is no declaration:
 /// one block, which ends in a return, with operations of this dialect only and
 /// arguments that are tensors.
 mlir::LogicalResult verifyGraphBody(mlir::func::FuncOp Func);
 
-/// Checks that `Module` is a whole graph: `getGraph` finds it, it has
-/// operations of this dialect only, and each argument and result has a role and
-/// a name.
+/// Checks one function of a graph file: its body, and that each argument and
+/// result has a role and a name.
+mlir::LogicalResult verifyFunction(mlir::func::FuncOp Func);
+
+/// Checks that `Module` is a whole graph: `getGraph` finds it, and each
+/// function is one of a graph file.
 mlir::LogicalResult verifyGraph(mlir::ModuleOp Module);
 
 /// Parses and verifies a graph text; `Name` stands for it in diagnostics. Loads

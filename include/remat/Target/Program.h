@@ -29,12 +29,14 @@ struct EmitOptions {
   std::vector<StepTime> *Times = nullptr;
 };
 
-/// Writes the graph `Func`, whose memory is assigned (`remat.offsets` on every
-/// op, `remat.offset` on every argument, `remat.arena_bytes`), as a program for
-/// its target (`remat.target`) in the format of runtime/Program/Program.fbs.
+/// Writes a graph whose memory is assigned (`remat.offsets` on every op,
+/// `remat.offset` on every argument, `remat.arena_bytes`) as a program for its
+/// target (`remat.target`) in the format of runtime/Program/Program.fbs. The
+/// first function is the program; those behind run between its steps, in the
+/// same arena, which is the largest of all.
 /// Emits a diagnostic and fails if memory is not assigned, the target does not
 /// have the kernel that `remat.choice` names, or a kernel does not compile.
-mlir::LogicalResult emitProgram(mlir::func::FuncOp Func,
+mlir::LogicalResult emitProgram(llvm::ArrayRef<mlir::func::FuncOp> Functions,
                                 const EmitOptions &Options,
                                 std::vector<uint8_t> &Program);
 

@@ -41,6 +41,8 @@ struct FitRequest {
   /// Made before, of the same graph with the same options but for the budget:
   /// the program is none slower than those that fit. May be null.
   const std::vector<PlanSeed> *Seeds = nullptr;
+  /// What refusals call the function; "" for the only one.
+  std::string Function;
 };
 
 /// The pass remat-fit-budget with a request. What that points to may be null,

@@ -30,6 +30,8 @@ struct Refusal {
   /// The same in parts: what the op makes, "" at the return, and its place, ""
   /// where none is known.
   std::string PeakOpName, PeakValue, PeakLocation;
+  /// The function beside @main that does not fit; "" for @main itself.
+  std::string Function;
   /// Values of one name, class and type, as one entry; at the first of them.
   struct Live {
     std::string Name, Location;
@@ -89,6 +91,15 @@ struct PlanSeed {
   std::function<std::optional<FittedPlan>()> Read;
 };
 
+/// A function of a program beside `main`, which runs in the same arena.
+struct FunctionReport {
+  std::string Name;
+  int64_t UnplannedPeakBytes = 0, PredictedPeakBytes = 0;
+  int64_t SmallestFeasibleBytes = 0, ImpossibleBytes = 0;
+  double PredictedMs = 0;
+  int64_t RecomputedOps = 0;
+};
+
 /// What was found on the way, promised and proven.
 struct FitReport {
   std::string Device = "host", Arch; ///< of the target; no arch for the host
@@ -115,6 +126,9 @@ struct FitReport {
   /// Empty where the plan fits the budget only thanks to fusion.
   std::optional<PlannerCertificate> Planner;
   std::optional<Refusal> Refused;
+  /// Of a program of several functions, those beside `main`. Bytes above are
+  /// then the largest of all functions, and everything else is of `main`.
+  std::vector<FunctionReport> Functions;
   /// Whether planning was interrupted: with more time the plan may be better,
   /// and the smallest budget smaller.
   bool Interrupted = false;

@@ -28,6 +28,14 @@ mlir::LogicalResult legalizeResults(mlir::func::FuncOp Func);
 /// if there is no such order.
 mlir::LogicalResult sortOverwrites(mlir::func::FuncOp Func);
 
+/// Gives `Function` as arguments with their offsets all that `Planned`, whose
+/// memory is assigned, holds between two steps: parameters, states, counters
+/// and constants; its inputs are free. What `Function` names it reads where it
+/// lies, and what it does not stays as it is. Fails with a diagnostic where
+/// `Function` has anything else but inputs, or writes what it shares.
+mlir::LogicalResult shareMemory(mlir::func::FuncOp Planned,
+                                mlir::func::FuncOp Function);
+
 /// What memory assignment found.
 struct Assignment {
   int64_t ArenaBytes = 0;
@@ -36,9 +44,9 @@ struct Assignment {
 
 /// Gives every value and workspace an offset in the arena (`remat.offsets`,
 /// `remat.offset`, `remat.workspace`, `remat.choice`, `remat.arena_bytes`), for
-/// the block order as it is. Offsets are made by best fit in several orders;
-/// where those miss `Target` (without it: the load), by a search of at most
-/// `NodeLimit` nodes.
+/// the block order as it is. An argument that has its offset keeps it. Offsets
+/// are made by best fit in several orders; where those miss `Target` (without
+/// it: the load), by a search of at most `NodeLimit` nodes.
 mlir::FailureOr<Assignment> assignMemory(mlir::func::FuncOp Func,
                                          const Target &Where, int64_t NodeLimit,
                                          std::optional<int64_t> Target);

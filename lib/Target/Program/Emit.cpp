@@ -236,11 +236,35 @@ LogicalResult ProgramBuilder::build() {
   return Attr.getDevice() == DeviceKind::cuda ? addKernels() : success();
 }
 
-LogicalResult remat::emitProgram(func::FuncOp Func, const EmitOptions &Options,
-                                 std::vector<uint8_t> &Program) {
-  ProgramBuilder Builder(Func, Options);
+LogicalResult ProgramBuilder::addFunction(func::FuncOp Other,
+                                          const EmitOptions &How) {
+  ProgramBuilder Builder(Other, How);
   if (failed(Builder.build()))
     return failure();
+  auto Out = std::make_unique<program::FunctionT>();
+  Out->name = Other.getName().str();
+  Out->program =
+      std::make_unique<program::ProgramT>(std::move(Builder.Program));
+  Program.arena_bytes =
+      std::max(Program.arena_bytes, Out->program->arena_bytes);
+  if (!Program.functions)
+    Program.functions = std::make_unique<program::FunctionsT>();
+  Program.functions->list.push_back(std::move(Out));
+  return success();
+}
+
+LogicalResult remat::emitProgram(ArrayRef<func::FuncOp> Functions,
+                                 const EmitOptions &Options,
+                                 std::vector<uint8_t> &Program) {
+  ProgramBuilder Builder(Functions.front(), Options);
+  if (failed(Builder.build()))
+    return failure();
+  // Times are asked for of what is shown, which is the first function.
+  EmitOptions Untimed = Options;
+  Untimed.Times = nullptr;
+  for (func::FuncOp Func : Functions.drop_front())
+    if (failed(Builder.addFunction(Func, Untimed)))
+      return failure();
   flatbuffers::FlatBufferBuilder Buffer;
   program::FinishProgramBuffer(
       Buffer, program::Program::Pack(Buffer, &Builder.getProgram()));

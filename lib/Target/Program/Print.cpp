@@ -68,8 +68,10 @@ private:
   void body(const program::Step &Step);
   void launch(const program::Launch &Launch);
   void plan(const program::Plan &Plan);
+  void functions(const program::Program &Program);
 
   llvm::raw_ostream &OS;
+  bool IsFunction = false; ///< what is printed is one of a program's functions
 };
 
 void Printer::attributes(const Offsets<program::Attribute> *Attributes) {
@@ -220,6 +222,21 @@ void Printer::plan(const program::Plan &Plan) {
      << Plan.recomputed_ops() << '\n';
 }
 
+/// Functions have none themselves; a file that says otherwise is no program,
+/// and what it says there is not printed.
+void Printer::functions(const program::Program &Program) {
+  if (!Program.functions() || !Program.functions()->list() || IsFunction)
+    return;
+  IsFunction = true;
+  for (const program::Function *Function : *Program.functions()->list()) {
+    OS << "function ";
+    quote(Function->name());
+    OS << '\n';
+    if (Function->program())
+      print(*Function->program());
+  }
+}
+
 void Printer::print(const program::Program &Program) {
   OS << "program version " << Program.version() << " device ";
   quote(Program.device());
@@ -264,6 +281,7 @@ void Printer::print(const program::Program &Program) {
   OS << "cuda source of "
      << (Program.cuda_source() ? Program.cuda_source()->size() : 0)
      << " bytes, cubins of " << CubinBytes << " bytes\n";
+  functions(Program);
 }
 
 } // namespace

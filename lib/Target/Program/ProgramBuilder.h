@@ -39,6 +39,9 @@ public:
 
   /// Builds the whole program; emits a diagnostic on failure.
   mlir::LogicalResult build();
+  /// Adds another function that runs in the same arena.
+  mlir::LogicalResult addFunction(mlir::func::FuncOp Other,
+                                  const EmitOptions &How);
   program::ProgramT &getProgram() { return Program; }
 
 private:

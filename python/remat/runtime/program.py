@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 from ..graph import Graph
 from . import library
@@ -76,6 +76,8 @@ class Program:
         self.report: Dict[str, Any] = _report(handle)
         self.arguments = _tensors(handle, library.ARGUMENT)
         self.results = _tensors(handle, library.RESULT)
+        # What runs between two steps in the same memory, by name: see `Session.run`.
+        self.functions: Dict[str, Program] = _functions(handle, seed)
 
     @classmethod
     def from_bytes(cls, data: bytes, seed: int = 0) -> "Program":
@@ -171,6 +173,18 @@ def _tensors(handle: Handle, side: int) -> Dict[str, TensorInfo]:
     return tensors
 
 
+def _functions(handle: Handle, seed: int) -> "Dict[str, Program]":
+    lib = library.load()
+    functions = {}
+    for number in range(lib.rematProgramGetNumFunctions(handle.value)):
+        name, out = ctypes.c_char_p(), ctypes.c_void_p()
+        places = (ctypes.addressof(name), ctypes.addressof(out))
+        check(lib.rematProgramGetFunction(handle.value, number, *places))
+        function = Handle(out.value, lib.rematProgramDestroy)
+        functions[name.value.decode("utf-8", "surrogateescape")] = Program(function, seed)
+    return functions
+
+
 def _text(name: str, value: Any) -> str:
     """An option's value as `remat-run` takes it."""
     if isinstance(value, bool):
@@ -207,6 +221,7 @@ def compile(
     autocast: Any = None,
     seed: int = 0,
     cache: Union[None, str, os.PathLike] = None,
+    functions: Optional[Mapping[str, Graph]] = None,
     **options: Any,
 ) -> Program:
     """Compiles a graph into a program within `budget`, or raises `BudgetRefused`.
@@ -216,13 +231,17 @@ def compile(
     the device has free less a margin, None for any.
     `optimizer`: "adamw", "sgd", or None: the gradients are results then. `autocast`: "bf16" or
     "f16", or a library's object of such a name. `seed` is that of initial weights and of
-    random numbers. `cache`: the folder that keeps compiled programs, "off" for none; None is that of
+    random numbers. `functions`: graphs by name, such as `{"evaluate": graph}`, that share parameters
+    and states by name with `graph`; `Session.run` runs them between steps, in the same memory and
+    within the same budget. `cache`: the folder that keeps compiled programs, "off" for none; None is that of
     $REMAT_CACHE_DIR, else ~/.cache/remat. All other options of `remat-run` go by their names:
     `learning_rate=1e-3`, `weight_decay=0`, `accumulate=4`, `keep=["h.1"]`, `strategy="sqrt"`,
     `effort=2`, `fuse=False`, `arch="sm_90"`.
     """
     lib = library.load()
     text = _graph_text(graph)
+    for name, function in (functions or {}).items():
+        text += b"\n" + function.emit(locations=True, function=name).encode("utf-8")
     handle = Handle(lib.rematOptionsCreate(), lib.rematOptionsDestroy)
     chosen = {
         "budget": "unlimited" if budget is None else budget,

@@ -58,9 +58,17 @@ class Session:
         check(
             lib.rematSessionCreate(address, length, owner.value, seed, ctypes.addressof(out))
         )
-        self._handle = Handle(out.value, lib.rematSessionDestroy)
         self._target = Target(self.device, lib.rematDeviceGetStream(owner.value) or 0)
-        self._steps = 0  # that were begun: what a view of a result belongs to
+        self._begin(out.value)
+
+    def _begin(self, handle: Optional[int]) -> None:
+        """A session of that handle, with the program, the device and the lock that are set."""
+        program = self.program
+        self._handle = Handle(handle, self._library.rematSessionDestroy)
+        self._functions: Dict[str, Session] = {}
+        self._main: Optional[Session] = None  # of a function: the session of the program
+        self._user: Session = self  # of a program: whose inputs and results the memory holds
+        self._uses = 0  # of the memory beside what survives a step: what views belong to
         self._finished = 0
         roles = {info.role: info for info in program.results.values()}
         self._loss = roles.get("loss")
@@ -82,7 +90,7 @@ class Session:
             if counted:
                 given[self._count.name] = self._finished
             self._write(given)
-            self._steps += 1
+            self._use()
             check(self._library.rematSessionRunStep(self._handle.value))
             self._finished += 1
             if self._loss is None:
@@ -95,6 +103,43 @@ class Session:
         its position, anything else is begun anew."""
         with taken(data, steps) as batches:
             return [self.step(batch) for batch in batches]
+
+    def run(
+        self, name: str, inputs: Optional[Mapping[str, Any]] = None, /, **named: Any
+    ) -> Dict[str, Tensor]:
+        """Runs the program's function `name`, such as "evaluate", with the parameters and states as
+        they are, and returns copies of what it gives, by name.
+
+        It uses the memory that a step uses, so that inputs and results of the last step are lost:
+        the next step needs all of its inputs.
+        """
+        function = self._get_function(name)
+        function.step(inputs, **named)
+        return function.outputs()
+
+    def _get_function(self, name: str) -> "Session":
+        with self._alone():
+            if name not in self.program.functions:
+                raise Error(_unknown("function", name, self.program.functions))
+            if name not in self._functions:
+                out = ctypes.c_void_p()
+                place = ctypes.addressof(out)
+                encoded = library.encode(name)
+                check(self._library.rematSessionGetFunction(self._handle.value, encoded, place))
+                made = Session.__new__(Session)
+                made.program, made.device = self.program.functions[name], self.device
+                made._lock, made._library, made._target = self._lock, self._library, self._target
+                made._begin(out.value)
+                made._main, made._count = self, None  # the program's session counts
+                self._functions[name] = made
+            return self._functions[name]
+
+    def _use(self) -> None:
+        """From now on the memory beside what survives a step holds other values: this session's."""
+        main = self._main or self
+        main._user = self
+        for session in (main, *main._functions.values()):
+            session._uses += 1
 
     @property
     def steps(self) -> int:
@@ -213,6 +258,8 @@ class Session:
     def close(self) -> None:
         """Frees the memory, once no view of it is left. The session cannot be used any more."""
         with self._alone():
+            for function in self._functions.values():
+                function._handle.free()
             self._handle.free()
 
     def __enter__(self) -> "Session":
@@ -241,6 +288,8 @@ class Session:
             if info is None:
                 raise Error(_unknown("argument", name, self.program.arguments))
             sources.append((info, find(info, value, self._target)))
+        if (self._main or self)._user is not self and any(i.role == "input" for i, _ in sources):
+            self._use()
         for info, source in sources:
             write = (
                 self._library.rematSessionWrite
@@ -270,16 +319,17 @@ class Session:
         if access == library.COPY:
             return Tensor(info, handle, "host", True, None)
         writable = side == library.ARGUMENT
-        lasts = writable and info.survives
+        shared = bool(self._functions) or self._main is not None
+        lasts = writable and info.survives and not (shared and info.role == "input")
         return Tensor(info, handle, self.device, writable, self._make_check(info.name, lasts))
 
     def _make_check(self, name: str, lasts: bool):
-        made = self._steps
+        made, step = self._uses, self._finished
 
         def check_view() -> None:
-            if not lasts and self._steps != made:
+            if not lasts and self._uses != made:
                 raise Error(
-                    f"the view of '{name}' is of step {made}, and a later one has overwritten it; "
+                    f"the view of '{name}' is of step {step}, and a later one has overwritten it; "
                     "take a view after each step, or a copy by read()"
                 )
 

@@ -13,6 +13,7 @@ from .errors import ImportFailure
 from .importer import Imported, import_module
 from .optimizers import MOMENTS, Optimizer
 
+EVALUATE = "evaluate"  # the program's function
 GRADIENT = "grad."  # before a parameter's name
 
 
@@ -28,7 +29,9 @@ class Step:
         program: runtime.Program,
         optimizer: Optimizer,
         micro_batches: int,
+        evaluated: Optional[Imported] = None,
     ) -> None:
+        self._evaluated = evaluated
         self.module, self.imported, self.program = module, imported, program
         self._optimizer = optimizer
         self._kind, _ = optimizers.options_of(optimizer)
@@ -66,6 +69,18 @@ class Step:
                     loss = self(batch)
                 losses.append(loss.item())
         return losses
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module returns in evaluation mode with the parameters and buffers as they are,
+        in the step's own memory; the step must have been compiled with `evaluate`."""
+        if self._evaluated is None:
+            raise ImportFailure(
+                "the step was compiled without an evaluation\n"
+                "  note: compile(..., evaluate=True) adds that of the same shapes, and "
+                "evaluate=(x, y) that of these arguments"
+            )
+        inputs = self._evaluated.bind(args, kwargs)
+        return _returned(self._evaluated, self._session.run(EVALUATE, inputs))
 
     @property
     def session(self) -> runtime.Session:
@@ -257,13 +272,7 @@ class Evaluation:
         if not paths:
             raise ImportFailure("the module to evaluate is no part of the step's module")
         self._step, self._prefix = step, paths[0] + "." if paths[0] else ""
-        modes = {part: part.training for part in module.modules()}
-        try:
-            module.eval()
-            self.imported = import_module(module, args, kwargs, training=False)
-        finally:
-            for part, mode in modes.items():
-                part.training = mode
+        self.imported = _import_evaluated(module, args, kwargs)
         device = step.program.device
         self.program = runtime.compile(self.imported.graph, budget=budget, device=device)
         self._session = runtime.Session(self.program)
@@ -281,10 +290,26 @@ class Evaluation:
                 shared[name] = theirs.view(source)
         self._session.write_all(shared)
         self._session.step(inputs)
-        made = [torch.from_dlpack(self._session.read(name)) for name in self.imported.outputs]
-        if self.imported.structure is None:
-            return tuple(made)
-        return torch.utils._pytree.tree_unflatten(made, self.imported.structure)
+        return _returned(self.imported, self._session.outputs())
+
+
+def _import_evaluated(module: torch.nn.Module, args, kwargs) -> Imported:
+    """The module in evaluation mode; it is left in the modes that it has."""
+    modes = {part: part.training for part in module.modules()}
+    try:
+        module.eval()
+        return import_module(module, args, kwargs, training=False)
+    finally:
+        for part, mode in modes.items():
+            part.training = mode
+
+
+def _returned(imported: Imported, found: Dict[str, runtime.Tensor]) -> Any:
+    """What the module returns, where that is made of tensors alone; else the tensors."""
+    made = [torch.from_dlpack(found[name]) for name in imported.outputs]
+    if imported.structure is None:
+        return tuple(made)
+    return torch.utils._pytree.tree_unflatten(made, imported.structure)
 
 
 def compile(
@@ -299,6 +324,7 @@ def compile(
     seed: int = 0,
     dropout: bool = True,
     unused: str = "error",
+    evaluate: Union[bool, Sequence[Any]] = False,
     **options: Any,
 ) -> Step:
     """A step that trains `module`, whose `module(*args, **kwargs)` gives the loss.
@@ -309,6 +335,8 @@ def compile(
     "60%" of what the step takes without recomputation, "smallest",
     "max" (what the device has free, less a margin), or None for any; one that cannot be met raises
     `remat.BudgetRefused`. `autocast`: torch.bfloat16 or torch.float16. `seed` is that of dropout.
+    `evaluate`: example arguments of `Step.evaluate`, or True for those of the step: it runs the
+    module in evaluation mode between steps, in the same memory and within the same budget.
     Other options are those of `remat.compile`: `accumulate=4` takes inputs with four micro-batches
     in front. Raises ImportFailure where the module cannot be imported.
     """
@@ -316,13 +344,18 @@ def compile(
     optimizers.check_parameters(optimizer, imported.parameters)
     name, settings = optimizers.options_of(optimizer)
     imported.set_updates(optimizers.group_settings(optimizer, imported.parameters))
+    evaluated = None
+    if evaluate is not False:
+        examples = (args, kwargs) if evaluate is True else (evaluate, None)
+        evaluated = _import_evaluated(module, *examples)
     program = runtime.compile(
         imported.graph,
         budget=budget,
         device=device,
         optimizer=name,
+        functions={EVALUATE: evaluated.graph} if evaluated else None,
         autocast=autocast,
         seed=seed,
         **{**settings, **options},
     )
-    return Step(module, imported, program, optimizer, int(options.get("accumulate", 1)))
+    return Step(module, imported, program, optimizer, int(options.get("accumulate", 1)), evaluated)

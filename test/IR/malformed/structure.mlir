@@ -8,18 +8,18 @@ module {}
 
 // -----
 
-// ERROR: a graph file has one operation, func.func @main
+// ERROR: there is no func.func @main
 func.func @other(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.name = "x"}) -> (tensor<4xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
   return %x : tensor<4xf32>
 }
 
 // -----
 
-// ERROR: a graph file has one operation, func.func @main
+// ERROR: argument #0 of @second has no 'remat.name'
 func.func @main(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.name = "x"}) -> (tensor<4xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
   return %x : tensor<4xf32>
 }
-func.func @second(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.name = "x"}) -> (tensor<4xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
+func.func @second(%x: tensor<4xf32> {remat.role = #remat.role<input>}) -> (tensor<4xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
   return %x : tensor<4xf32>
 }
 
@@ -35,7 +35,7 @@ func.func @main(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.name =
 
 // -----
 
-// ERROR: a graph file has one operation, func.func @main
+// ERROR: a graph file has functions only
 module { module {} }
 
 // -----

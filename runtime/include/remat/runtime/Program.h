@@ -11,7 +11,9 @@
 //    and then exactly; the results of a step share none with each other;
 //  - whatever a step reads was written, and nothing overwrote it in between;
 //  - constants, and arguments that are not donated, are intact at the end
-//    (inputs: or are marked to be given anew for each step).
+//    (inputs: or are marked to be given anew for each step);
+//  - each function beside the program's own steps is such a program itself, has
+//    all that survives a step as arguments at the same bytes, and writes none.
 // So devices need not check a Program again.
 //
 //===----------------------------------------------------------------------===//
@@ -195,9 +197,17 @@ struct Kernel {
   uint32_t Module = 0; ///< index into Cubins
 };
 
+struct Program;
+
+/// What runs between two runs of a program's own steps, over the same arena.
+struct ProgramFunction {
+  std::string Name;
+  std::shared_ptr<const Program> Body; ///< has no functions
+};
+
 struct Program {
   std::string Device, Arch;
-  uint64_t ArenaBytes = 0;
+  uint64_t ArenaBytes = 0; ///< the largest of it and its functions
   std::vector<Tensor> Tensors;
   std::vector<Argument> Arguments;
   std::vector<ProgramResult> Results;
@@ -207,6 +217,7 @@ struct Program {
   std::string CudaSource;
   std::vector<std::vector<uint8_t>> Cubins; ///< empty: the text only
   PlanSummary Plan;
+  std::vector<ProgramFunction> Functions;
   /// Bytes that hold nothing before the first step.
   std::vector<ByteRange> UnusedAtStart;
 
@@ -218,6 +229,7 @@ struct Program {
   /// Indices by name, or nothing.
   std::optional<uint32_t> findArgument(std::string_view Name) const;
   std::optional<uint32_t> findResult(std::string_view Name) const;
+  std::optional<uint32_t> findFunction(std::string_view Name) const;
 
   /// What people call what a step makes: the name of its first result; nothing
   /// where it has none.

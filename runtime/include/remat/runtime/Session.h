@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -113,12 +114,21 @@ public:
   /// gone, unless donated arguments were already updated.
   Status runStep();
 
+  /// The program's function of that name as a session over this one's arena; it
+  /// lives as long as this one. Its inputs are written and its results read as
+  /// here; parameters and states are this session's, and it only reads them.
+  ///
+  /// What of the arena does not survive a step is of one session at a time: the
+  /// last that wrote an input or ran. The inputs and results of the others are
+  /// lost, and count as not written.
+  Result<Session *> getFunction(std::string_view Name);
+
   SessionStatistics getStatistics() const;
   /// 0 before the first step.
   double getLastStepMilliseconds() const {
     return StepMs.empty() ? 0 : StepMs.back();
   }
-  const Pool &getPool() const { return *ThePool; }
+  const Pool &getPool() const { return Main ? Main->getPool() : *ThePool; }
   Executable &getExecutable() { return *TheExecutable; }
 
   /// SHA-256 (lower-case hexadecimal) over all parameters' bytes in the order
@@ -128,6 +138,14 @@ public:
 private:
   Session(std::shared_ptr<const Program> Program, Device &Device,
           const SessionOptions &Options);
+  Session(std::shared_ptr<const Program> Function, Session &Main);
+  Status prepare();
+  Status addFunctions();
+  Status occupy();
+  void vacate();
+  bool holdsValue(size_t Argument) const;
+  Status checkWritten() const;
+  Status checkWritable(const Argument &A) const;
   Status allocateArena();
   Status loadConstants();
   char *getAddress(uint32_t Tensor) const;
@@ -146,8 +164,16 @@ private:
   std::unique_ptr<Pool> ThePool;
   std::unique_ptr<Executable> TheExecutable;
   void *Arena = nullptr;
-  std::vector<bool> Written; ///< by argument
-  bool HasRun = false;       ///< results hold values
+  /// Of a function the program's session; null for that.
+  Session *Main = nullptr;
+  std::vector<std::unique_ptr<Session>> Functions; ///< as in the program
+  /// Of the program's session: whose inputs, constants of functions and results
+  /// the arena holds beside what survives a step. Null: nobody's.
+  Session *Occupant = nullptr;
+  std::vector<bool> Written; ///< by argument; of a function, its inputs only
+  /// Of a function, by argument: its number in the program, where it is shared.
+  std::vector<std::optional<uint32_t>> SharedWith;
+  bool HasRun = false; ///< results hold values
   std::vector<double> StepMs;
 };
 

@@ -1,0 +1,232 @@
+//===- Functions.cpp - several functions in one budget --------------------===//
+//
+// Each function is planned in a module of its own by the same passes. What
+// `main` holds between two steps does not depend on the budget, so that the
+// smallest budget of each other function is found whatever `main` was given,
+// and even where `main` is refused.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Functions.h"
+#include "RefusalCauses.h"
+#include "mlir/IR/Builders.h"
+#include "remat/IR/GraphFile.h"
+#include "remat/Transforms/Memory.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+/// A function as it was given, and as it was planned.
+struct Planned {
+  func::FuncOp Given;
+  OwningOpRef<ModuleOp> Module;
+  CompileReport Report;
+  std::optional<Diagnostic> Refused; ///< what a refusal would say
+
+  func::FuncOp get() { return *Module->getOps<func::FuncOp>().begin(); }
+};
+
+class FunctionPlanner {
+public:
+  FunctionPlanner(ModuleOp Module, const CompileOptions &Options,
+                  CompileReport &Report, FitRecord *Record)
+      : Module(Module), Options(Options), Report(Report), Record(Record) {
+    Main.Given = getGraph(Module);
+    for (func::FuncOp Func : getOtherFunctions(Module))
+      Others.emplace_back().Given = Func;
+  }
+
+  LogicalResult run();
+
+private:
+  LogicalResult plan(Planned &P, const CompileOptions &How);
+  LogicalResult planMain(struct Budget Budget);
+  LogicalResult planOther(Planned &P, struct Budget Budget);
+  LogicalResult planOthers(std::optional<int64_t> Budget);
+  LogicalResult planAll();
+  Planned *findLargestRefusal();
+  void widen(const CompileReport &Of);
+  void refuse(Planned &Largest);
+  void addSeconds(const CompileReport &Of);
+  void writePlan();
+  void finish();
+
+  ModuleOp Module;
+  const CompileOptions &Options;
+  CompileReport &Report;
+  FitRecord *Record;
+  Planned Main;
+  std::vector<Planned> Others;
+  std::vector<std::pair<std::string, double>> Spent; ///< seconds by phase
+};
+
+} // namespace
+
+static struct Budget getBytes(std::optional<int64_t> Bytes) {
+  struct Budget B;
+  B.Kind = Bytes ? Budget::Kind::Bytes : Budget::Kind::Unlimited;
+  B.Bytes = Bytes.value_or(0);
+  return B;
+}
+
+/// Plans a copy of the function. What is shared is there before any pass. A
+/// refusal is no failure yet.
+LogicalResult FunctionPlanner::plan(Planned &P, const CompileOptions &How) {
+  P.Report = CompileReport();
+  P.Module = ModuleOp::create(P.Given.getLoc());
+  func::FuncOp Copy = P.Given.clone();
+  P.Module->push_back(Copy);
+  if (!How.Function.empty() && failed(shareMemory(Main.get(), Copy)))
+    return failure();
+  RefusalHolder Holder(Module.getContext());
+  LogicalResult Done = planFunction(*P.Module, How, P.Report,
+                                    How.Function.empty() ? Record : nullptr);
+  P.Refused = Holder.take();
+  addSeconds(P.Report);
+  return success(succeeded(Done) || P.Report.Refused);
+}
+
+LogicalResult FunctionPlanner::planMain(struct Budget Budget) {
+  CompileOptions How = Options;
+  How.Budget = Budget;
+  if (Record)
+    Record->Frontier.clear();
+  return plan(Main, How);
+}
+
+/// Controls and explanations name values of `main`, and plans that were kept
+/// are of `main`.
+LogicalResult FunctionPlanner::planOther(Planned &P, struct Budget Budget) {
+  CompileOptions How = Options;
+  How.Budget = Budget;
+  How.Function = P.Given.getName().str();
+  How.Controls = {};
+  How.Explain.clear();
+  How.Seeds = nullptr;
+  return plan(P, How);
+}
+
+LogicalResult FunctionPlanner::planOthers(std::optional<int64_t> Budget) {
+  for (Planned &P : Others)
+    if (failed(planOther(P, getBytes(Budget))))
+      return failure();
+  return success();
+}
+
+/// The function that needs most of those that do not fit; null if all do.
+Planned *FunctionPlanner::findLargestRefusal() {
+  auto Needs = [](const Planned &P) { return P.Report.SmallestFeasibleBytes; };
+  Planned *Largest = Main.Report.Refused ? &Main : nullptr;
+  for (Planned &P : Others)
+    if (P.Report.Refused && (!Largest || Needs(P) > Needs(*Largest)))
+      Largest = &P;
+  return Largest;
+}
+
+/// What needs most is what a smallest budget is given.
+LogicalResult FunctionPlanner::planAll() {
+  if (failed(planMain(Options.Budget)) ||
+      failed(planOthers(Main.Report.BudgetBytes)))
+    return failure();
+  if (Options.Budget.Kind != Budget::Kind::Smallest)
+    return success();
+  Planned *Largest = findLargestRefusal();
+  if (!Largest)
+    return success();
+  int64_t Smallest = Largest->Report.SmallestFeasibleBytes;
+  return success(succeeded(planMain(getBytes(Smallest))) &&
+                 succeeded(planOthers(Smallest)));
+}
+
+/// The numbers of the whole program are the largest of its functions'.
+void FunctionPlanner::widen(const CompileReport &Of) {
+  auto Raise = [](int64_t &To, int64_t From) { To = std::max(To, From); };
+  Raise(Report.UnplannedPeakBytes, Of.UnplannedPeakBytes);
+  Raise(Report.SmallestFeasibleBytes, Of.SmallestFeasibleBytes);
+  Raise(Report.ImpossibleBytes, Of.ImpossibleBytes);
+}
+
+void FunctionPlanner::refuse(Planned &Largest) {
+  Report.Refused = std::move(Largest.Report.Refused);
+  Report.Refused->ImpossibleBytes = Report.ImpossibleBytes;
+  if (Largest.Refused)
+    Module.getContext()->getDiagEngine().emit(std::move(*Largest.Refused));
+}
+
+/// Phases have one name in all functions.
+void FunctionPlanner::addSeconds(const CompileReport &Of) {
+  for (const auto &[Phase, Seconds] : Of.Seconds) {
+    auto It = llvm::find_if(
+        Spent, [&](const auto &Entry) { return Entry.first == Phase; });
+    if (It == Spent.end())
+      Spent.push_back({Phase, Seconds});
+    else
+      It->second += Seconds;
+  }
+}
+
+/// What the program carries is said of all its functions.
+void FunctionPlanner::writePlan() {
+  func::FuncOp Func = Main.get();
+  auto Of = Func->getAttrOfType<PlanAttr>(PlanAttrName);
+  Func->setAttr(
+      PlanAttrName,
+      PlanAttr::get(Func.getContext(), Of.getStrategy(), Of.getBudget(),
+                    Report.PredictedPeakBytes, Report.UnplannedPeakBytes,
+                    Report.SmallestFeasibleBytes, Report.ImpossibleBytes,
+                    Of.getRecomputed(), Of.getPredicted(), Of.getAtLeast(),
+                    Of.getOverhead()));
+}
+
+/// The functions as planned take the place of those that were given.
+void FunctionPlanner::finish() {
+  for (Planned &P : Others) {
+    Report.Functions.push_back(
+        {P.Given.getName().str(), P.Report.UnplannedPeakBytes,
+         P.Report.PredictedPeakBytes, P.Report.SmallestFeasibleBytes,
+         P.Report.ImpossibleBytes, P.Report.PredictedMs,
+         P.Report.RecomputedOps});
+    Report.PredictedPeakBytes =
+        std::max(Report.PredictedPeakBytes, P.Report.PredictedPeakBytes);
+    Report.Interrupted |= P.Report.Interrupted;
+  }
+  // While `main` runs, what only another function needs is not used.
+  for (auto &[Class, Bytes] : Report.Classes)
+    if (Class == "slack")
+      Bytes += Report.PredictedPeakBytes - Main.Report.PredictedPeakBytes;
+  writePlan();
+  auto Replace = [&](Planned &P) {
+    func::FuncOp Func = P.get();
+    Func->remove();
+    P.Given.erase();
+    Module.push_back(Func);
+  };
+  Replace(Main);
+  for (Planned &P : Others)
+    Replace(P);
+}
+
+LogicalResult FunctionPlanner::run() {
+  LogicalResult Done = planAll();
+  Report = Main.Report;
+  Report.Refused.reset();
+  Report.Seconds = std::move(Spent);
+  if (failed(Done))
+    return failure();
+  for (Planned &P : Others)
+    widen(P.Report);
+  if (Planned *Largest = findLargestRefusal()) {
+    refuse(*Largest);
+    return failure();
+  }
+  finish();
+  return success();
+}
+
+LogicalResult remat::planFunctions(ModuleOp Module,
+                                   const CompileOptions &Options,
+                                   CompileReport &Report, FitRecord *Record) {
+  return FunctionPlanner(Module, Options, Report, Record).run();
+}

@@ -1,0 +1,87 @@
+//===- Evaluate.cpp - evaluation between steps ----------------------------===//
+
+#include "Evaluate.h"
+#include "remat/Pipeline.h"
+#include "remat/runtime/SessionFiles.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+using namespace remat;
+using namespace remat::run;
+using namespace remat::runtime;
+
+static const std::string Name = EvaluationName.str();
+
+Result<Evaluator> Evaluator::create(Session &S, const ToolOptions &Options) {
+  Evaluator E(Options);
+  if (Options.EvaluateEvery == 0)
+    return E;
+  if (!S.getProgram().findFunction(Name))
+    return Error(ErrorCode::InvalidArgument,
+                 "--evaluate-every: the program has no function '" + Name +
+                     "'; compile its graph with --evaluate-every");
+  Result<Session *> Function = S.getFunction(Name);
+  if (!Function)
+    return Function.getError();
+  E.Training = &S;
+  E.Function = *Function;
+  for (const ProgramResult &R : E.Function->getProgram().Results)
+    if (R.Role == Role::Loss)
+      E.Loss = R.Name;
+  if (E.Loss.empty())
+    return Error(ErrorCode::InvalidArgument,
+                 "--evaluate-every: the function '" + Name +
+                     "' has no result of role loss");
+  if (!Options.EvaluateData.empty()) {
+    E.Options.Data = Options.EvaluateData;
+    E.Options.Inputs.clear();
+  }
+  if (!Options.EvaluateAugment.empty())
+    E.Options.Augment = Options.EvaluateAugment;
+  Result<InputFeeder> Feeder = InputFeeder::create(*E.Function, E.Options);
+  if (!Feeder)
+    return Feeder.getError().within("the data of evaluation");
+  E.Feeder = std::move(*Feeder);
+  return E;
+}
+
+/// The mean over the same batches each time.
+Result<float> Evaluator::evaluate() {
+  double Sum = 0;
+  for (int64_t Batch = 0; Batch < Options.EvaluateSteps; ++Batch) {
+    float Value = 0;
+    Status Done = Feeder->feed(*Function, Batch);
+    if (Done)
+      Done = Function->runStep();
+    if (Done)
+      Done = Function->readResult(Loss, &Value, sizeof Value);
+    if (!Done)
+      return Done.getError().within("batch " + std::to_string(Batch + 1));
+    Sum += Value;
+  }
+  return static_cast<float>(Sum / static_cast<double>(Options.EvaluateSteps));
+}
+
+Status Evaluator::finishStep(uint64_t Step, TrainingProgress &Progress) {
+  if (!isDue(Step))
+    return {};
+  std::string Where = "evaluation after step " + std::to_string(Step);
+  Result<float> Mean = evaluate();
+  if (!Mean)
+    return Mean.getError().within(Where);
+  Done.push_back({Step, *Mean});
+  bool IsBest = std::isfinite(*Mean) && (!Best || *Mean < *Best);
+  if (!Options.Quiet) {
+    Progress.endLine();
+    llvm::outs() << Where << ": loss " << llvm::format("%.6g", double(*Mean))
+                 << (IsBest ? ", the lowest so far\n" : "\n");
+    llvm::outs().flush();
+  }
+  if (!IsBest)
+    return {};
+  Best = *Mean;
+  return Options.SaveBest.empty()
+             ? Status()
+             : saveWeights(*Training, Options.SaveBest, Saved::Model);
+}

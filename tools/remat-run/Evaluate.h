@@ -1,0 +1,52 @@
+//===- Evaluate.h - evaluation between steps --------------------*- C++ -*-===//
+
+#ifndef REMAT_TOOLS_RUN_EVALUATE_H
+#define REMAT_TOOLS_RUN_EVALUATE_H
+
+#include "Inputs.h"
+#include "Progress.h"
+#include <optional>
+#include <vector>
+
+namespace remat::run {
+
+/// The mean loss of the batches, with the parameters after so many steps.
+struct Evaluation {
+  uint64_t Step = 0;
+  float Loss = 0;
+};
+
+/// Runs the program's function `evaluate` after each --evaluate-every steps,
+/// and keeps the parameters that had the lowest loss.
+class Evaluator {
+public:
+  /// Does nothing where no evaluation is asked for. Fails where the program has
+  /// no such function, it has no loss, or its data cannot be read.
+  static runtime::Result<Evaluator> create(runtime::Session &Session,
+                                           const ToolOptions &Options);
+
+  /// To be called after step `Step`, from 1.
+  runtime::Status finishStep(uint64_t Step, TrainingProgress &Progress);
+
+  /// Whether an evaluation follows step `Step`: then the step's results are
+  /// lost, as the arena is used anew.
+  bool isDue(uint64_t Step) const {
+    return Function && Step % Options.EvaluateEvery == 0;
+  }
+  std::vector<Evaluation> take() { return std::move(Done); }
+
+private:
+  explicit Evaluator(const ToolOptions &Options) : Options(Options) {}
+  runtime::Result<float> evaluate();
+
+  ToolOptions Options; ///< with the data of evaluation
+  runtime::Session *Training = nullptr, *Function = nullptr;
+  std::string Loss; ///< the result
+  std::optional<InputFeeder> Feeder;
+  std::vector<Evaluation> Done;
+  std::optional<float> Best; ///< lowest finite loss
+};
+
+} // namespace remat::run
+
+#endif // REMAT_TOOLS_RUN_EVALUATE_H
