@@ -321,6 +321,22 @@ def test_data_that_ends_leaves_a_checkpoint(files, tmp_path):
     assert resume.read_report(tmp_path / "again")["parameters_digest"] == report["parameters_digest"]
 
 
+def test_the_best_evaluation_is_that_of_all_parts(tmp_path):
+    """At a rate so high that the second evaluation is worse than the first."""
+    rate = ["--learning-rate", 0.2, "--seed", 3]
+    command = [ROOT / "examples" / "evaluate.mlir", *rate, "--evaluate-every", 1, "--steps"]
+    for name, steps in {"whole": [2], "parts": [1, 2]}.items():
+        for count in steps:
+            saving = ["--checkpoint", tmp_path / name, "--resume", "--save-best", tmp_path / f"{name}.best"]
+            done = execute([*command, count, *saving, "--report", tmp_path / f"{name}.json"])
+            assert done.returncode == 0, done.stderr
+    whole, parts = (resume.read_report(tmp_path / f"{name}.json") for name in ("whole", "parts"))
+    first, second = whole["evaluations"]
+    assert first["loss"] < second["loss"]  # or nothing is tested
+    assert parts["evaluations"] == [second]
+    assert (tmp_path / "parts.best").read_bytes() == (tmp_path / "whole.best").read_bytes()
+
+
 def test_two_runs_do_not_share_a_folder(files, tmp_path):
     with Running(files, tmp_path):
         done, _ = train(files, tmp_path, "--resume")

@@ -26,6 +26,11 @@ public:
   /// The file that the run goes on from; "" where it begins.
   const std::string &getResumedFrom() const { return ResumedFrom; }
 
+  /// The lowest loss of an evaluation until now, of the parts before too: only
+  /// a lower one replaces what --save-best keeps.
+  std::optional<float> getBestLoss() const { return BestLoss; }
+  void setBestLoss(std::optional<float> Loss) { BestLoss = Loss; }
+
   /// Writes a checkpoint where one is due. If it cannot be written there is a
   /// warning, and training goes on.
   void finishStep(runtime::Session &Session, uint64_t Done,
@@ -47,6 +52,7 @@ private:
   int64_t Steps = 0;
   bool Quiet = false;
   runtime::RunFacts Facts;
+  std::optional<float> BestLoss;
   std::optional<runtime::CheckpointFolder> Folder;
   uint64_t FirstStep = 0;
   std::string ResumedFrom;

@@ -33,6 +33,9 @@ public:
   bool isDue(uint64_t Step) const {
     return Function && Step % Options.EvaluateEvery == 0;
   }
+  /// The lowest finite loss, also of the parts of the run before this one.
+  std::optional<float> getBest() const { return Best; }
+  void setBest(std::optional<float> Loss) { Best = Loss; }
   std::vector<Evaluation> take() { return std::move(Done); }
 
 private:
@@ -44,7 +47,7 @@ private:
   std::string Loss; ///< the result
   std::optional<InputFeeder> Feeder;
   std::vector<Evaluation> Done;
-  std::optional<float> Best; ///< lowest finite loss
+  std::optional<float> Best;
 };
 
 } // namespace remat::run

@@ -132,6 +132,7 @@ static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
         return Written;
     if (Status Done = Evaluator.finishStep(Step + 1, Progress); !Done)
       return Done;
+    Saving.setBestLoss(Evaluator.getBest());
     Saving.finishStep(S, Step + 1, Progress);
   }
   R.LastCheckpoint = Saving.finish(S, O.Steps);
@@ -190,6 +191,7 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   Result<Evaluator> Evaluation = Evaluator::create(S, O);
   if (!Evaluation)
     return Evaluation.getError();
+  Evaluation->setBest(Saving->getBestLoss());
 
   RunResult R;
   R.ResumedFrom = Saving->getResumedFrom();
