@@ -389,8 +389,8 @@ Status Session::storeResult(std::string_view Name, const Sink &To) {
 Status Session::runStep() {
   auto Lock = TheDevice.lock();
   return guard([&]() -> Status {
-    REMAT_TRY(occupy());
     REMAT_TRY(checkWritten());
+    REMAT_TRY(occupy());
     RunOptions Run;
     Run.Poison = Options.Poison;
     Run.Ranges = Options.Ranges;
