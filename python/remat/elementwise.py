@@ -243,6 +243,48 @@ def pow(lhs: Operand, rhs: Operand) -> Value:
     return _binary("pow", lhs, rhs)
 
 
+# Bits ------------------------------------------------------------------------------------------
+
+
+def _bits(mnemonic: str, lhs: Operand, rhs: Operand) -> Value:
+    lhs, rhs = _pair(lhs, rhs, mnemonic)
+    if not lhs.type.is_integer:
+        raise ValueError(f"{mnemonic} needs integers, got {lhs.type} and {rhs.type}")
+    return _binary(mnemonic, lhs, rhs)
+
+
+def bit_and(lhs: Operand, rhs: Operand) -> Value:
+    """The bits that are set in both integers."""
+    return _bits("bit_and", lhs, rhs)
+
+
+def bit_or(lhs: Operand, rhs: Operand) -> Value:
+    """The bits that are set in one of two integers."""
+    return _bits("bit_or", lhs, rhs)
+
+
+def bit_xor(lhs: Operand, rhs: Operand) -> Value:
+    """The bits in which two integers differ."""
+    return _bits("bit_xor", lhs, rhs)
+
+
+def shift_left(lhs: Operand, rhs: Operand) -> Value:
+    """The bits of x, moved y places up; 0 where y is not below the width of x."""
+    return _bits("shift_left", lhs, rhs)
+
+
+def shift_right(lhs: Operand, rhs: Operand) -> Value:
+    """The bits of x, moved y places down; zeros come in, whatever the sign was."""
+    return _bits("shift_right", lhs, rhs)
+
+
+def bitcast(x: Value, dtype: str) -> Value:
+    """The bits of each f32 as an i32, or back."""
+    if {x.dtype, dtype} != {"f32", "i32"}:
+        raise ValueError(f"bitcast is from f32 to i32 or back, not from {x.dtype} to {dtype}")
+    return x.graph.add("bitcast", "{0}", (x,), (x.type.with_dtype(dtype),), None, "to")[0]
+
+
 # Compare, select, cast -------------------------------------------------------------------------
 
 

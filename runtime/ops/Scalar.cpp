@@ -2,6 +2,7 @@
 
 #include "ops/Scalar.h"
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -288,6 +289,59 @@ static ScalarFunction numbers(const Types &T, const AttributeList &) {
 }
 
 //===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct BitAnd {
+  template <typename T> static T of(T A, T B) { return A & B; }
+};
+struct BitOr {
+  template <typename T> static T of(T A, T B) { return A | B; }
+};
+struct BitXor {
+  template <typename T> static T of(T A, T B) { return A ^ B; }
+};
+struct ShiftLeft {
+  template <typename T, typename U = typename Wrap<T>::Type>
+  static T of(T A, T B) {
+    return U(B) < 8 * sizeof(T) ? T(U(A) << U(B)) : T(0);
+  }
+};
+struct ShiftRight {
+  template <typename T, typename U = typename Wrap<T>::Type>
+  static T of(T A, T B) {
+    return U(B) < 8 * sizeof(T) ? T(U(A) >> U(B)) : T(0);
+  }
+};
+} // namespace
+
+template <typename Function>
+static ScalarFunction integers(const Types &T, const AttributeList &) {
+  if (!T.areEqual() || T.Result != T.Operands[0])
+    return ScalarFunction();
+  return dispatchElement(T.Result, [](auto Row) {
+    using Number = typename decltype(Row)::Computed;
+    if constexpr (Row.Kind != ElementKind::Integer)
+      return ScalarFunction();
+    else
+      return ScalarFunction(
+          binary<Number, Number, Function::template of<Number>>);
+  });
+}
+
+static void copyWords(const void *const *In, void *Out, int64_t Count, float) {
+  std::memcpy(Out, In[0], Count * 4);
+}
+
+static ScalarFunction resolveBitcast(const Types &T, const AttributeList &) {
+  DType From = T.Operands[0], To = T.Result;
+  bool IsWord = (From == DType::F32 && To == DType::I32) ||
+                (From == DType::I32 && To == DType::F32);
+  return IsWord ? ScalarFunction(copyWords) : ScalarFunction();
+}
+
+//===----------------------------------------------------------------------===//
 // Compare, select
 //===----------------------------------------------------------------------===//
 
@@ -389,6 +443,12 @@ static constexpr Row Table[] = {
     {"div", 2, numbers<Div>},
     {"max", 2, numbers<Max>},
     {"min", 2, numbers<Min>},
+    {"bit_and", 2, integers<BitAnd>},
+    {"bit_or", 2, integers<BitOr>},
+    {"bit_xor", 2, integers<BitXor>},
+    {"shift_left", 2, integers<ShiftLeft>},
+    {"shift_right", 2, integers<ShiftRight>},
+    {"bitcast", 1, resolveBitcast},
     {"compare", 2, resolveCompare},
     {"select", 3, resolveSelect},
     {"normalize", 5, resolveNormalize},

@@ -132,3 +132,27 @@ func.func @f(%s: tensor<i64>) {
   %0 = remat.random <uniform> %s, %s : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'remat.bitcast' op result shape 'tensor<2x2xi32>' differs from operand 'tensor<4xf32>'; remat.reshape changes shapes}}
+  %0 = remat.bitcast %x : tensor<4xf32> to tensor<2x2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'remat.bitcast' op operand 'tensor<4xf32>' and result 'tensor<4xf32>' have the same element type}}
+  %0 = remat.bitcast %x : tensor<4xf32> to tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{operand #0 must be statically shaped tensor of i32 or i64 values, but got 'tensor<4xf32>'}}
+  %0 = remat.bit_xor %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}

@@ -44,6 +44,10 @@ func.func @unary(%x: tensor<2x3xf32>, %h: tensor<2x3xbf16>) {
   %sign = remat.sign %x : tensor<2x3xf32>
   // CHECK: remat.atan2 %{{.*}}, %{{.*}} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   %atan2 = remat.atan2 %x, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  // CHECK: remat.bitcast %{{.*}} : tensor<2x3xf32> to tensor<2x3xi32>
+  %bits = remat.bitcast %x : tensor<2x3xf32> to tensor<2x3xi32>
+  // CHECK: remat.shift_right %{{.*}}, %{{.*}} : (tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x3xi32>
+  %shifted = remat.shift_right %bits, %bits : (tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x3xi32>
   // CHECK: remat.remainder %{{.*}}, %{{.*}} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   %remainder = remat.remainder %x, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   // CHECK: remat.erf %{{.*}} : tensor<2x3xf32>

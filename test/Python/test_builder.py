@@ -158,6 +158,9 @@ def every_op() -> remat.Graph:
     values.append(ops.gelu(x, "tanh"))
     for binary in (ops.add, ops.sub, ops.mul, ops.div, ops.max, ops.min, ops.pow, ops.remainder, ops.atan2):
         values += [binary(x, y), binary(x, 2), binary(0.5, x)]
+    for bits in (ops.bit_and, ops.bit_or, ops.bit_xor, ops.shift_left, ops.shift_right):
+        values += [bits(ids, 3), bits(ids, ids)]
+    values.append(ops.bitcast(ops.bitcast(x, "i32"), "f32"))
     for predicate in ops.PREDICATES:
         values.append(ops.select(ops.compare(predicate, x, y), x, -1e-30))
     values += [ops.cast(ops.cast(x, dtype), "f32") for dtype in ("bf16", "f16", "i32", "i64", "i1")]
@@ -281,6 +284,8 @@ ERRORS = {
     "integer unary": (lambda: ops.exp(new_value(dtype="i32")), "float tensor, got tensor<2x3xi32>"),
     "integer pow": (lambda: ops.pow(*pair((2,), (2,), "i32")), "float tensor, got tensor<2xi32>"),
     "bool add": (lambda: ops.add(*pair((2,), (2,), "i1")), "needs numbers, got tensor<2xi1>"),
+    "float bits": (lambda: ops.bit_xor(*pair((2,), (2,))), "integers, got tensor<2xf32>"),
+    "bitcast": (lambda: ops.bitcast(new_value(), "i64"), "not from f32 to i64"),
     "bool compare": (lambda: ops.compare("eq", *pair((2,), (2,), "i1")), "needs numbers"),
     "bool reduce": (lambda: ops.reduce("sum", new_value(dtype="i1")), "needs numbers"),
     "two numbers": (lambda: ops.add(1, 2), "one side must be a value"),

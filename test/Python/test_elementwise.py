@@ -187,6 +187,42 @@ def test_integers(dtype):
     check(*(Case(getattr(ops, name), references[name], [a, b]) for name in names))
 
 
+def shift(x, by, left):
+    """By places up, or down as unsigned numbers."""
+    width = 8 * x.element_size()
+    inside = (by >= 0) & (by < width)
+    safe = torch.where(inside, by, 0)
+    moved = x << safe if left else (x >> safe) & torch.where(safe > 0, (1 << (width - safe)) - 1, -1)
+    return torch.where(inside, moved, 0).to(x.dtype)
+
+
+@pytest.mark.parametrize("dtype", (torch.int32, torch.int64))
+def test_bits(dtype):
+    numbers, width = Numbers(), 8 * torch.tensor([], dtype=dtype).element_size()
+    x = numbers.integers(30, 4, low=-(2 ** (width - 1)), high=2 ** (width - 1) - 1, dtype=dtype)
+    y = numbers.integers(4, low=-(2 ** (width - 1)), high=2 ** (width - 1) - 1, dtype=dtype)
+    by = numbers.integers(30, 1, low=-3, high=width + 3, dtype=dtype)
+    check(
+        Case(ops.bit_and, torch.bitwise_and, [x, y]),
+        Case(ops.bit_or, torch.bitwise_or, [x, y]),
+        Case(ops.bit_xor, torch.bitwise_xor, [x, y]),
+        Case(ops.shift_left, lambda x, by: shift(x, by, True), [x, by]),
+        Case(ops.shift_right, lambda x, by: shift(x, by, False), [x, by]),
+    )
+
+
+def test_bitcast():
+    given = torch.tensor([1.5, -0.0, float("inf"), float("nan"), 1e-42])
+    graph = remat.Graph()
+    x, bits = graph.input("x", (5,)), graph.input("bits", (5,), "i32")
+    graph.output(ops.bitcast(x, "i32"), "a")
+    graph.output(ops.bitcast(ops.bit_or(bits, 1), "f32"), "b")
+    words = given.view(torch.int32)
+    done = run(graph, "--steps", 1, inputs={"x": given, "bits": words}, save=["outputs"])
+    assert torch.equal(done.outputs["a"], words)
+    assert torch.equal(done.outputs["b"].view(torch.int32), words | 1)
+
+
 def test_compare_and_select():
     numbers = Numbers()
     cases = []

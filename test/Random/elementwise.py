@@ -223,6 +223,49 @@ def make_pow(c: Context) -> None:
     c.made(ops.pow(x.value, y.value), *combined(lambda a, b: a**b, x, y), x, y)
 
 
+# Bits ------------------------------------------------------------------------------------------
+
+# What a number's bits become with those of a small one, and by how much it may fall and rise.
+LOW_BITS = {"bit_or": (0, 15), "bit_xor": (15, 15)}
+for _name in LOW_BITS:
+    @maker(_name, 0.3)
+    def _(c: Context, name=_name) -> None:
+        x, (fall, rise) = c.number(("i32", "i64")), LOW_BITS[name]
+        c.made(getattr(ops, name)(x.value, c.rng.randrange(16)), x.low - fall, x.high + rise, x)
+
+
+def rest(c: Context) -> Known:
+    """An integer from 0 to 12."""
+    x = c.number(("i32", "i64"))
+    return c.made(ops.remainder(x.value, 13), 0, 12, x)
+
+
+@maker("bit_and", 0.3)
+def make_bit_and(c: Context) -> None:
+    x = c.number(("i32", "i64"))
+    c.made(ops.bit_and(x.value, 13), 0, 13, x)
+
+
+@maker("shift_left", 0.3)
+def make_shift_left(c: Context) -> None:
+    x = rest(c)
+    c.made(ops.shift_left(x.value, c.rng.choice([-1, 0, 1, 2, 64])), 0, 48, x)
+
+
+@maker("shift_right", 0.3)
+def make_shift_right(c: Context) -> None:
+    x = rest(c)
+    c.made(ops.shift_right(x.value, c.rng.choice([-1, 0, 1, 2, 64])), 0, 12, x)
+
+
+@maker("bitcast", 0.3)
+def make_bitcast(c: Context) -> None:
+    """Of whole numbers and back: the bits of a rounded one are far from its own."""
+    x = rest(c)
+    bits = ops.bitcast(ops.cast(x.value, "f32"), "i32")
+    c.made(ops.bitcast(bits, "f32"), 0.0, 12.0, x, adjoint=False)
+
+
 # Compare, select, cast -------------------------------------------------------------------------
 
 

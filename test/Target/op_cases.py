@@ -102,6 +102,9 @@ UNARY = (
     "neg abs exp log sqrt rsqrt reciprocal log1p expm1 tan atan floor ceil round sign sin cos tanh erf sigmoid silu hardswish relu leaky_relu gelu softmax".split()
 )
 BINARY = "add sub mul div max min remainder pow atan2".split()
+BITS = "bit_and bit_or bit_xor shift_left shift_right".split()
+# The element type of an operation's example in the reference, where f32 is refused.
+EXAMPLE_TYPE = dict.fromkeys([*BITS, "bitcast"], "i32")
 SHAPE = (4, 6)
 
 
@@ -132,6 +135,16 @@ def elementwise():
         yield from simple(op, f"remat.{op} %0, %1 : (@TYPES@) -> @RESULTS@", [T, (6,)], [T])
     for op in ("copy", "stop_gradient"):
         yield from simple(op, f"remat.{op} %0 : @RESULTS@", [T], [T])
+    for op in BITS:
+        text = f"remat.{op} %0, %1 : (@TYPES@) -> @RESULTS@"
+        yield from simple(op, text, [T, (6,)], [T])
+    for source in TYPES:
+        yield from simple(
+            f"bitcast of {source}",
+            "remat.bitcast %0 : @TYPES@ to @RESULTS@",
+            [tensor(SHAPE, source)],
+            [T],
+        )
     bools = tensor(SHAPE, "i1")
     for predicate in ("eq", "lt"):
         yield from simple(

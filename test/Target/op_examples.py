@@ -2,21 +2,22 @@
 """Puts an example into each operation's section of the reference: stdin to stdout.
 
 The examples are cases of op_cases.py, which test/Target/types.test compiles and runs: the first one
-of f32. A section that has an example in MLIR keeps it.
+of f32, or of i32 where EXAMPLE_TYPE says so. A section that has an example in MLIR keeps it.
 """
 
 import re
 import sys
 
-from op_cases import CASES, DRAW
+from op_cases import CASES, DRAW, EXAMPLE_TYPE
 
 
 def find_examples():
     """For each operation the first case of f32, of other operands than results if there is one."""
-    worth = lambda case: (case.label == "f32", case.operands != case.results)
     examples = {}
     for case in CASES:
         name = re.match(r"remat\.(\w+)", case.text)[1]
+        type = EXAMPLE_TYPE.get(name, "f32")
+        worth = lambda case: (case.label == type, case.operands != case.results)  # noqa: B023
         if name not in examples or worth(case) > worth(examples[name]):
             examples[name] = case
     return examples

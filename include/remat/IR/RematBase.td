@@ -33,6 +33,8 @@ def Remat_FloatTensor : StaticShapeTensorOf<[Remat_FloatElement]>;
 def Remat_NumberTensor : StaticShapeTensorOf<[Remat_NumberElement]>;
 def Remat_IntTensor : StaticShapeTensorOf<[Remat_IntElement]>;
 def Remat_BoolTensor : StaticShapeTensorOf<[I1]>;
+/// Elements of 32 bits.
+def Remat_WordTensor : StaticShapeTensorOf<[AnyTypeOf<[F32, I32], "f32 or i32">]>;
 def Remat_F32Tensor : StaticShapeTensorOf<[F32]>;
 
 class Remat_Scalar<Type element, string description, string build>

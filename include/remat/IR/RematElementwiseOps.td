@@ -277,6 +277,43 @@ def Remat_RemainderOp : Remat_BinaryOp<"remainder"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
+
+/// A function of the bits of two integers of one type; shapes broadcast.
+class Remat_BitsOp<string mnemonic, list<Trait> traits = []>
+    : Remat_ScalarOp<mnemonic, !listconcat(
+        [Remat_BroadcastResult, Remat_CheapToRepeat], traits)> {
+  let arguments = (ins Remat_IntTensor:$lhs, Remat_IntTensor:$rhs);
+  let results = (outs Remat_IntTensor:$result);
+  let assemblyFormat =
+      "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+}
+
+def Remat_BitAndOp : Remat_BitsOp<"bit_and", [Commutative]> {
+  let summary = "the bits that are set in both integers";
+}
+def Remat_BitOrOp : Remat_BitsOp<"bit_or", [Commutative]> {
+  let summary = "the bits that are set in one of two integers";
+}
+def Remat_BitXorOp : Remat_BitsOp<"bit_xor", [Commutative]> {
+  let summary = "the bits in which two integers differ";
+}
+def Remat_ShiftLeftOp : Remat_BitsOp<"shift_left"> {
+  let summary = "the bits of x, moved y places up";
+  let description = [{
+    Zeros come in. Where y is negative or not below the width of x it is 0.
+  }];
+}
+def Remat_ShiftRightOp : Remat_BitsOp<"shift_right"> {
+  let summary = "the bits of x, moved y places down";
+  let description = [{
+    Zeros come in, whatever the sign was. Where y is negative or not below the
+    width of x it is 0.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Compare, select, cast
 //===----------------------------------------------------------------------===//
 
@@ -317,6 +354,15 @@ def Remat_CastOp : Remat_ScalarOp<"cast", [
   let results = (outs Remat_StoredTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `to` type($result)";
   let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def Remat_BitcastOp : Remat_ScalarOp<"bitcast", [Remat_CheapToRepeat], "written"> {
+  let summary = "the bits of each f32 as an i32, or back";
+  let description = [{ Shapes are equal. No gradient passes through it. }];
+  let arguments = (ins Remat_WordTensor:$operand);
+  let results = (outs Remat_WordTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `to` type($result)";
   let hasVerifier = 1;
 }
 

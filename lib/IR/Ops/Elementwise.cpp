@@ -38,12 +38,22 @@ LogicalResult SelectOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
-LogicalResult CastOp::verify() {
-  RankedTensorType From = getOperand().getType(), To = getResult().getType();
+template <typename OpType> static LogicalResult verifyShapes(OpType Op) {
+  RankedTensorType From = Op.getOperand().getType(), To = Op.getType();
   if (From.getShape() != To.getShape())
-    return emitOpError() << "result shape " << To << " differs from operand "
-                         << From << "; remat.reshape changes shapes";
+    return Op.emitOpError() << "result shape " << To << " differs from operand "
+                            << From << "; remat.reshape changes shapes";
   return success();
+}
+
+LogicalResult CastOp::verify() { return verifyShapes(*this); }
+
+LogicalResult BitcastOp::verify() {
+  RankedTensorType From = getOperand().getType(), To = getType();
+  if (From.getElementType() == To.getElementType())
+    return emitOpError() << "operand " << From << " and result " << To
+                         << " have the same element type";
+  return verifyShapes(*this);
 }
 
 LogicalResult ConstantOp::inferReturnTypes(MLIRContext *,

@@ -80,6 +80,15 @@ static std::string express(MinOp) { return "a < b || a != a ? a : b"; }
 static std::string express(PowOp) { return "powf(a, b)"; }
 static std::string express(Atan2Op) { return "atan2f(a, b)"; }
 static std::string express(RemainderOp) { return "remainderOf(a, b)"; }
+static std::string express(BitAndOp) { return "a & b"; }
+static std::string express(BitOrOp) { return "a | b"; }
+static std::string express(BitXorOp) { return "a ^ b"; }
+static std::string express(ShiftLeftOp) { return "shiftLeft(a, b)"; }
+static std::string express(ShiftRightOp) { return "shiftRight(a, b)"; }
+static std::string express(BitcastOp Op) {
+  return Op.getType().getElementType().isF32() ? "__int_as_float(a)"
+                                               : "__float_as_int((float)a)";
+}
 static std::string express(SelectOp) { return "a ? b : c"; }
 static std::string express(NormalizeOp) { return "(a - b) * c * d + e"; }
 static std::string express(CastOp) { return "a"; }

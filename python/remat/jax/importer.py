@@ -19,7 +19,7 @@ from ..unused import remove_unused
 from . import module as reader
 from . import rules
 from .lower import Lowering
-from .values import SUPPORTED, Tensor
+from .values import STORED, Tensor
 
 LOSS = "loss"
 assert rules.RULES
@@ -171,18 +171,18 @@ class _Importer:
         used = result is not None or any(True for _ in argument.uses)
         if not used:
             return None, Tensor(shape, element, None)
-        if element not in SUPPORTED and result is not None:
+        if element not in STORED and result is not None:
             raise ImportFailure(
                 f"argument {name} is of {element} and donated\n"
-                f"  note: element types are {', '.join(SUPPORTED)}; do not donate it"
+                f"  note: element types are {', '.join(STORED)}; do not donate it"
             )
-        made = Argument(name, shape, element, result)
-        if element not in SUPPORTED:
+        made = Argument(name, shape, STORED.get(element, element), result)
+        if element not in STORED:
             return made, Tensor(shape, element, None)
         if made.is_state:
-            value = self.graph.state(name, shape, constant(0.0), element)
+            value = self.graph.state(name, shape, constant(0.0), made.dtype)
         else:
-            value = self.graph.input(name, shape, element)
+            value = self.graph.input(name, shape, made.dtype)
         return made, Tensor(shape, element, value)
 
     # Results -----------------------------------------------------------------------------------
@@ -226,10 +226,10 @@ class _Importer:
         return names
 
     def _value(self, lowering: Lowering, tensor: Tensor, number: int) -> Value:
-        if tensor.data is None or tensor.element not in SUPPORTED or tensor.elements == 0:
+        if tensor.data is None or tensor.element not in STORED or tensor.elements == 0:
             raise ImportFailure(
                 f"result {number} is of {tensor.element} {list(tensor.shape)}\n  note: results have "
-                f"elements, of {', '.join(SUPPORTED)}"
+                f"elements, of {', '.join(STORED)}"
             )
         return lowering.value(tensor)
 

@@ -13,7 +13,7 @@ from ..graph import Graph, Value
 from ..importing import Refused, Unsupported, UnsupportedNodes
 from ..types import TensorType
 from . import module as reader
-from .values import SUPPORTED, Constants, Tensor
+from .values import NUMPY, STORED, Constants, Tensor
 
 # Steps that a loop may take: all of them become operations of the graph.
 MOST_ITERATIONS = 256
@@ -54,7 +54,7 @@ class Lowering:
 
     def compact(self, x: Tensor) -> Value:
         """A value that broadcasts to the tensor: elements that repeat are there once."""
-        if x.element not in SUPPORTED:
+        if x.element not in STORED:
             raise Unsupported(f"an operand is of {x.element}", _help(x.element))
         if x.is_constant:
             return self.constants.emit(x.data, x.element)
@@ -65,7 +65,8 @@ class Lowering:
         if x.full is None:
             made = self.compact(x)
             if x.is_constant and x.data.size == 1:
-                made = self.graph.splat(x.number, x.element, x.shape)
+                number = x.data.view(NUMPY[STORED[x.element]]).item()
+                made = self.graph.splat(number, STORED[x.element], x.shape)
             x.full = made if made.shape == x.shape else ops.broadcast(made, x.shape)
         return x.full
 
@@ -137,9 +138,7 @@ class Lowering:
         regions = {"known": known} if len(op.regions) else {}
         made = function(self, op, *operands, **regions)
         made = list(made) if isinstance(made, (list, tuple)) else [made]
-        for one, result in zip(made, op.results):
-            _check(one, result)
-        return made
+        return [_checked(one, result) for one, result in zip(made, op.results)]
 
     def _refuse(self, op, error: Exception) -> None:
         name, help = op.name, getattr(error, "help", "")
@@ -156,24 +155,22 @@ class Lowering:
 
 
 def _help(element: str) -> str:
-    if element.startswith("ui"):
-        return (
-            "there are no unsigned integers and no operations on bits, which jax.random is made "
-            "of: draw random numbers outside of the step and pass them as arguments"
-        )
-    return f"element types are {', '.join(SUPPORTED)}: {element} is converted outside of the step"
+    return f"element types are {', '.join(STORED)}: {element} is converted outside of the step"
 
 
-def _check(made: Tensor, result: ir.Value) -> None:
-    """What a rule made has the type that the module says."""
-    expected = reader.type_of(result)
-    if expected is not None and (made.shape, made.element) != expected:
+def _checked(made: Tensor, result: ir.Value) -> Tensor:
+    """What a rule made has the type that the module says, unsigned where that says so."""
+    shape, element = expected = reader.type_of(result) or (made.shape, made.element)
+    if not made.is_constant and made.element == STORED.get(element):
+        made = made if made.element == element else Tensor(made.shape, element, made.data)
+    if (made.shape, made.element) != expected:
         raise Unsupported(f"its rule made {made}, where the module has {result.type}")
+    return made
 
 
 def _stand_in(graph: Graph, result: ir.Value) -> Tensor:
     """A tensor of the result's type, so that the walk goes on to the next refused operation."""
     shape, element = reader.type_of(result) or ((), "f32")
-    if element not in SUPPORTED or prod(shape) == 0 or prod(shape) * 8 >= 2**63:
+    if element not in STORED or prod(shape) == 0 or prod(shape) * 8 >= 2**63:
         return Tensor(shape, element, None)
-    return Tensor(shape, element, Value(graph, TensorType(shape, element)))
+    return Tensor(shape, element, Value(graph, TensorType(shape, STORED[element])))

@@ -34,12 +34,16 @@ class Step:
         given = self._bind(args, kwargs)
         states = {a.name for a in self.imported.arguments if a and a.is_state}
         written = {
-            name: value
+            name: _bits(value)
             for name, value in given.items()
             if name not in states or value is not self._last.get(name)
         }
         self._session.step(written)
-        returned = [self._result(name, name in states) for name in self.imported.results]
+        avals = self.exported.out_avals
+        returned = [
+            _typed(self._result(name, name in states), aval.dtype)
+            for name, aval in zip(self.imported.results, avals)
+        ]
         shared = self._last if self._share else {}
         self._last = {
             name: value for name, value in zip(self.imported.results, returned) if name in states
@@ -94,6 +98,24 @@ class Step:
         self._session.close()
 
 
+def _is_key(dtype: Any) -> bool:
+    return jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
+
+
+def _bits(leaf: Any) -> Any:
+    """A value as the program has it: keys as their bits, and these signed."""
+    if _is_key(leaf.dtype):
+        leaf = jax.random.key_data(leaf)
+    return np.asarray(leaf).view(np.int32) if leaf.dtype == np.uint32 else leaf
+
+
+def _typed(array: jax.Array, dtype: Any) -> jax.Array:
+    """And back."""
+    if _is_key(dtype):
+        return jax.random.wrap_key_data(array.view(np.uint32), impl=dtype._impl)
+    return array.view(np.uint32) if dtype == np.uint32 else array
+
+
 def export(
     function: Callable, args: Sequence[Any], kwargs: Optional[Dict[str, Any]] = None, donate: Any = ()
 ) -> jax.export.Exported:
@@ -142,5 +164,7 @@ def named_arguments(imported: Imported, exported: jax.export.Exported, leaves: L
     states, inputs = {}, {}
     for argument, number in zip(imported.arguments, exported.module_kept_var_idx):
         if argument is not None:
-            (states if argument.is_state else inputs)[argument.name] = leaves[number]
+            aval, leaf = exported.in_avals[number], leaves[number]
+            leaf = leaf if hasattr(leaf, "dtype") else np.asarray(leaf, aval.dtype)
+            (states if argument.is_state else inputs)[argument.name] = _bits(leaf)
     return states, inputs

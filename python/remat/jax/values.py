@@ -29,7 +29,8 @@ NUMPY = {
     "ui32": np.uint32,
     "ui64": np.uint64,
 }
-SUPPORTED = FLOATS + INTEGERS + (BOOL,)
+# The element type that a value has in the graph: of unsigned integers their bits.
+STORED = {**{element: element for element in FLOATS + INTEGERS + (BOOL,)}, "ui32": "i32"}
 
 # More would make the graph file unwieldy; larger tables are arguments.
 LARGEST_BYTES = 64 << 20
@@ -113,8 +114,10 @@ class Constants:
 
     def emit(self, data: np.ndarray, element: str) -> Value:
         """A value of the array's shape; of one number, without dimensions."""
-        if element not in SUPPORTED:
+        if element not in STORED:
             raise Unsupported(f"a constant is of {element}", f"convert {element} to f32 or i32")
+        if STORED[element] != element:
+            data, element = data.view(NUMPY[STORED[element]]), STORED[element]
         if data.size == 1:
             return self.graph.splat(data.reshape(()).item(), element)
         if data.nbytes > LARGEST_BYTES:

@@ -82,6 +82,35 @@ BINARY = {
 for name, function in BINARY.items():
     op(name)(lambda call, x, y, function=function: function(x, y))
 
+
+
+def shift(move, x, y):
+    """Zeros come in; nothing is left of what moves by its width or more, or by less than 0."""
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
+    x, y = np.broadcast_arrays(x, y)
+    inside = (y >= 0) & (y < 8 * x.dtype.itemsize)
+    moved = move(np.ascontiguousarray(x).view(unsigned), np.where(inside, y, 0).astype(unsigned))
+    return np.where(inside, moved, 0).astype(unsigned).view(x.dtype)
+
+
+BITS = {
+    "bit_and": np.bitwise_and,
+    "bit_or": np.bitwise_or,
+    "bit_xor": np.bitwise_xor,
+    "shift_left": lambda x, y: shift(np.left_shift, x, y),
+    "shift_right": lambda x, y: shift(np.right_shift, x, y),
+}
+for name, function in BITS.items():
+    op(name)(lambda call, x, y, function=function: function(x, y))
+
+
+@op("bitcast")
+def bitcast(call, x):
+    if call.result_type.is_float:
+        return x.view(np.float32).astype(np.float64)
+    return x.astype(np.float32).view(np.int32)
+
+
 PREDICATES = {
     "eq": np.equal,
     "ne": np.not_equal,

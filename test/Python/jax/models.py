@@ -151,4 +151,28 @@ def resnet():
     return step, (p, statistics, zeros(p)), batch
 
 
-MODELS = {"mlp": mlp, "gpt": gpt, "resnet": resnet}
+# A network with dropout, whose key is split at each step ----------------------------------------
+
+
+def dropout():
+    draw = normals(3)
+    parameters = [draw(16, 64)] + [draw(64, 64) for _ in range(4)] + [draw(64, 1)]
+
+    def loss(parameters, key, x):
+        for w in parameters[:-1]:
+            key, now = jax.random.split(key)
+            x = jnp.tanh(x @ w)
+            x = jnp.where(jax.random.bernoulli(now, 0.9, x.shape), x / 0.9, 0)
+        return jnp.square(x @ parameters[-1] - 1).mean(), key
+
+    def step(parameters, key, x):
+        (value, key), gradients = jax.value_and_grad(loss, has_aux=True)(parameters, key, x)
+        return jax.tree.map(lambda p, g: p - 0.1 * g, parameters, gradients), key, value
+
+    def batch(random):
+        return (random.standard_normal((128, 16), np.float32),)
+
+    return step, (parameters, jax.random.key(5)), batch
+
+
+MODELS = {"mlp": mlp, "gpt": gpt, "resnet": resnet, "dropout": dropout}

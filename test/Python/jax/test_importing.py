@@ -49,6 +49,8 @@ def test_all_unsupported_operations_are_listed():
         (lambda x: x * 2, (np.ones(2, np.int8),), ["i8", "outside of the step"]),
         (lambda x: lax.complex(x, x).real, (ONES,), ["complex"]),
         (lambda x: x[:0], (ONES,), ["no elements"]),
+        (lambda x: lax.sort((x, x), num_keys=2), (ONES,), ["neither ascending nor descending"]),
+        (lambda x: x.max(), (np.ones(4, np.uint32),), ["maximum of ui32"]),
     ],
 )  # fmt: skip
 def test_refusals(function, args, parts):

@@ -31,9 +31,10 @@ def check(function, *args, tolerance=1e-5):
     expected, found = jax.tree.leaves(jax.jit(function)(*args)), jax.tree.leaves(run(function, *args))
     assert len(expected) == len(found)
     for a, b in zip(expected, found):
+        a, b = np.asarray(a), np.asarray(b)
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
         np.testing.assert_allclose(
-            np.asarray(b, np.float64), np.asarray(a, np.float64), rtol=tolerance, atol=tolerance
+            b.astype(np.float64), a.astype(np.float64), rtol=tolerance, atol=tolerance
         )
 
 
@@ -80,6 +81,48 @@ def test_integers_and_truth():
     check(lambda a, b: [a.all(), a.any(0), b.all(1), a.astype(jnp.int32).sum(), a.sum(1)], a, b)
     check(lambda i: [i.astype(jnp.float32), i.astype(bool), i.astype(jnp.bfloat16)], i)
     check(lambda x: [x.astype(jnp.int32), x.astype(jnp.float16), lax.reduce_precision(x, 8, 7)], floats(9) * 5)
+
+
+def words(*shape):
+    return RANDOM.integers(0, 2**32, shape, np.uint32)
+
+
+def test_bits():
+    i, j = integers(2**31 - 1, 4, 5, low=-(2**31)), integers(9, 4, 5)
+    check(lambda i, j: [i & j, i | j, i ^ j, i << j, i >> j, lax.shift_right_logical(i, j), ~i], i, j)
+    far = np.int32([-1, 0, 31, 32, 99])
+    check(lambda i, n: [lax.shift_left(i, n), lax.shift_right_logical(i, n)], i, np.tile(far, (4, 1)))
+    check(lambda i, n: lax.shift_right_arithmetic(i, n), i, np.tile(far, (4, 1)))
+    check(lambda i: lax.bitcast_convert_type(lax.bitcast_convert_type(i & 0xFFFFFF, jnp.float32), jnp.int32), i)
+
+
+def test_unsigned_integers():
+    a, b = words(4, 5), np.concatenate([words(1, 5), words(2, 5) % 99 + 1, words(1, 5) | 2**31])
+    check(lambda a, b: [a + b, a - b, a * b, a // b, a % b, -a, ~a, a & b, a | b, a ^ b], a, b)
+    check(lambda a, b: [a < b, a >= b, a == b, jnp.maximum(a, b), jnp.minimum(a, b), a.sum()], a, b)
+    check(lambda a, b: [a << (b % 40), a >> (b % 40), jnp.clip(a, np.uint32(5), np.uint32(2**31 + 5))], a, b)
+    check(lambda a: [a.astype(jnp.float32), a.astype(jnp.int32), a.astype(bool), a.T, a[1:], a[::-1]], a)
+    check(lambda x, i: [x.astype(jnp.uint32), i.astype(jnp.uint32), (i > 0).astype(jnp.uint32)], floats(9) ** 2 * 1e9, integers(9, 5, low=-9))
+    check(lambda a: [jnp.stack([a, a + 1]), jnp.where(a > 7, a, 7), jnp.full(3, 2**32 - 1, jnp.uint32)], a)
+
+
+DRAWS = [
+    lambda key: jax.random.uniform(key, (3, 5)),
+    lambda key: jax.random.normal(key, (7,)),
+    lambda key: jax.random.bernoulli(key, 0.3, (4, 9)),
+    lambda key: jax.random.randint(key, (8,), 3, 50),
+    lambda key: jax.random.gumbel(key, (6,)),
+    lambda key: jax.random.categorical(key, jnp.zeros((3, 4))),
+    lambda key: jax.random.bits(key, (5,)),
+    lambda key: jax.random.key_data(jax.random.split(key, 3)),
+    lambda key: jax.random.key_data(jax.random.fold_in(key, 17)),
+]
+
+
+def test_random_numbers():
+    """jax.random's, to the last bit but for the logarithm of a normal number."""
+    for key in (jax.random.key(0), jax.random.key(2**31 + 7), jax.random.PRNGKey(3)):
+        check(lambda key: [draw(key) for draw in DRAWS], key)
 
 
 def test_shapes():
@@ -267,6 +310,11 @@ def test_top_k_and_sort():
     x = floats(3, 9)
     check(lambda x: lax.top_k(x, 4), x)
     gradients(lambda x: lax.top_k(x, 4)[0], x)
+    check(lambda x: [jnp.sort(x, 0), jnp.argsort(x), jnp.sort(x, descending=True), jnp.median(x, 1)], x)
+    gradients(lambda x: jnp.sort(x, 1), x)
+    check(lambda i: [jnp.sort(i), lax.sort((i, i * 2, i + 1.0), num_keys=1)], integers(5, 2, 9))
+    check(lambda a: [jnp.sort(a), jnp.argsort(a)], words(3, 5))
+    check(lambda key: jax.random.permutation(key, 9), jax.random.key(1))
 
 
 def test_loops():

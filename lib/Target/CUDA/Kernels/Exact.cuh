@@ -95,6 +95,21 @@ template <typename T> __device__ __forceinline__ T remainderOf(T x, T y) {
   T r = x % y;
   return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
+// Zeros come in; nothing is left of a number that moves by its width or more.
+__device__ __forceinline__ int shiftLeft(int x, int by) {
+  return (unsigned)by < 32u ? (int)((unsigned)x << by) : 0;
+}
+__device__ __forceinline__ int64 shiftLeft(int64 x, int64 by) {
+  return (unsigned long long)by < 64u ? (int64)((unsigned long long)x << by)
+                                      : 0;
+}
+__device__ __forceinline__ int shiftRight(int x, int by) {
+  return (unsigned)by < 32u ? (int)((unsigned)x >> by) : 0;
+}
+__device__ __forceinline__ int64 shiftRight(int64 x, int64 by) {
+  return (unsigned long long)by < 64u ? (int64)((unsigned long long)x >> by)
+                                      : 0;
+}
 // N neighbouring elements, moved by accesses of up to 16 bytes.
 template <typename T, int N> struct Run {
   static constexpr int Part = N * sizeof(T) > 16 ? 16 / sizeof(T) : N;

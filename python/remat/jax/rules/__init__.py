@@ -7,6 +7,7 @@ from . import (
     dynamic,
     elementwise,
     indexing,
+    order,
     products,
     reductions,
     scatter,
@@ -15,6 +16,6 @@ from . import (
 )
 
 __all__ = [
-    "RULES", "control", "convolution", "dynamic", "elementwise", "indexing", "products",
-    "reductions", "scatter", "shapes", "windows",
+    "RULES", "control", "convolution", "dynamic", "elementwise", "indexing", "order",
+    "products", "reductions", "scatter", "shapes", "windows",
 ]  # fmt: skip

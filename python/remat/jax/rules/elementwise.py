@@ -13,7 +13,7 @@ from ...importing import Unsupported
 from ...types import BOOL, broadcast_shapes
 from ..lower import Lowering, rule
 from ..module import direction, symbol, type_of
-from ..values import NUMPY, Tensor
+from ..values import NUMPY, STORED, Tensor
 
 
 def emit(
@@ -94,7 +94,7 @@ def _unary(name: str, lowering: Lowering, op, x: Tensor) -> Tensor:
         return invert(lowering, x)
     table = FLOAT_UNARY if x.is_float else INTEGER_UNARY
     build, fold = table.get(name, (None, FLOAT_UNARY.get(name, (None, None))[1]))
-    if build is not None and x.element.startswith("ui"):
+    if x.element == "ui32" and name in ("abs", "sign"):
         build = None
     return apply(lowering, build, fold, element, x)
 
@@ -144,16 +144,16 @@ BINARY = {
     "remainder": (_remainder, np.fmod),
     "power": (ops.pow, np.power),
     "atan2": (ops.atan2, np.arctan2),
-    "and": (None, np.bitwise_and),
-    "or": (None, np.bitwise_or),
-    "xor": (None, np.bitwise_xor),
-    "shift_left": (None, lambda x, y: _shift(np.left_shift, x, y)),
+    "and": (ops.bit_and, np.bitwise_and),
+    "or": (ops.bit_or, np.bitwise_or),
+    "xor": (ops.bit_xor, np.bitwise_xor),
+    "shift_left": (ops.shift_left, lambda x, y: _shift(np.left_shift, x, y)),
     "shift_right_logical": (
-        None,
+        ops.shift_right,
         lambda x, y: _shift(np.right_shift, _unsigned(x), _unsigned(y)),
     ),
     "shift_right_arithmetic": (
-        None,
+        lambda x, y: _shift_signed(x, y),
         lambda x, y: np.right_shift(x, np.clip(y, 0, x.dtype.itemsize * 8 - 1).astype(x.dtype)),
     ),
 }
@@ -168,6 +168,15 @@ def _shift(shift, x: np.ndarray, by: np.ndarray) -> np.ndarray:
     return np.where(inside, shift(x, np.where(inside, by, 0).astype(x.dtype)), 0).astype(x.dtype)
 
 
+def _shift_signed(x: Value, by: Value) -> Value:
+    """With the sign's bits coming in: a negative number is moved as its complement."""
+    width = 32 if x.dtype == "i32" else 64
+    sign = ops.select(ops.compare("lt", x, 0), x.graph.splat(-1, x.dtype), x.graph.splat(0, x.dtype))
+    inside = ops.compare("lt", by, width)
+    moved = ops.bit_xor(ops.shift_right(ops.bit_xor(x, sign), by), sign)
+    return ops.select(ops.select(ops.compare("lt", by, 0), _no(inside), inside), moved, sign)
+
+
 # Of i1; what adds or multiplies them is `or` or `and`.
 BOOLEAN = {
     "and": lambda x, y: ops.select(x, y, _no(x)),
@@ -179,13 +188,20 @@ BOOLEAN.update(
 )
 
 
+# What depends on the sign.
+UNSIGNED = ("divide", "remainder", "maximum", "minimum", "shift_right_arithmetic")
+
+
 def binary(lowering: Lowering, name: str, x: Tensor, y: Tensor) -> Tensor:
     """The operation of StableHLO of that name."""
     build, fold = BINARY[name]
     if x.element == BOOL:
         build = BOOLEAN.get(name)
-    elif x.element.startswith("ui") or (name in ("power", "atan2") and not x.is_float):
+    elif name in ("power", "atan2") and not x.is_float:
         build = None
+    elif x.element == "ui32" and name in UNSIGNED and not (x.is_constant and y.is_constant):
+        wide = (convert(lowering, operand, "i64") for operand in (x, y))
+        return convert(lowering, binary(lowering, name, *wide), "ui32")
     return apply(lowering, build, fold, x.element, x, y)
 
 
@@ -215,6 +231,8 @@ def compare(lowering: Lowering, how: str, x: Tensor, y: Tensor) -> Tensor:
     def build(a: Value, b: Value) -> Value:
         if a.dtype == BOOL:
             a, b = ops.cast(a, "i32"), ops.cast(b, "i32")
+        if x.element == "ui32" and how not in ("EQ", "NE"):
+            a, b = (ops.bit_xor(bits, -(2**31)) for bits in (a, b))
         return ops.compare(how.lower(), a, b)
 
     return apply(lowering, build, COMPARE[how], BOOL, x, y)
@@ -260,14 +278,26 @@ def _ranked(x: Tensor, rank: int, shape: Sequence[int]) -> Tensor:
 # Conversions -----------------------------------------------------------------------------------
 
 
+GRAPH = [element for element, stored in STORED.items() if element == stored]
+
+
 def convert(lowering: Lowering, x: Tensor, element: str) -> Tensor:
     if x.element == element:
         return x
     fold = lambda data: data != 0 if element == BOOL else data.astype(NUMPY[element])  # noqa: E731
-    build = None if "ui" in (x.element[:2], element[:2]) else lambda v: ops.cast(v, element)
     if element not in NUMPY:
         raise Unsupported(f"a conversion to {element}", "numbers are real")
-    return apply(lowering, build, fold, element, x)
+    if x.is_constant or (x.element in GRAPH and element in GRAPH):
+        return apply(lowering, lambda v: ops.cast(v, element), fold, element, x)
+    if "ui32" not in (x.element, element) or not {x.element, element} <= set(STORED):
+        raise Unsupported(f"a conversion from {x.element} to {element}")
+    if {x.element, element} == {"ui32", "i32"}:
+        return Tensor(x.shape, element, x.data)
+    if x.element == "ui32":  # as a number that is not negative
+        wide = emit(lowering, lambda v: ops.bit_and(ops.cast(v, "i64"), 2**32 - 1), "i64", x)
+        return convert(lowering, wide, element)
+    wide = convert(lowering, x, "i64")
+    return emit(lowering, lambda v: ops.cast(v, "i32"), "ui32", wide)
 
 
 @rule("convert")
@@ -278,9 +308,16 @@ def _convert(lowering: Lowering, op, x: Tensor) -> Tensor:
 @rule("bitcast_convert")
 def _bitcast(lowering: Lowering, op, x: Tensor) -> Tensor:
     shape, element = type_of(op.results[0])
-    if not x.is_constant or shape != x.shape:
-        raise Unsupported("the bits of a value that is not known while it is imported")
-    return Tensor(shape, element, x.data.view(NUMPY[element]))
+    if shape != x.shape:
+        raise Unsupported(f"the bits of {x.element} as {element}")
+    if x.is_constant:
+        return Tensor(shape, element, x.data.view(NUMPY[element]))
+    kinds = STORED.get(x.element), STORED.get(element)
+    if kinds == ("i32", "i32"):
+        return Tensor(shape, element, x.data)
+    if set(kinds) != {"f32", "i32"}:
+        raise Unsupported(f"the bits of {x.element} as {element}")
+    return emit(lowering, lambda v: ops.bitcast(v, kinds[1]), element, x)
 
 
 MANTISSA = {"f32": (8, 23), "bf16": (8, 7), "f16": (5, 10), "f64": (11, 52)}

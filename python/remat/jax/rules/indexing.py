@@ -16,7 +16,7 @@ from jaxlib.mlir.dialects import stablehlo
 from ... import ops
 from ...importing import Unsupported
 from ..lower import Lowering, rule
-from ..module import numbers, type_of
+from ..module import numbers
 from ..values import Tensor, splat
 from .elementwise import binary, convert
 from .shapes import iota, reshape, strided_slice, transpose
@@ -208,13 +208,3 @@ def take_along(lowering: Lowering, x: Tensor, dim: int, order: np.ndarray) -> Te
     index = Index(starts, sizes, list(order.shape), [dim], {})
     offsets = [i for i in range(x.rank) if i != dim]
     return gather(lowering, x, index, offsets)
-
-
-# Order -----------------------------------------------------------------------------------------
-
-
-@rule("chlo.top_k")
-def _top_k(lowering: Lowering, op, x: Tensor):
-    shape, element = type_of(op.results[1])
-    values, places = ops.top_k(lowering.value(x), shape[-1], x.rank - 1)
-    return lowering.tensor(values), convert(lowering, lowering.tensor(places), element)

@@ -66,6 +66,8 @@ def reduce(lowering: Lowering, kind: str, x: Tensor, dims: Sequence[int]) -> Ten
         return compare(lowering, "NE", made, splat(0, made.shape, "i32"))
     made = reshape(lowering, _reduced(lowering, kind, x, dims), shape)
     repeated = prod(x.shape[i] for i in dims if x.data.shape[i] == 1)
+    if x.element == "ui32" and kind in ("maximum", "minimum"):
+        raise Unsupported(f"a reduction by {kind} of ui32", "convert the operand to i32")
     if kind == "add" and repeated > 1:
         made = binary(lowering, "multiply", made, splat(repeated, shape, x.element))
     if kind == "multiply" and repeated > 1:
