@@ -29,6 +29,25 @@ def runs(both, program, without, main):
     assert function["predicted_peak_bytes"] <= both["predicted_peak_bytes"]
 
 
+def resumes(graph, folder):
+    """A run that goes on evaluates as the whole one does, and knows the lowest loss."""
+    checkpoints, best, report = (Path(folder, name) for name in ("c", "best", "resumed.json"))
+    command = ["remat-run", graph, "--evaluate-every", "2", "--evaluate-steps", "2", "--quiet"]
+    # At this rate the first evaluation has the lowest loss.
+    command += ["--optimizer", "sgd", "--learning-rate", "2", "--report", str(report)]
+    saving = ["--checkpoint", str(checkpoints), "--checkpoint-every", "4", "--save-best", str(best)]
+    subprocess.run([*command, *saving, "--steps", "4"], check=True)
+    first = read(report)["evaluations"]
+    kept = best.read_bytes()
+    rest = [*saving, "--resume", "--steps", "6"]
+    subprocess.run([*command, *rest], check=True)
+    (last,) = read(report)["evaluations"]
+    subprocess.run([*command, "--steps", "6"], check=True)
+    assert read(report)["evaluations"] == [*first, last]
+    assert last["loss"] > min(one["loss"] for one in first)
+    assert best.read_bytes() == kept
+
+
 def budgets(graph, folder):
     def run(budget, code):
         report = Path(folder, "budget.json")
@@ -50,6 +69,7 @@ def budgets(graph, folder):
         assert report["measured_peak_bytes"] <= report["budget_bytes"]
         for key in ("loss", "evaluations", "parameters_digest"):
             assert report[key] == whole[key], key
+    resumes(graph, folder)
     refused, said = run(smallest - 1, 2)
     assert refused["smallest_feasible_bytes"] == smallest
     assert "is refused" in said and str(smallest) in said.replace("\n", " ")

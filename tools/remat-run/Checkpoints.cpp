@@ -83,6 +83,7 @@ Status Checkpoints::resume(Session &S) {
                      " counts them too");
   if (auto Best = From.Facts.find(BestLossName); Best != From.Facts.end())
     BestLoss = parseNumber<float>(Best->second);
+  Noted = From.Facts;
   ResumedFrom = Newest = From.Path;
   FirstStep = From.Steps;
   Saved = From.Steps;

@@ -31,6 +31,16 @@ public:
   std::optional<float> getBestLoss() const { return BestLoss; }
   void setBestLoss(std::optional<float> Loss) { BestLoss = Loss; }
 
+  /// Keeps with each checkpoint from now on what the run has found out; and
+  /// what the run noted that this one goes on from.
+  void note(const std::string &Name, std::string Text) {
+    Facts[Name] = std::move(Text);
+  }
+  std::optional<std::string> getNote(const std::string &Name) const {
+    auto It = Noted.find(Name);
+    return It == Noted.end() ? std::nullopt : std::optional(It->second);
+  }
+
   /// Writes a checkpoint where one is due. If it cannot be written there is a
   /// warning, and training goes on.
   void finishStep(runtime::Session &Session, uint64_t Done,
@@ -52,6 +62,7 @@ private:
   int64_t Steps = 0;
   bool Quiet = false;
   runtime::RunFacts Facts;
+  runtime::RunFacts Noted; ///< all facts of the checkpoint that was loaded
   std::optional<float> BestLoss;
   std::optional<runtime::CheckpointFolder> Folder;
   uint64_t FirstStep = 0;

@@ -13,7 +13,27 @@ using namespace remat::runtime;
 
 static const std::string Name = EvaluationName.str();
 
-Result<Evaluator> Evaluator::create(Session &S, const ToolOptions &Options) {
+/// What a checkpoint calls the lowest loss, written so that it reads back
+/// exactly.
+static const std::string BestNote = "lowest evaluation loss";
+
+static std::optional<float> readBest(const Checkpoints &Saving) {
+  std::optional<std::string> Text = Saving.getNote(BestNote);
+  double Loss = 0;
+  if (!Text || llvm::StringRef(*Text).getAsDouble(Loss) || !std::isfinite(Loss))
+    return std::nullopt;
+  return static_cast<float>(Loss);
+}
+
+void Evaluator::setBest(float Lowest) {
+  Best = Lowest;
+  std::string Text;
+  llvm::raw_string_ostream(Text) << llvm::format("%.9g", double(Lowest));
+  Saving->note(BestNote, Text);
+}
+
+Result<Evaluator> Evaluator::create(Session &S, Checkpoints &Saving,
+                                    const ToolOptions &Options) {
   Evaluator E(Options);
   if (Options.EvaluateEvery == 0)
     return E;
@@ -43,6 +63,9 @@ Result<Evaluator> Evaluator::create(Session &S, const ToolOptions &Options) {
   if (!Feeder)
     return Feeder.getError().within("the data of evaluation");
   E.Feeder = std::move(*Feeder);
+  E.Saving = &Saving;
+  if (std::optional<float> Lowest = readBest(Saving))
+    E.setBest(*Lowest);
   return E;
 }
 
@@ -64,7 +87,7 @@ Result<float> Evaluator::evaluate() {
 }
 
 Status Evaluator::finishStep(uint64_t Step, TrainingProgress &Progress) {
-  if (!isDue(Step))
+  if (!Function || Step % Options.EvaluateEvery != 0)
     return {};
   std::string Where = "evaluation after step " + std::to_string(Step);
   Result<float> Mean = evaluate();
@@ -80,7 +103,7 @@ Status Evaluator::finishStep(uint64_t Step, TrainingProgress &Progress) {
   }
   if (!IsBest)
     return {};
-  Best = *Mean;
+  setBest(*Mean);
   return Options.SaveBest.empty()
              ? Status()
              : saveWeights(*Training, Options.SaveBest, Saved::Model);

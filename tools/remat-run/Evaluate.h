@@ -3,6 +3,7 @@
 #ifndef REMAT_TOOLS_RUN_EVALUATE_H
 #define REMAT_TOOLS_RUN_EVALUATE_H
 
+#include "Checkpoints.h"
 #include "Inputs.h"
 #include "Progress.h"
 #include <optional>
@@ -22,17 +23,16 @@ class Evaluator {
 public:
   /// Does nothing where no evaluation is asked for. Fails where the program has
   /// no such function, it has no loss, or its data cannot be read.
+  /// `Saving` is not owned: it keeps the lowest loss, so that a run that goes
+  /// on knows it.
   static runtime::Result<Evaluator> create(runtime::Session &Session,
+                                           Checkpoints &Saving,
                                            const ToolOptions &Options);
 
-  /// To be called after step `Step`, from 1.
+  /// To be called after step `Step`, from 1. Where it evaluates, the results of
+  /// the step are lost: the arena is used anew.
   runtime::Status finishStep(uint64_t Step, TrainingProgress &Progress);
 
-  /// Whether an evaluation follows step `Step`: then the step's results are
-  /// lost, as the arena is used anew.
-  bool isDue(uint64_t Step) const {
-    return Function && Step % Options.EvaluateEvery == 0;
-  }
   /// The lowest finite loss, also of the parts of the run before this one.
   std::optional<float> getBest() const { return Best; }
   void setBest(std::optional<float> Loss) { Best = Loss; }
@@ -41,9 +41,11 @@ public:
 private:
   explicit Evaluator(const ToolOptions &Options) : Options(Options) {}
   runtime::Result<float> evaluate();
+  void setBest(float Loss);
 
   ToolOptions Options; ///< with the data of evaluation
   runtime::Session *Training = nullptr, *Function = nullptr;
+  Checkpoints *Saving = nullptr;
   std::string Loss; ///< the result
   std::optional<InputFeeder> Feeder;
   std::vector<Evaluation> Done;

@@ -188,7 +188,7 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   if (Status Checked = checkResults(O, Saving->getFirstStep()); !Checked)
     return Checked.getError();
 
-  Result<Evaluator> Evaluation = Evaluator::create(S, O);
+  Result<Evaluator> Evaluation = Evaluator::create(S, *Saving, O);
   if (!Evaluation)
     return Evaluation.getError();
   Evaluation->setBest(Saving->getBestLoss());
