@@ -170,7 +170,7 @@ REQUESTS_SAY = {
     "missing tokens": "missing': No such file",
     "missing inputs": "missing': No such file",
     "weights are a graph": "a header of 3615638779615784751 bytes",
-    "tokens are weights": "no token file: it begins with",
+    "tokens are weights": "none of its arrays is meant; they are 'wte.weight'",
     "graph is a weight file": "brackets are nested 129 deep; at most 128 are read",
     "graph is a token file": "unexpected character",
     "save nowhere": "--save: cannot write",

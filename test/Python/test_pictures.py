@@ -1,12 +1,15 @@
 """Pictures as data: what remat-run decodes, cuts, turns and scales, compared with Pillow and NumPy."""
 
 import io
+import json
 
 import numpy as np
 import pytest
 from philox import random_words
 from PIL import Image
 from test_data import expected_records, read_batch, refused, run, write_graph
+
+from remat import Graph, init, ops
 
 AUGMENT = 0x6175676D656E74  # "augment": the stream of its chance
 
@@ -237,6 +240,28 @@ def test_other_types(tmp_path):
         assert (read_batch(graph, 0, "--data", tmp_path / "train")["x"] == chosen).all()
         got = read_batch(graph, 0, "--data", tmp_path / "train", "--augment", "normalize=0.5/0.25")["x"]
         assert (got == ((chosen / np.float32(255) - np.float32(0.5)) / np.float32(0.25)).astype(rounded)).all()
+
+
+def test_going_on(tmp_path):
+    """A run that goes on from a checkpoint sees the pictures that it would have seen."""
+    write_folder(tmp_path / "train", {"a": 7, "b": 6}, size=(10, 10))
+    graph = Graph()
+    x, y = graph.input("x", (4, 3, 8, 8)), graph.input("y", (4,), "i64", bound=2)
+    weight = graph.parameter("w", (192, 2), init.normal(0.1))
+    graph.loss(ops.cross_entropy(x.reshape(4, 192) @ weight, y))
+    (tmp_path / "graph.mlir").write_text(str(graph))
+
+    def digest(*options):
+        arguments = ["--data", tmp_path / "train", "--augment", "crop=8:1,flip,normalize=0.5/0.5", "--seed", 4]
+        report = tmp_path / "report.json"
+        done = run(tmp_path / "graph.mlir", *arguments, *options, "--report", report)
+        assert done.returncode == 0, done.stderr
+        return json.loads(report.read_text())["parameters_digest"]
+
+    whole = digest("--steps", 7)
+    checkpoint = ["--checkpoint", tmp_path / "c"]
+    assert digest("--steps", 3, *checkpoint) != whole
+    assert digest("--steps", 7, *checkpoint, "--resume", "--data-threads", 1) == whole
 
 
 BAD = {

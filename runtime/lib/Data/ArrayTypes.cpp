@@ -91,7 +91,7 @@ static void widenIntegers(const char *From, uint64_t Count, int64_t *To) {
   for (uint64_t I = 0; I < Count; ++I) {
     Stored One;
     std::memcpy(&One, From + I * sizeof One, sizeof One);
-    To[I] = One;
+    To[I] = One; // NOLINT(bugprone-signed-char-misuse): int8 is a number
   }
 }
 

@@ -146,6 +146,10 @@ struct Taps {
 
 } // namespace
 
+static uint64_t roundDown(double X) {
+  return static_cast<uint64_t>(std::floor(X));
+}
+
 /// A triangle over each new pixel, as wide as two old or two new pixels,
 /// whichever is more: as Pillow's bilinear filter.
 static std::vector<Taps> makeTaps(uint64_t From, uint64_t To) {
@@ -154,8 +158,8 @@ static std::vector<Taps> makeTaps(uint64_t From, uint64_t To) {
   std::vector<Taps> Made(To);
   for (uint64_t I = 0; I < To; ++I) {
     double Center = (static_cast<double>(I) + 0.5) * Scale;
-    auto First = static_cast<uint64_t>(std::max(Center - Support + 0.5, 0.0));
-    auto End = std::min(static_cast<uint64_t>(Center + Support + 0.5), From);
+    uint64_t First = roundDown(std::max(Center - Support + 0.5, 0.0));
+    uint64_t End = std::min(roundDown(Center + Support + 0.5), From);
     std::vector<double> Weights;
     double Sum = 0;
     for (uint64_t J = First; J < End; ++J) {
@@ -231,7 +235,7 @@ static Picture cutAndResize(const Picture &From, uint64_t Side,
   if (D.Second[1] & 1)
     Ratio = 1 / Ratio;
   auto Limit = [](double Size, uint64_t Max) {
-    return std::clamp<uint64_t>(static_cast<uint64_t>(Size + 0.5), 1, Max);
+    return std::clamp<uint64_t>(roundDown(Size + 0.5), 1, Max);
   };
   uint64_t Height = Limit(std::sqrt(Area / Ratio), From.Height);
   uint64_t Width = Limit(std::sqrt(Area * Ratio), From.Width);

@@ -102,8 +102,11 @@ Status HeaderParser::parseEntry() {
   take(' ');
   if (*Key == "shape")
     return parseShape();
-  if (*Key == "descr" && !Type && (Type = takeString()))
-    return {};
+  if (*Key == "descr" && !Type) {
+    Type = takeString();
+    if (Type)
+      return {};
+  }
   if (*Key == "fortran_order" && !IsFortran) {
     while (!Rest.empty() && Rest.front() == ' ')
       Rest.remove_prefix(1);

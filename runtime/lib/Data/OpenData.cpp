@@ -72,21 +72,28 @@ Result<FilledInput> DataOpener::makeInput(uint32_t Number, Array From) {
   return makePictureInput(P, Number, std::move(From), Pictures);
 }
 
+static bool isInput(const Program &P, const std::string &Name) {
+  std::optional<uint32_t> Number = P.findArgument(Name);
+  return Number && P.Arguments[*Number].Role == Role::Input;
+}
+
 /// The inputs that the arrays of one file fill. Without names those whose names
 /// are inputs' are taken, and others may be there.
 Status DataOpener::addArrays(const DataPath &From) {
   Result<std::vector<Array>> Arrays = openArrays(From.Path);
   if (!Arrays)
     return Arrays.getError();
+  constexpr size_t MaxNames = 8; // that are said
   std::string Names;
-  size_t Before = Inputs.size();
+  size_t Before = Inputs.size(), Count = 0;
   bool IsAlone = Arrays->size() == 1 || !From.Array.empty();
   for (Array &A : *Arrays) {
     std::string Name = printable(A.Name);
-    Names += (Names.empty() ? "'" : ", '") + Name + "'";
+    if (++Count <= MaxNames)
+      Names += (Names.empty() ? "'" : ", '") + Name + "'";
     bool IsMeant = From.Array.empty() || A.Name == From.Array;
     std::string Input = From.Input.empty() ? A.Name : From.Input;
-    if (!IsMeant || (!IsAlone && From.Input.empty() && !P.findArgument(Input)))
+    if (!IsMeant || (!IsAlone && From.Input.empty() && !isInput(P, Input)))
       continue;
     if (!IsAlone && !From.Input.empty())
       return Error(ErrorCode::InvalidArgument,
@@ -103,7 +110,8 @@ Status DataOpener::addArrays(const DataPath &From) {
   if (Inputs.size() == Before)
     return Error(ErrorCode::InvalidArgument,
                  From.Path + ": none of its arrays is meant; they are " +
-                     (Names.empty() ? "none" : Names));
+                     (Names.empty() ? "none" : Names) +
+                     (Count > MaxNames ? ", ..." : ""));
   return {};
 }
 
