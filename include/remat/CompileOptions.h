@@ -29,7 +29,16 @@ struct OptimizerOptions {
   double Beta1 = 0.9, Beta2 = 0.999, Epsilon = 1e-8;
   double WeightDecay = 0.01;
   double Momentum = 0.0;
-  double ClipNorm = 0.0; ///< 0: no clipping
+  double ClipNorm = 0.0;             ///< 0: no clipping
+  std::string Schedule = "constant"; ///< of the learning rate
+  int64_t WarmupSteps = 0, HoldSteps = 0, DecaySteps = 0;
+  double DecayFactor = 0.1; ///< what is left of the rate after the decay
+  bool GradientNorm = false, SkipNonfinite = false;
+  /// What the loss is scaled by, 0: nothing; or where a dynamic scale begins.
+  double LossScale = 0.0;
+  bool DynamicLossScale = false;
+  int64_t LossScaleInterval = 2000; ///< finite steps until a dynamic one grows
+  double Average = 0.0; ///< decay of the averages of parameters, 0: none
 };
 
 /// Micro-batches a step.
@@ -55,7 +64,8 @@ struct CompileOptions {
   std::string Strategy = "search";
   struct Budget Budget;
   OptimizerOptions Optimizer;
-  std::string Autocast; ///< "", "bf16" or "f16"
+  std::string Autocast;            ///< "", "bf16" or "f16"
+  std::vector<std::string> Freeze; ///< names and globs of parameters
   int64_t MicroBatches = 1;
   int64_t PlannerEffort = 1; ///< a count, not a clock
   uint64_t PlannerSeed = 0;

@@ -38,6 +38,9 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
       {"planner-seed", "N", "seed of the search (default 0)", false},
       {"autocast", "bf16|f16", "computes in this type, parameters stay f32",
        false},
+      {"freeze", "NAME|GLOB",
+       "do not train these parameters: a name, or a glob such as body.*", false,
+       /*Repeatable=*/true},
       {"accumulate", "N", "micro-batches a step (default 1)", false},
       {"fuse", "true|false", "groups operations into kernels (default true)",
        false},
@@ -82,6 +85,38 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
       {"momentum", "X", "sgd, rmsprop, muon: momentum (default 0)", true},
       {"clip-norm", "X",
        "largest global norm of the gradients; 0: any (default 0)", true},
+      {"schedule", "constant|linear|cosine|step|exponential",
+       "how the learning rate goes on behind the warm-up (default constant)",
+       true},
+      {"warmup-steps", "N",
+       "steps in which the learning rate rises to its own (default 0)", true},
+      {"hold-steps", "N", "steps from the warm-up to the decay (default 0)",
+       true},
+      {"decay-steps", "N",
+       "linear, cosine: steps until the rate is least; step, exponential: in "
+       "which it falls by the factor once",
+       true},
+      {"decay-factor", "X",
+       "part of the rate that is left after decay-steps (default 0.1)", true},
+      {"gradient-norm", "true|false",
+       "report the norm of the gradients (default: where they are clipped)",
+       true},
+      {"skip-nonfinite", "true|false",
+       "a step whose loss or gradients are infinite or NaN changes nothing "
+       "(default false)",
+       true},
+      {"loss-scale", "dynamic|X",
+       "scale gradients in the backward, so that f16 holds small ones; "
+       "dynamic: begins at 65536 and follows them (default none)",
+       true},
+      {"loss-scale-interval", "N",
+       "finite steps in a row after which a dynamic loss scale doubles "
+       "(default 2000)",
+       true},
+      {"ema", "X",
+       "keep an average of each parameter, of which each step leaves this part "
+       "(default none)",
+       true},
   };
   return Table;
 }
@@ -176,13 +211,57 @@ Failure setArch(std::string &Target, StringRef Text) {
   return std::nullopt;
 }
 
+/// The options of the learning rate's schedule; nothing if `Name` is none of
+/// them.
+std::optional<Failure> setScheduleOption(OptimizerOptions &O, StringRef Name,
+                                         StringRef Text) {
+  constexpr int64_t MaxSteps = 1'000'000'000;
+  if (Name == "schedule")
+    return setChoice(O.Schedule, Text,
+                     {"constant", "linear", "cosine", "step", "exponential"});
+  if (Name == "warmup-steps")
+    return setInteger<int64_t>(O.WarmupSteps, Text, 0, MaxSteps);
+  if (Name == "hold-steps")
+    return setInteger<int64_t>(O.HoldSteps, Text, 0, MaxSteps);
+  if (Name == "decay-steps")
+    return setInteger<int64_t>(O.DecaySteps, Text, 0, MaxSteps);
+  if (Name == "decay-factor")
+    return setReal(O.DecayFactor, Text);
+  return std::nullopt;
+}
+
+Failure setLossScale(OptimizerOptions &O, StringRef Text) {
+  bool IsDynamic = Text == "dynamic";
+  if (IsDynamic)
+    O.LossScale = 65536; // where torch.amp.GradScaler begins
+  else if (setReal(O.LossScale, Text, /*Positive=*/true))
+    return expected("dynamic or a positive number", Text);
+  O.DynamicLossScale = IsDynamic;
+  return std::nullopt;
+}
+
+/// The options that look at gradients before the update; nothing if `Name` is
+/// none of them.
+std::optional<Failure> setFinitenessOption(OptimizerOptions &O, StringRef Name,
+                                           StringRef Text) {
+  if (Name == "gradient-norm")
+    return setBool(O.GradientNorm, Text);
+  if (Name == "skip-nonfinite")
+    return setBool(O.SkipNonfinite, Text);
+  if (Name == "loss-scale")
+    return setLossScale(O, Text);
+  if (Name == "loss-scale-interval")
+    return setInteger<int64_t>(O.LossScaleInterval, Text, 1, 1'000'000'000);
+  return std::nullopt;
+}
+
 /// The options of the optimizer; nothing if `Name` is none of them.
 std::optional<Failure> setOptimizerOption(OptimizerOptions &O, StringRef Name,
                                           StringRef Text) {
   if (Name == "optimizer")
-    return setChoice(
-        O.Kind, Text,
-        {"adamw", "adam", "sgd", "lion", "rmsprop", "adafactor", "none"});
+    return setChoice(O.Kind, Text,
+                     {"adamw", "adam", "sgd", "lion", "rmsprop", "adafactor",
+                      "muon", "none"});
   if (Name == "learning-rate")
     return setReal(O.LearningRate, Text);
   if (Name == "beta1")
@@ -197,7 +276,11 @@ std::optional<Failure> setOptimizerOption(OptimizerOptions &O, StringRef Name,
     return setReal(O.Momentum, Text);
   if (Name == "clip-norm")
     return setReal(O.ClipNorm, Text);
-  return std::nullopt;
+  if (Name == "ema")
+    return setReal(O.Average, Text, /*Positive=*/true, 1.0);
+  if (std::optional<Failure> Done = setScheduleOption(O, Name, Text))
+    return Done;
+  return setFinitenessOption(O, Name, Text);
 }
 
 } // namespace
@@ -224,6 +307,8 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
     return setBool(O.Fuse, Text);
   if (std::optional<Failure> Done = addControl(O.Controls, Name, Text))
     return *Done;
+  if (Name == "freeze")
+    return addPattern(O.Freeze, Text);
   if (Name == "explain")
     return addPattern(O.Explain, Text);
   if (Name == "arch")
@@ -245,5 +330,16 @@ remat::getNumericOptions(const CompileOptions &O) {
           {"epsilon", formatReal(Rule.Epsilon)},
           {"weight-decay", formatReal(Rule.WeightDecay)},
           {"momentum", formatReal(Rule.Momentum)},
-          {"clip-norm", formatReal(Rule.ClipNorm)}};
+          {"clip-norm", formatReal(Rule.ClipNorm)},
+          {"schedule", Rule.Schedule},
+          {"warmup-steps", std::to_string(Rule.WarmupSteps)},
+          {"hold-steps", std::to_string(Rule.HoldSteps)},
+          {"decay-steps", std::to_string(Rule.DecaySteps)},
+          {"decay-factor", formatReal(Rule.DecayFactor)},
+          {"skip-nonfinite", Rule.SkipNonfinite ? "true" : "false"},
+          {"loss-scale", Rule.DynamicLossScale ? std::string("dynamic")
+                                               : formatReal(Rule.LossScale)},
+          {"loss-scale-interval", std::to_string(Rule.LossScaleInterval)},
+          {"ema", formatReal(Rule.Average)},
+          {"freeze", join(O.Freeze, " ")}};
 }

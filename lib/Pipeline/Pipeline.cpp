@@ -31,6 +31,17 @@ static AddOptimizerOptions getOptimizer(const OptimizerOptions &O) {
   Pass.weightDecay = O.WeightDecay;
   Pass.momentum = O.Momentum;
   Pass.clipNorm = O.ClipNorm;
+  Pass.schedule = O.Schedule;
+  Pass.warmupSteps = O.WarmupSteps;
+  Pass.holdSteps = O.HoldSteps;
+  Pass.decaySteps = O.DecaySteps;
+  Pass.decayFactor = O.DecayFactor;
+  Pass.gradientNorm = O.GradientNorm;
+  Pass.skipNonfinite = O.SkipNonfinite;
+  Pass.lossScale = O.LossScale;
+  Pass.dynamicLossScale = O.DynamicLossScale;
+  Pass.lossScaleInterval = O.LossScaleInterval;
+  Pass.ema = O.Average;
   return Pass;
 }
 
@@ -58,7 +69,13 @@ static void addControls(OpPassManager &PM, const Controls &C) {
 
 /// From the forward to a whole step.
 static void addTraining(OpPassManager &PM, const CompileOptions &Options) {
-  PM.addPass(createDifferentiate());
+  DifferentiateOptions Scale;
+  // Only an optimizer divides by it again.
+  if (Options.Optimizer.Kind != "none") {
+    Scale.lossScale = Options.Optimizer.LossScale;
+    Scale.dynamicLossScale = Options.Optimizer.DynamicLossScale;
+  }
+  PM.addPass(createDifferentiate(Scale));
   if (Options.MicroBatches > 1)
     PM.addPass(createAccumulate({Options.MicroBatches}));
   if (Options.Optimizer.Kind != "none")
@@ -70,6 +87,11 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
   OpPassManager &FuncPM = PM.nest<func::FuncOp>();
   FuncPM.addPass(
       createSetTarget({Options.Device, Options.Arch, Options.Attention}));
+  if (!Options.Freeze.empty()) {
+    FreezeOptions Freeze;
+    Freeze.Frozen.assign(Options.Freeze.begin(), Options.Freeze.end());
+    FuncPM.addPass(createFreeze(Freeze));
+  }
   if (!Options.Autocast.empty())
     FuncPM.addPass(createAutocast({Options.Autocast}));
   addControls(FuncPM, Options.Controls);

@@ -6,6 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GradientScale.h"
+#include "Schedule.h"
+#include "UpdateBuilder.h"
 #include "Updates.h"
 #include "remat/Analysis/Uses.h"
 #include "remat/Transforms/GraphSignature.h"
@@ -26,10 +29,13 @@ struct Trained {
   unsigned Argument;
   std::string Name;
   const UpdateRule *Rule;
-  Value Gradient, Rate;
-  SmallVector<std::pair<BlockArgument, std::string>> States;
-  Value NewParameter;
-  SmallVector<Value> NewStates;
+  Value Gradient;
+  Value Rate = {};
+  SmallVector<std::pair<BlockArgument, std::string>> States = {};
+  BlockArgument Average = {}; ///< over the steps, or null
+  Value NewParameter = {};
+  SmallVector<Value> NewStates = {};
+  Value NewAverage = {};
 };
 
 class AddOptimizer : public impl::AddOptimizerBase<AddOptimizer> {
@@ -41,17 +47,29 @@ private:
   LogicalResult checkOptions();
   LogicalResult collect(func::FuncOp Graph);
   void addArguments(func::FuncOp Graph, SignatureEditor &Signature);
-  void addClipping(func::FuncOp Graph, OpBuilder &B);
+  void addScale(func::FuncOp Graph, OpBuilder &B);
+  void donate(SignatureEditor &Signature, Value Argument, Value Result,
+              Role Role, StringRef Name);
+  void addCounts(UpdateBuilder &B, SignatureEditor &Signature);
+  void addMetrics(UpdateBuilder &B, SignatureEditor &Signature);
   void addUpdate(func::FuncOp Graph, OpBuilder &B, Trained &T);
   void addResults(func::FuncOp Graph, OpBuilder &B, SignatureEditor &Signature);
   LogicalResult refuse(StringRef Option, double Is, StringRef Must);
   UpdateSettings getSettings(func::FuncOp Graph, unsigned Argument) const;
+  /// Whether a step whose gradients are not finite changes nothing.
+  bool skips() const { return skipNonfinite || dynamicLossScale; }
+  Schedule getSchedule() const {
+    return {schedule, warmupSteps, holdSteps, decaySteps, decayFactor};
+  }
   void addRates(func::FuncOp Graph, OpBuilder &B);
 
   UpdateKind Kind = UpdateKind::adamw;
   SmallVector<Trained> Parameters;
-  Value Rate, Step, Scale;
+  Value Rate, Step;
+  GradientScale Scale;
   std::string StepName;
+  BlockArgument LossScale;             ///< dynamic, or null
+  BlockArgument Updates, FiniteInARow; ///< counts of steps, or null
 };
 
 } // namespace
@@ -93,7 +111,12 @@ LogicalResult AddOptimizer::checkOptions() {
       failed(Check("momentum", momentum, true)) ||
       failed(Check("clip-norm", clipNorm, false)))
     return failure();
-  return success();
+  if (failed(Check("loss-scale", lossScale, false)) ||
+      failed(Check("ema", ema, true)))
+    return failure();
+  if (lossScaleInterval < 1)
+    return refuse("loss-scale-interval", lossScaleInterval, "at least 1");
+  return verifySchedule(getOperation().getLoc(), getSchedule());
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,7 +156,7 @@ LogicalResult AddOptimizer::collect(func::FuncOp Graph) {
     const UpdateRule &Rule =
         getUpdateRule(Own ? Own.getValue() : Kind,
                       cast<RankedTensorType>(Parameter.getType()));
-    Parameters.push_back({Index, Name, &Rule, Gradient, {}, {}, {}, {}});
+    Parameters.push_back({Index, Name, &Rule, Gradient});
   }
   return success();
 }
@@ -158,7 +181,18 @@ void AddOptimizer::addArguments(func::FuncOp Graph,
       SetInit(Argument, 0.0);
       T.States.push_back({Argument, Name});
     }
+    if (ema == 0.0)
+      continue;
+    auto Type = cast<RankedTensorType>(Parameter.getType()).clone(F32);
+    T.Average = Signature.appendArgument(Type, Role::state, T.Name + ".ema",
+                                         Parameter.getLoc());
+    SetInit(T.Average, 0.0);
   }
+  Updates = FiniteInARow = BlockArgument();
+  if (skips())
+    Updates = appendCount(Graph, Signature, "updates");
+  if (LossScale)
+    FiniteInARow = appendCount(Graph, Signature, "loss_scale_growth");
   BlockArgument RateArgument = Signature.appendArgument(
       RankedTensorType::get({}, F32), Role::learning_rate, "learning_rate",
       Graph.getLoc());
@@ -194,9 +228,12 @@ static Value createNumber(OpBuilder &B, Location Loc, double Number) {
       B, Loc, DenseElementsAttr::get(Type, B.getF32FloatAttr(Number)));
 }
 
-/// The rates of parameters that scale it, at the start of the block.
+/// The step's rate and those of parameters that scale it, at the start of the
+/// block.
 void AddOptimizer::addRates(func::FuncOp Graph, OpBuilder &B) {
   B.setInsertionPointToStart(&Graph.getBody().front());
+  if (!getSchedule().isFlat())
+    Rate = buildSchedule(B, Graph.getLoc(), Rate, Step, getSchedule());
   llvm::DenseMap<Attribute, Value> Scaled;
   for (Trained &T : Parameters) {
     T.Rate = Rate;
@@ -213,22 +250,28 @@ void AddOptimizer::addRates(func::FuncOp Graph, OpBuilder &B) {
   }
 }
 
-/// The factor min(1, clip-norm / (norm + 1e-6)) of all gradients, which must
-/// all be there by then: it goes to the end of the block.
-void AddOptimizer::addClipping(func::FuncOp Graph, OpBuilder &B) {
-  Scale = Value();
-  if (clipNorm == 0.0)
-    return;
-  Location Loc = Graph.getLoc();
+/// The factor of all gradients, their norm and whether they are finite.
+void AddOptimizer::addScale(func::FuncOp Graph, OpBuilder &B) {
   SmallVector<Value> Gradients;
   for (Trained &T : Parameters)
     Gradients.push_back(T.Gradient);
-  B.setInsertionPoint(getReturn(Graph));
-  Value Norm = GlobalNormOp::create(
-      B, Loc, RankedTensorType::get({}, B.getF32Type()), Gradients);
-  Value Above = AddOp::create(B, Loc, Norm, createNumber(B, Loc, 1e-6));
-  Value Ratio = DivOp::create(B, Loc, createNumber(B, Loc, clipNorm), Above);
-  Scale = MinOp::create(B, Loc, createNumber(B, Loc, 1.0), Ratio);
+  GradientScaleOptions Options;
+  Options.ClipNorm = clipNorm;
+  Options.ReportsNorm = gradientNorm;
+  Options.Skips = skips();
+  // Updates that do not wait for all gradients find the factor before them.
+  if (Options.needsAll())
+    B.setInsertionPoint(getReturn(Graph));
+  else
+    B.setInsertionPointToStart(&Graph.getBody().front());
+  if (LossScale)
+    Options.LossScale = LossScale;
+  else if (lossScale != 0.0)
+    Options.LossScale = createNumber(B, Graph.getLoc(), lossScale);
+  SmallVector<unsigned> Losses = getResultsOfRole(Graph, Role::loss);
+  Value Loss =
+      Losses.empty() ? Value() : getReturn(Graph).getOperand(Losses.front());
+  Scale = buildGradientScale(B, Graph.getLoc(), Gradients, Loss, Options);
 }
 
 /// The last operation of the block that must come before the update: of those
@@ -261,47 +304,85 @@ static Value stripCast(Value Gradient) {
 
 void AddOptimizer::addUpdate(func::FuncOp Graph, OpBuilder &B, Trained &T) {
   BlockArgument Parameter = Graph.getArgument(T.Argument);
-  if (Scale)
+  if (clipNorm != 0.0 || skips())
     B.setInsertionPoint(getReturn(Graph));
   else if (Operation *Last = findLast(T.Gradient, Parameter))
     B.setInsertionPointAfter(Last);
   else
     B.setInsertionPointAfterValue(T.Rate);
 
-  UpdateInputs Inputs = {Parameter, T.Gradient, {}, T.Rate, Step, Scale};
+  UpdateInputs Inputs = {
+      Parameter,    T.Gradient,  {}, T.Rate, Updates ? Updates : Step,
+      Scale.Factor, Scale.Finite};
   for (auto &[State, Name] : T.States)
     Inputs.States.push_back(State);
-  UpdateResults Results = T.Rule->Build(B, Parameter.getLoc(), Inputs,
-                                        getSettings(Graph, T.Argument));
+  UpdateResults Results = buildUpdate(*T.Rule, B, Parameter.getLoc(), Inputs,
+                                      getSettings(Graph, T.Argument));
   T.NewParameter = Results.NewParameter;
   T.NewStates = std::move(Results.NewStates);
+  if (T.Average)
+    T.NewAverage = buildAverage(B, T.Average, T.NewParameter, Inputs.Step, ema,
+                                Scale.Finite);
 }
 
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
 
+/// Returns a value that takes over an argument's memory.
+void AddOptimizer::donate(SignatureEditor &Signature, Value Argument,
+                          Value Result, Role Role, StringRef Name) {
+  unsigned Index = Signature.appendResult(Result, Role, Name);
+  Signature.setArgAttr(
+      cast<BlockArgument>(Argument).getArgNumber(), DonatedAttrName,
+      IntegerAttr::get(IntegerType::get(&getContext(), 64), Index));
+}
+
 /// Parameters, states, the step: each takes over its argument's memory.
 void AddOptimizer::addResults(func::FuncOp Graph, OpBuilder &B,
                               SignatureEditor &Signature) {
-  auto Donate = [&](Value Argument, Value Result, Role Role, StringRef Name) {
-    unsigned Index = Signature.appendResult(Result, Role, Name);
-    Signature.setArgAttr(cast<BlockArgument>(Argument).getArgNumber(),
-                         DonatedAttrName, B.getI64IntegerAttr(Index));
-  };
   for (Trained &T : Parameters)
-    Donate(Graph.getArgument(T.Argument), T.NewParameter, Role::parameter,
-           T.Name);
+    donate(Signature, Graph.getArgument(T.Argument), T.NewParameter,
+           Role::parameter, T.Name);
   for (Trained &T : Parameters)
     for (auto [State, NewState] : llvm::zip_equal(T.States, T.NewStates))
-      Donate(State.first, NewState, Role::state, State.second);
+      donate(Signature, State.first, NewState, Role::state, State.second);
+  for (Trained &T : Parameters)
+    if (T.Average)
+      donate(Signature, T.Average, T.NewAverage, Role::state, T.Name + ".ema");
 
   B.setInsertionPoint(getReturn(Graph));
-  auto Type = RankedTensorType::get({}, B.getI64Type());
-  Value One = ConstantOp::create(
-      B, Graph.getLoc(), DenseElementsAttr::get(Type, B.getI64IntegerAttr(1)));
-  Value NewStep = AddOp::create(B, Graph.getLoc(), Step, One);
-  Donate(Step, NewStep, Role::step, StepName);
+  UpdateBuilder U(Graph.getLoc(), B);
+  donate(Signature, Step, U.add(Step, U.count(1)), Role::step, StepName);
+  addCounts(U, Signature);
+  addMetrics(U, Signature);
+}
+
+/// How many updates were made, and the loss scale of the next step.
+void AddOptimizer::addCounts(UpdateBuilder &B, SignatureEditor &Signature) {
+  if (Updates)
+    donate(Signature, Updates,
+           B.select(Scale.Finite, B.add(Updates, B.count(1)), Updates),
+           Role::state, "updates");
+  if (!LossScale)
+    return;
+  auto [NewScale, Count] = buildNextLossScale(
+      B, B.getLoc(), LossScale, FiniteInARow, Scale.Finite, lossScaleInterval);
+  donate(Signature, LossScale, NewScale, Role::state, LossScaleName);
+  donate(Signature, FiniteInARow, Count, Role::state, "loss_scale_growth");
+}
+
+/// What a step reports beside its loss.
+void AddOptimizer::addMetrics(UpdateBuilder &B, SignatureEditor &Signature) {
+  if (!getSchedule().isFlat())
+    Signature.appendResult(Rate, Role::output, "rate");
+  if (gradientNorm || clipNorm != 0.0)
+    Signature.appendResult(Scale.Norm, Role::output, "gradient_norm");
+  if (LossScale)
+    Signature.appendResult(CopyOp::create(B, LossScale), Role::output, "scale");
+  if (Scale.Finite)
+    Signature.appendResult(B.select(Scale.Finite, B.number(0.0), B.number(1.0)),
+                           Role::output, "skipped");
 }
 
 void AddOptimizer::runOnGraph() {
@@ -310,6 +391,9 @@ void AddOptimizer::runOnGraph() {
     return signalPassFailure();
   if (Parameters.empty())
     return;
+  LossScale = BlockArgument();
+  if (dynamicLossScale && failed(findLossScale(Graph, LossScale)))
+    return signalPassFailure();
 
   SignatureEditor Signature(Graph);
   Signature.eraseResultsOfRole(Role::gradient);
@@ -319,7 +403,9 @@ void AddOptimizer::runOnGraph() {
   PhaseMarker Marker(&getContext(), Phase::optimizer);
   OpBuilder B(&getContext(), &Marker);
   addRates(Graph, B);
-  addClipping(Graph, B);
+  addScale(Graph, B);
+  if (Scale.Finite)
+    keepStates(Graph, Signature, Scale.Finite);
   for (Trained &T : Parameters)
     addUpdate(Graph, B, T);
   addResults(Graph, B, Signature);

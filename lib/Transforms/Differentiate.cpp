@@ -8,10 +8,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GradientScale.h"
 #include "remat/Analysis/ValueNames.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/ADT/DenseSet.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -30,8 +32,11 @@ bool isFloatTensor(Value V) {
 /// The state of one differentiation.
 class Differentiation {
 public:
-  Differentiation(func::FuncOp Graph)
-      : Graph(Graph), Block(Graph.getBody().front()),
+  /// The gradients are those of the loss times `Scale`, which is the first
+  /// value of a state if it is dynamic.
+  Differentiation(func::FuncOp Graph, double Scale, bool IsDynamic)
+      : Scale(Scale), IsDynamic(IsDynamic), Graph(Graph),
+        Block(Graph.getBody().front()),
         Marker(Graph.getContext(), Phase::backward),
         Builder(Block.getTerminator()) {
     Builder.setListener(&Marker);
@@ -42,12 +47,14 @@ public:
 private:
   FailureOr<Value> findLoss();
   void markActive();
-  void seed(Value Loss);
+  LogicalResult seed(Value Loss);
   LogicalResult visit(Operation *Op);
   void accumulate(Value Of, Value Gradient, Location Loc);
   LogicalResult appendGradients();
   void sinkWideningCasts();
 
+  double Scale;
+  bool IsDynamic;
   func::FuncOp Graph;
   Block &Block;
   PhaseMarker Marker;
@@ -88,12 +95,32 @@ void Differentiation::markActive() {
           Active.insert(Result);
 }
 
-void Differentiation::seed(Value Loss) {
+LogicalResult Differentiation::seed(Value Loss) {
+  if (IsDynamic) {
+    SignatureEditor Signature(Graph);
+    BlockArgument State = Signature.appendArgument(
+        Loss.getType(), Role::state, LossScaleName, Graph.getLoc());
+    Signature.setArgAttr(
+        State.getArgNumber(), InitAttrName,
+        InitAttr::get(Graph.getContext(), InitKind::constant, Scale));
+    Signature.write();
+    // remat-add-optimizer finds it by its name.
+    if (getArgName(Graph, State.getArgNumber()) == LossScaleName) {
+      Gradients[Loss] = State;
+      return success();
+    }
+    InFlightDiagnostic Diag =
+        Graph.emitError() << "the dynamic loss scale is the state '"
+                          << LossScaleName << "', which is an argument's name";
+    Diag.attachNote() << "give that argument another name";
+    return Diag;
+  }
   auto Type = cast<RankedTensorType>(Loss.getType());
   Gradients[Loss] = ConstantOp::create(
       Builder, Loss.getLoc(),
-      DenseElementsAttr::get(Type,
-                             Builder.getFloatAttr(Type.getElementType(), 1.0)));
+      DenseElementsAttr::get(
+          Type, Builder.getFloatAttr(Type.getElementType(), Scale)));
+  return success();
 }
 
 /// Adds in the order of the walk, so that sums are the same at every run.
@@ -199,8 +226,8 @@ LogicalResult Differentiation::run() {
   SmallVector<Operation *> Forward;
   for (Operation &Op : Block.without_terminator())
     Forward.push_back(&Op);
-  if (Active.contains(*Loss))
-    seed(*Loss);
+  if (Active.contains(*Loss) && failed(seed(*Loss)))
+    return failure();
   for (Operation *Op : llvm::reverse(Forward))
     if (failed(visit(Op)))
       return failure();
@@ -217,11 +244,24 @@ LogicalResult Differentiation::run() {
 
 namespace {
 class Differentiate : public impl::DifferentiateBase<Differentiate> {
+public:
+  using DifferentiateBase::DifferentiateBase;
+
+private:
   void runOnGraph() override {
     func::FuncOp Graph = getOperation();
+    if (!std::isfinite(lossScale) || lossScale < 0 ||
+        (dynamicLossScale && lossScale == 0)) {
+      emitError(Graph.getLoc())
+          << "option loss-scale is " << double(lossScale)
+          << "; it must be finite and "
+          << (dynamicLossScale ? "positive" : "not negative");
+      return signalPassFailure();
+    }
+    double Scale = lossScale == 0 ? 1.0 : double(lossScale);
     // What the backward is of keeps the name that it has here.
     writeValueNames(Graph);
-    if (failed(Differentiation(Graph).run()))
+    if (failed(Differentiation(Graph, Scale, dynamicLossScale).run()))
       signalPassFailure();
   }
 };

@@ -1,8 +1,7 @@
 //===- Updates.cpp - updates of parameters made of operations -------------===//
 
 #include "Updates.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "remat/IR/RematOps.h"
+#include "UpdateBuilder.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -10,59 +9,6 @@ using namespace mlir;
 using namespace remat;
 
 namespace {
-
-/// Shorthands: all values are f32, numbers are rank-0 constants.
-class UpdateBuilder : public ImplicitLocOpBuilder {
-public:
-  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
-
-  Value number(double Value) {
-    auto Type = RankedTensorType::get({}, getF32Type());
-    return ConstantOp::create(
-        *this, DenseElementsAttr::get(Type, getF32FloatAttr(Value)));
-  }
-  Value add(Value A, Value B) { return AddOp::create(*this, A, B); }
-  Value sub(Value A, Value B) { return SubOp::create(*this, A, B); }
-  Value mul(Value A, Value B) { return MulOp::create(*this, A, B); }
-  Value mul(Value A, double B) { return mul(A, number(B)); }
-  Value div(Value A, Value B) { return DivOp::create(*this, A, B); }
-  Value max(Value A, double B) { return MaxOp::create(*this, A, number(B)); }
-  Value min(Value A, Value B) { return MinOp::create(*this, A, B); }
-  Value sqrt(Value A) { return SqrtOp::create(*this, A); }
-  Value rsqrt(Value A) { return RsqrtOp::create(*this, A); }
-  /// Old * Decay + New * (1 - Decay).
-  Value average(Value Old, Value New, double Decay) {
-    return add(mul(Old, Decay), mul(New, 1.0 - Decay));
-  }
-  /// Old + (New - Old) * Share.
-  Value approach(Value Old, Value New, Value Share) {
-    return add(Old, mul(sub(New, Old), Share));
-  }
-  Value mean(Value A, ArrayRef<int64_t> Dims, bool KeepDims) {
-    return ReduceOp::create(*this, Reduction::mean, A, Dims, KeepDims);
-  }
-  /// The root of the mean square of all elements.
-  Value rootMeanSquare(Value A) {
-    auto Rank = cast<RankedTensorType>(A.getType()).getRank();
-    return sqrt(mean(mul(A, A), llvm::to_vector(llvm::seq<int64_t>(Rank)),
-                     /*KeepDims=*/false));
-  }
-  /// A matrix product, summed and given in f32.
-  Value product(Value A, Value B, bool TransposeA = false,
-                bool TransposeB = false) {
-    auto Rows = cast<RankedTensorType>(A.getType()).getDimSize(TransposeA);
-    auto Columns = cast<RankedTensorType>(B.getType()).getDimSize(!TransposeB);
-    return MatmulOp::create(
-        *this, RankedTensorType::get({Rows, Columns}, getF32Type()), A, B,
-        Value(), TransposeA, TransposeB);
-  }
-  Value to(Type Element, Value A) {
-    auto Type = cast<RankedTensorType>(A.getType());
-    if (Type.getElementType() == Element)
-      return A;
-    return CastOp::create(*this, Type.clone(Element), A);
-  }
-};
 
 /// What every rule begins with.
 struct Opened {
@@ -322,6 +268,21 @@ static constexpr UpdateRule Rules[] = {
     {UpdateKind::muon, getMomentum, buildMuon},
 };
 static_assert(std::size(Rules) == getMaxEnumValForUpdateKind() + 1);
+
+UpdateResults remat::buildUpdate(const UpdateRule &Rule, OpBuilder &B,
+                                 Location Loc, const UpdateInputs &In,
+                                 const UpdateSettings &S) {
+  UpdateResults Made = Rule.Build(B, Loc, In, S);
+  if (!In.Finite)
+    return Made;
+  auto Choose = [&](Value &New, Value Old) {
+    New = SelectOp::create(B, Loc, In.Finite, New, Old);
+  };
+  Choose(Made.NewParameter, In.Parameter);
+  for (auto [New, Old] : llvm::zip_equal(Made.NewStates, In.States))
+    Choose(New, Old);
+  return Made;
+}
 
 const UpdateRule &remat::getUpdateRule(UpdateKind Kind,
                                        RankedTensorType Parameter) {

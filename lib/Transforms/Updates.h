@@ -28,18 +28,26 @@ struct UpdateState {
 };
 
 /// What one update reads: the parameter, its gradient of any float type, the
-/// states, and scalars: the learning rate, the finished steps, and what all
+/// states, and scalars: the learning rate, the finished updates, and what all
 /// gradients are multiplied by or null.
 struct UpdateInputs {
   mlir::Value Parameter, Gradient;
   llvm::SmallVector<mlir::Value> States;
   mlir::Value Rate, Step, Scale;
+  /// Where this i1 number is there and false, parameter and states stay as they
+  /// are.
+  mlir::Value Finite;
 };
 
 struct UpdateResults {
   mlir::Value NewParameter;
   llvm::SmallVector<mlir::Value> NewStates;
 };
+
+/// Makes an update by its rule; one that is not to be made changes nothing.
+UpdateResults buildUpdate(const struct UpdateRule &Rule, mlir::OpBuilder &B,
+                          mlir::Location Loc, const UpdateInputs &Inputs,
+                          const UpdateSettings &Settings);
 
 /// An optimizer.
 struct UpdateRule {

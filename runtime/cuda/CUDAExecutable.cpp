@@ -367,6 +367,14 @@ Status CUDAExecutable::runAll(const RunOptions &Options) {
     Ranges.enter(TheProgram->Steps[I]);
     if (Status S = runStep(I); !S)
       return S;
+    if (Options.AfterStep) {
+      if (Status S = State->D.check(
+              State->D.StreamSynchronize(State->TheStream), "the step failed");
+          !S)
+        return S;
+      if (Status S = Options.AfterStep(I); !S)
+        return S;
+    }
     if (Options.Poison)
       if (Status S = poison(TheProgram->Steps[I].Freed); !S)
         return S;
@@ -430,11 +438,12 @@ Status CUDAExecutable::run(void *Arena, const RunOptions &Options) {
   if (Status S = D.check(D.SetCurrent(State->TheContext), "no context"); !S)
     return S;
   StepMs.clear();
-  if (Options.Poison || Options.Ranges || Profiling) {
+  if (Options.Poison || Options.Ranges || Options.AfterStep || Profiling) {
     if (Base != Arena)
       dropGraph();
     Base = static_cast<char *>(Arena);
-    return Profiling ? runProfiled(Options) : runAll(Options);
+    return Profiling && !Options.AfterStep ? runProfiled(Options)
+                                           : runAll(Options);
   }
   if (!TheGraph || Base != Arena)
     if (Status S = capture(Arena); !S) {

@@ -176,6 +176,8 @@ Status HostExecutable::run(void *Arena, const RunOptions &Options) {
   for (size_t I = 0; I < Steps.size(); ++I) {
     Ranges.enter(TheProgram->Steps[I]);
     REMAT_TRY(runStep(I));
+    if (Options.AfterStep)
+      REMAT_TRY(Options.AfterStep(I));
     Poison(TheProgram->Steps[I].Freed);
   }
   return {};

@@ -4,6 +4,7 @@
 #include "lib/Guard.h"
 #include "ops/Numeric.h"
 #include "ops/Random.h"
+#include "remat/runtime/FiniteCheck.h"
 #include "remat/runtime/Sha256.h"
 #include <algorithm>
 #include <chrono>
@@ -394,6 +395,12 @@ Status Session::runStep() {
     RunOptions Run;
     Run.Poison = Options.Poison;
     Run.Ranges = Options.Ranges;
+    FiniteCheck Check(*TheProgram, TheDevice, static_cast<char *>(Arena));
+    FirstNonfinite.reset();
+    if (Options.CheckFinite) {
+      REMAT_TRY(Check.checkArguments());
+      Run.AfterStep = [&](size_t Step) { return Check.checkStep(Step); };
+    }
     auto Begin = std::chrono::steady_clock::now();
     HasRun = false;
     Status S = TheExecutable->run(Arena, Run);
@@ -405,6 +412,9 @@ Status Session::runStep() {
     if (!S)
       return S;
     HasRun = true;
+    if (Options.CheckFinite)
+      REMAT_TRY(Check.checkResults());
+    FirstNonfinite = Check.describe();
     StepMs.push_back(std::chrono::duration<double, std::milli>(
                          std::chrono::steady_clock::now() - Begin)
                          .count());

@@ -69,6 +69,14 @@ static CompileOptions chooseOptions(Random &R) {
   Choose("momentum", {"0", "0.9"});
   if (R.oneIn(3))
     Choose("autocast", {"bf16", "f16"});
+  Choose("schedule", {"constant", "constant", "cosine"});
+  Choose("decay-steps", {O.Optimizer.Schedule == "constant" ? "0" : "7"});
+  Choose("skip-nonfinite", {"false", "false", "true"});
+  Choose("gradient-norm", {"false", "false", "true"});
+  if (R.oneIn(4))
+    Choose("loss-scale", {"dynamic", "1024"});
+  if (R.oneIn(4))
+    Choose("ema", {"0.9"});
   return O;
 }
 

@@ -14,6 +14,7 @@ FOLLOWED = [
     "how-to/jax.md",
     "how-to/torch-compile.md",
     "how-to/evaluate.md",
+    "how-to/watch-a-run.md",
     "how-to/refused-budget.md",
     "how-to/resume.md",
     "how-to/embed.md",

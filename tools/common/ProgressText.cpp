@@ -60,19 +60,6 @@ std::string remat::renderPlanning(const PlanProgress &P, const Screen &Where) {
   return cutTo(Line, Where.Width - 1);
 }
 
-std::string remat::renderStep(const TrainingNumbers &T) {
-  std::string Line =
-      "step " + std::to_string(T.Step) + "/" + std::to_string(T.Steps);
-  if (T.Loss)
-    Line += print("  loss %.6g", *T.Loss);
-  Line += print("  %.2f ms  ", T.StepMs);
-  Line += print("%.2f MiB", static_cast<double>(T.PeakBytes) / (1 << 20));
-  if (T.BudgetBytes)
-    Line +=
-        print(" of %.2f MiB", static_cast<double>(*T.BudgetBytes) / (1 << 20));
-  return Line;
-}
-
 /// "83.2k": three digits and a power of a thousand.
 static std::string formatCount(double Count) {
   static constexpr const char *Powers[] = {"", "k", "M", "G", "T"};
@@ -86,12 +73,35 @@ static std::string formatCount(double Count) {
          *Power;
 }
 
+std::string remat::renderStep(const TrainingNumbers &T) {
+  std::string Line =
+      "step " + std::to_string(T.Step) + "/" + std::to_string(T.Steps);
+  if (T.Loss)
+    Line += print("  loss %.6g", *T.Loss);
+  if (T.GradientNorm)
+    Line += print("  norm %.4g", *T.GradientNorm);
+  Line += print("  %.2f ms  ", T.StepMs);
+  Line += print("%.2f MiB", static_cast<double>(T.PeakBytes) / (1 << 20));
+  if (T.BudgetBytes)
+    Line +=
+        print(" of %.2f MiB", static_cast<double>(*T.BudgetBytes) / (1 << 20));
+  if (isLogged(2, T.Steps))
+    return Line;
+  if (T.Throughput)
+    Line += "  " + formatCount(*T.Throughput) + " " + T.Unit + "/s";
+  if (T.SecondsLeft)
+    Line += "  " + formatSeconds(*T.SecondsLeft) + " left";
+  return Line;
+}
+
 /// What is said of a step, each as wide whatever the numbers, so that the line
 /// keeps still; what matters most comes first.
 static std::vector<std::string> describeStep(const TrainingNumbers &T) {
   std::vector<std::string> Parts;
   if (T.Loss)
     Parts.push_back(padRight(print("loss %.5g", *T.Loss), 15));
+  if (T.GradientNorm)
+    Parts.push_back(padRight(print("norm %.3g", *T.GradientNorm), 13));
   Parts.push_back(padLeft(print("%.1f ms", T.StepMs), 10));
   if (T.SecondsLeft)
     Parts.push_back(padLeft(formatSeconds(*T.SecondsLeft), 7) + " left");

@@ -38,7 +38,7 @@ std::string renderPlanning(const PlanProgress &Planning, const Screen &Where);
 /// Where training is.
 struct TrainingNumbers {
   uint64_t Step = 0, Steps = 0; ///< done, and of how many
-  std::optional<double> Loss;
+  std::optional<double> Loss, GradientNorm;
   double StepMs = 0;
   std::optional<double> SecondsLeft;
   /// What goes through in a second, and its name: "tokens" or "samples".
@@ -48,7 +48,9 @@ struct TrainingNumbers {
   std::optional<int64_t> BudgetBytes;
 };
 
-/// A line of a log: "step 3/10  loss 2.5  1.20 ms  2.00 MiB of 2.30 MiB".
+/// A line of a log: "step 3/10  loss 2.5  1.20 ms  2.00 MiB of 2.30 MiB". In a
+/// log that leaves steps out, what goes through in a second and the time that
+/// is left follow.
 std::string renderStep(const TrainingNumbers &Training);
 
 /// A line of the screen, with a bar, in less than its width, so that the cursor

@@ -49,6 +49,8 @@ public:
             << Name << " needs --evaluate-every\n";
         return 1;
       }
+    if (O.OnNonfinite == "skip")
+      O.Compile.Optimizer.SkipNonfinite = true;
     if (O.PrintPipeline) {
       llvm::outs() << printPipeline(O.Compile) << '\n';
       return 0;
@@ -126,6 +128,14 @@ void CommandLine::addRun() {
   Flag("--nvtx", O.Ranges,
        "run operation by operation, in ranges for NVIDIA's profilers");
   Flag("--poison", O.Poison, "overwrite bytes that hold nothing more");
+  Flag("--nan-check", O.NanCheck,
+       "look at the results of every operation; slow, but names the one that "
+       "makes a loss or gradient norm infinite or NaN, and stops");
+  App.add_option("--on-nonfinite", O.OnNonfinite,
+                 "what a loss or gradient norm that is infinite or NaN leads "
+                 "to; skip: that step changes nothing (default warn)")
+      ->check(CLI::IsMember({"warn", "stop", "skip"}))
+      ->group("Run");
   Flag("--quiet", O.Quiet,
        "no lines of plan and steps; where a budget is refused, no other way is "
        "tried");
@@ -170,6 +180,7 @@ void CommandLine::addFiles() {
       "safetensors: loss and gradients of the last step (--optimizer none)");
   Add("--save-outputs", O.SaveOutputs,
       "safetensors: loss and outputs of the last step");
+  Add("--metrics", O.Metrics, "a line of JSON a step, as it is done");
   Add("--report", O.Report, "JSON: losses, times, memory");
   Add("--report-html", O.Page,
       "one HTML file: memory over the step, the plan, the arena, times");

@@ -32,7 +32,9 @@ struct ToolOptions {
   /// Steps between two evaluations, 0 for none; and batches of each.
   int64_t EvaluateEvery = 0, EvaluateSteps = 10;
   bool CompileOnly = false, Poison = false, Ranges = false, Quiet = false;
+  bool NanCheck = false;
   bool PrintPipeline = false;
+  std::string OnNonfinite = "warn"; ///< "stop" or "skip"
 
   CheckpointOptions Checkpoints;
 
@@ -42,6 +44,7 @@ struct ToolOptions {
   std::string Augment, EvaluateAugment; ///< of pictures
   std::string Inputs, Weights, SaveBest;
   std::string Report, EmitProgram, Save, SaveGradients, SaveOutputs, Profile;
+  std::string Metrics;
   std::string Page, Timeline, Table, Trace; ///< forms of the views
   std::optional<std::string> Cache;         ///< a folder or "off"
 

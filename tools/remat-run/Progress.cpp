@@ -78,24 +78,6 @@ void PlanningProgress::show(const PlanProgress &P) {
 // Training
 //===----------------------------------------------------------------------===//
 
-/// Tokens, if an input asks for them; else samples, if all inputs have one
-/// first dimension.
-static std::pair<uint64_t, const char *> countPerStep(const Program &P) {
-  uint64_t Samples = 0;
-  bool Agree = true;
-  for (const Argument &A : P.Arguments) {
-    const Tensor &Shape = P.Tensors[A.Tensor];
-    if (A.Data == "tokens")
-      return {Shape.NumElements, "tokens"};
-    if (A.Role != Role::Input)
-      continue;
-    uint64_t First = Shape.Shape.empty() ? 0 : Shape.Shape.front();
-    Agree &= First > 0 && (!Samples || First == Samples);
-    Samples = First;
-  }
-  return {Agree ? Samples : 0, "samples"};
-}
-
 TrainingProgress::TrainingProgress(const ToolOptions &Options, const Program &P,
                                    uint64_t FirstStep)
     : Quiet(Options.Quiet), Rewrites(Screen::of(STDOUT_FILENO).Rewrites),
@@ -141,19 +123,16 @@ void TrainingProgress::log() {
   LastShown = Time;
 }
 
-void TrainingProgress::finishStep(uint64_t Step, const float *Loss,
+void TrainingProgress::finishStep(uint64_t Step, const StepNumbers &Numbers,
                                   const SessionStatistics &Statistics) {
   if (Quiet)
     return;
   Now.Step = Step;
-  if (Loss)
-    Now.Loss = *Loss;
+  if (Numbers.Loss)
+    Now.Loss = *Numbers.Loss;
+  Now.GradientNorm = Numbers.find("gradient_norm");
   Now.StepMs = Statistics.LastStepMs;
   Now.PeakBytes = Statistics.MeasuredPeakBytes;
-  if (!Rewrites) {
-    log();
-    return;
-  }
   // The first step takes longer than all others.
   uint64_t OfRun = Step - FirstStep;
   if (OfRun == 1)
@@ -163,5 +142,8 @@ void TrainingProgress::finishStep(uint64_t Step, const float *Loss,
   Now.SecondsLeft = Each * (Now.Steps - Step);
   if (PerStep && Each > 0)
     Now.Throughput = PerStep / Each;
-  rewrite(/*Always=*/false);
+  if (Rewrites)
+    rewrite(/*Always=*/false);
+  else
+    log();
 }

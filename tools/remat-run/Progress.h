@@ -3,6 +3,7 @@
 #ifndef REMAT_TOOLS_RUN_PROGRESS_H
 #define REMAT_TOOLS_RUN_PROGRESS_H
 
+#include "Metrics.h"
 #include "Options.h"
 #include "common/ProgressText.h"
 #include "remat/Pipeline.h"
@@ -52,7 +53,7 @@ public:
   TrainingProgress &operator=(const TrainingProgress &) = delete;
 
   /// Says that step `Step`, from 1, is done.
-  void finishStep(uint64_t Step, const float *Loss,
+  void finishStep(uint64_t Step, const StepNumbers &Numbers,
                   const runtime::SessionStatistics &Statistics);
   /// Ends the line, so that something else can be said.
   void endLine();

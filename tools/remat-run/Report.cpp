@@ -23,14 +23,19 @@ static Status writeJSON(const std::string &Path, json::Value Object) {
   return writeText(Path, llvm::formatv("{0:2}\n", Object).str());
 }
 
+/// JSON has neither infinity nor NaN.
+static json::Array listNumbers(std::span<const float> Numbers) {
+  json::Array List;
+  for (float Number : Numbers)
+    List.push_back(std::isfinite(Number) ? json::Value(Number) : nullptr);
+  return List;
+}
+
 static json::Object makeReport(const ToolOptions &O, const CompileReport &C,
                                const RunResult *Ran) {
   json::Object Report = toJSON(O.Compile, C);
-  json::Array Losses;
-  if (Ran)
-    for (float Loss : Ran->Losses) // JSON has no NaN
-      Losses.push_back(std::isfinite(Loss) ? json::Value(Loss) : nullptr);
-  Report["loss"] = std::move(Losses);
+  Report["loss"] = listNumbers(Ran ? std::span<const float>(Ran->Losses)
+                                   : std::span<const float>());
   auto Measured = [Ran](auto Get) {
     return Ran ? json::Value(Get()) : json::Value(nullptr);
   };
@@ -59,7 +64,14 @@ static json::Object makeReport(const ToolOptions &O, const CompileReport &C,
       return nullptr;
     return *(Ran->*Member);
   };
+  json::Object Metrics;
+  if (Ran)
+    for (const auto &[Name, Values] : Ran->Metrics)
+      Metrics[json::fixUTF8(Name)] = listNumbers(Values);
+  Report["metrics"] = std::move(Metrics);
   Report["first_nonfinite_loss_step"] = Known(&RunResult::FirstNonFiniteLoss);
+  Report["first_nonfinite_norm_step"] = Known(&RunResult::FirstNonFiniteNorm);
+  Report["skipped_steps"] = Measured([&] { return Ran->SkippedSteps; });
   Report["host_scratch_bytes"] = Known(&RunResult::HostScratchBytes);
   Report["process_bytes"] = Known(&RunResult::ProcessBytes);
   (*Report.getObject("classes"))["context"] = Known(&RunResult::ContextBytes);

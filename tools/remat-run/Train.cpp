@@ -3,6 +3,8 @@
 #include "Train.h"
 #include "Checkpoints.h"
 #include "Inputs.h"
+#include "Metrics.h"
+#include "Nonfinite.h"
 #include "ProcessMemory.h"
 #include "Progress.h"
 #include "Report.h"
@@ -11,9 +13,6 @@
 #include "remat/runtime/Ranges.h"
 #include "remat/runtime/Session.h"
 #include "remat/runtime/SessionFiles.h"
-#include "llvm/Support/WithColor.h"
-#include "llvm/Support/raw_ostream.h"
-#include <cmath>
 
 using namespace remat;
 using namespace remat::run;
@@ -52,7 +51,7 @@ static Status checkRequests(const Program &P, const ToolOptions &O) {
   if (!O.SaveOutputs.empty() && !findResult(P, Role::Output) &&
       !findResult(P, Role::Loss))
     return refuse("the program has no outputs to save");
-  return {};
+  return NonfiniteWatch::verify(P, O);
 }
 
 static Status writeRate(Session &S, const ToolOptions &O) {
@@ -77,15 +76,11 @@ static Status writeStep(Session &S, uint64_t Step) {
   return {};
 }
 
-/// Training goes on: what follows may still be wanted, and the exit code says
-/// that all was done that was asked for.
-static void warnOfLoss(uint64_t Step, float Loss, TrainingProgress &Progress) {
-  Progress.endLine();
-  llvm::outs().flush();
-  llvm::WithColor::warning(llvm::errs(), "remat-run")
-      << "the loss of step " << Step << " is "
-      << (std::isnan(Loss) ? "not a number" : "infinite")
-      << "; a lower --learning-rate or --clip-norm may help\n";
+void RunResult::add(const StepNumbers &Numbers) {
+  if (Numbers.Loss)
+    Losses.push_back(*Numbers.Loss);
+  for (const auto &[Name, Value] : Numbers.Metrics)
+    Metrics[Name].push_back(Value);
 }
 
 static Status writeResults(Session &S, const ToolOptions &O) {
@@ -101,11 +96,10 @@ static Status writeResults(Session &S, const ToolOptions &O) {
 
 static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
                        Evaluator &Evaluator, const ToolOptions &O,
-                       RunResult &R) {
-  const Program &P = S.getProgram();
-  const ProgramResult *Loss = findResult(P, Role::Loss);
+                       MetricsFile &Metrics, RunResult &R) {
   R.FirstStep = Saving.getFirstStep();
-  TrainingProgress Progress(O, P, R.FirstStep);
+  TrainingProgress Progress(O, S.getProgram(), R.FirstStep);
+  NonfiniteWatch Watch(O);
   handleInterrupts(true);
   for (uint64_t Step = R.FirstStep; Step < uint64_t(O.Steps); ++Step) {
     std::string Where = "step " + std::to_string(Step + 1);
@@ -117,16 +111,15 @@ static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
       return Counted;
     if (Status Ran = S.runStep(); !Ran)
       return Ran.getError().within(Where);
-    float Value = 0;
-    if (Loss) {
-      Status Read = S.readResult(Loss->Name, &Value, sizeof Value);
-      if (!Read)
-        return Read.getError().within(Where);
-      R.Losses.push_back(Value);
-      if (!std::isfinite(Value) && !R.FirstNonFiniteLoss)
-        warnOfLoss(*(R.FirstNonFiniteLoss = Step + 1), Value, Progress);
-    }
-    Progress.finishStep(Step + 1, Loss ? &Value : nullptr, S.getStatistics());
+    Result<StepNumbers> Numbers = readNumbers(S);
+    if (!Numbers)
+      return Numbers.getError().within(Where);
+    R.add(*Numbers);
+    Metrics.add(S, *Numbers);
+    if (Status Finite = Watch.check(Step + 1, *Numbers, S, Progress, R);
+        !Finite)
+      return Finite;
+    Progress.finishStep(Step + 1, *Numbers, S.getStatistics());
     if (Step + 1 == uint64_t(O.Steps))
       if (Status Written = writeResults(S, O); !Written)
         return Written;
@@ -162,6 +155,7 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   SessionOptions Options;
   Options.Poison = O.Poison;
   Options.Ranges = O.Ranges;
+  Options.CheckFinite = O.NanCheck;
   Result<std::unique_ptr<Session>> Made =
       Session::create(std::move(P), **D, Options);
   if (!Made)
@@ -192,14 +186,21 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   if (!Evaluation)
     return Evaluation.getError();
   Evaluation->setBest(Saving->getBestLoss());
+  Result<MetricsFile> Metrics =
+      MetricsFile::open(S, **D, O, Saving->getFirstStep());
+  if (!Metrics)
+    return Metrics.getError();
 
   RunResult R;
   R.ResumedFrom = Saving->getResumedFrom();
-  if (Status Ran = runSteps(S, *Feeder, *Saving, *Evaluation, O, R); !Ran)
+  if (Status Ran = runSteps(S, *Feeder, *Saving, *Evaluation, O, *Metrics, R);
+      !Ran)
     return Ran.getError();
   R.Evaluations = Evaluation->take();
   if (Status Written = writeFiles(S, O); !Written)
     return Written.getError();
+  if (Status Complete = Metrics->finish(); !Complete)
+    return Complete.getError();
   Result<std::string> Digest = S.computeParametersDigest();
   if (!Digest)
     return Digest.getError();

@@ -4,10 +4,12 @@
 #define REMAT_TOOLS_RUN_TRAIN_H
 
 #include "Evaluate.h"
+#include "Metrics.h"
 #include "Options.h"
 #include "remat/runtime/Checkpoint.h"
 #include "remat/runtime/Program.h"
 #include "remat/runtime/Result.h"
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,16 +24,25 @@ struct RunResult {
   runtime::Status LastCheckpoint; ///< whether it could be written
   std::vector<float> Losses; ///< one a step; empty for a graph without a loss
   std::vector<Evaluation> Evaluations;
+  /// What else the program reports of each step, by name.
+  std::map<std::string, std::vector<float>> Metrics;
   double MedianMs = 0; ///< 0 before the first step
   uint64_t MeasuredPeakBytes = 0;
   /// The first step, from 1, whose loss was infinite or NaN.
   std::optional<uint64_t> FirstNonFiniteLoss;
+  /// The same of the norm of the gradients, where the program reports it.
+  std::optional<uint64_t> FirstNonFiniteNorm;
+  /// Steps that changed nothing for such a number.
+  uint64_t SkippedSteps = 0;
   /// See MemoryInfo, Executable and ResidentGrowth.
   std::optional<uint64_t> ContextBytes, HostScratchBytes, ProcessBytes;
   std::string ParametersDigest;
   std::string Device; ///< in words
   /// Of the last step, one an operation; empty without --profile.
   std::vector<double> StepMilliseconds;
+
+  /// Takes in what a step gave.
+  void add(const StepNumbers &Numbers);
 };
 
 /// Runs the steps that the options ask for and writes the files that they name

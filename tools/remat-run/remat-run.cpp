@@ -29,6 +29,7 @@ static int fail(const runtime::Error &E) {
 static std::optional<std::string> checkFiles(const ToolOptions &O) {
   const std::pair<const char *, std::string> Outputs[] = {
       {"--report", O.Report},
+      {"--metrics", O.Metrics},
       {"--emit-program", O.EmitProgram},
       {"--save", O.Save},
       {"--save-best", O.SaveBest},

@@ -115,6 +115,24 @@ def Autocast : Remat_Pass<"remat-autocast", "planned"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def Freeze : Remat_Pass<"remat-freeze", "differentiated"> {
+  let summary = "parameters that are not trained";
+  let description = [{
+    A parameter whose name matches becomes a `state` that nothing writes: it is
+    initialised, loaded and saved as before, has no gradient and is not updated.
+    A name that no parameter has is an error.
+
+    ```mlir
+    %w: tensor<3xf32> {remat.name = "w", remat.role = #remat.role<parameter>}
+    // becomes, with parameters={w}
+    %w: tensor<3xf32> {remat.name = "w", remat.role = #remat.role<state>}
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let options = [
+    ListOption<"Frozen", "parameters", "std::string", "names of parameters, or globs">];
+}
+
 def Differentiate : Remat_Pass<"remat-differentiate", "differentiated"> {
   let summary = "appends the backward and one gradient for each parameter";
   let description = [{
@@ -124,7 +142,9 @@ def Differentiate : Remat_Pass<"remat-differentiate", "differentiated"> {
     the adjoint of. Each parameter gets one result with role `gradient` and the
     name `grad.<parameter>`, in the order of the parameters. Gradients of one
     value are added in the order in which they are made. Each adjoint reads as few
-    values of the forward as it can. A graph without a loss stays as it is.
+    values of the forward as it can. A graph without a loss stays as it is. With
+    `loss-scale` the gradients are those of the loss multiplied by it, which
+    `remat-add-optimizer` with the same options undoes.
 
     Before:
 
@@ -149,6 +169,11 @@ def Differentiate : Remat_Pass<"remat-differentiate", "differentiated"> {
     return %loss, %6 : tensor<f32>, tensor<3x4xf32>
     ```
   }];
+  let options = [
+    Option<"lossScale", "loss-scale", "::remat::Real", "0.0",
+           "what the gradients are multiplied by, so that small ones are no zeros in f16; 0: nothing">,
+    Option<"dynamicLossScale", "dynamic-loss-scale", "bool", "false",
+           "loss-scale is the first value of the state loss_scale">];
   let dependentDialects = ["::remat::RematDialect"];
 }
 
@@ -210,7 +235,7 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
     or, with fewer than two dimensions, `<parameter>.variance` for adafactor), `learning_rate`, and `step` if the graph has none; a name that the
     graph uses already gets a `+` behind. An update stands
     behind the gradient and the last reader of its parameter, so that a gradient
-    lives as short as it can; with `clip-norm` all updates stand at the end. A
+    lives as short as it can; with `clip-norm` or `skip-nonfinite` all updates stand at the end. A
     gradient that was cast to f32 is handed over as it was before the cast.
     Operations carry `remat.phase = #remat.phase<optimizer>`. adamw (Loshchilov
     and Hutter, 2019), adam (Kingma and Ba, 2015) and sgd are one operation, lion
@@ -218,6 +243,23 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
     2018) several elementwise ones and reductions, muon (Jordan et al., 2024) matrix
     products of bf16 too. muon is for matrices: other parameters have adamw's
     update, and each one that `remat.update` says has that.
+
+    A `schedule` makes the rate of a step from the learning rate and `step`; it is
+    the output `rate`. Over t steps behind the warm-up and the hold it multiplies
+    by 1 + (f - 1) u (`linear`), f + (1 - f) (1 + cos(pi u)) / 2 (`cosine`), each
+    with u = min(t / decay-steps, 1), by f^floor(t / decay-steps) (`step`) or by
+    f^(t / decay-steps) (`exponential`), f being `decay-factor`; in the warm-up by
+    (step + 1) / warmup-steps.
+
+    `gradient-norm`, and `clip-norm` too, make the output `gradient_norm`: of the
+    gradients before clipping. With `skip-nonfinite` or a dynamic loss scale a step
+    whose loss or gradients are infinite or no number leaves parameters and states
+    as they are; the output `skipped` is 1 then, and the state `updates` counts the
+    steps that were not skipped, which is what adamw and others count. A dynamic
+    loss scale halves at such a step and doubles after `loss-scale-interval` others
+    in a row, as `torch.amp.GradScaler` does; that of a step is the output `scale`. `ema`
+    makes a state `<parameter>.ema`, which begins as the first updated parameter and
+    becomes ema * itself + (1 - ema) * the parameter at each step.
 
     Before:
 
@@ -257,7 +299,28 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
            "decay of parameters (sgd, adam and rmsprop: through the gradient)">,
     Option<"momentum", "momentum", "::remat::Real", "0.0", "sgd, rmsprop: decay of the buffer">,
     Option<"clipNorm", "clip-norm", "::remat::Real", "0.0",
-           "largest global norm of the gradients; 0: no clipping">];
+           "largest global norm of the gradients; 0: no clipping">,
+    Option<"schedule", "schedule", "std::string", "\"constant\"",
+           "how the rate goes on behind the warm-up: constant, linear, cosine, step or exponential">,
+    Option<"warmupSteps", "warmup-steps", "int64_t", "0", "steps in which the rate rises to its own">,
+    Option<"holdSteps", "hold-steps", "int64_t", "0",
+           "steps between the warm-up and the begin of the decay">,
+    Option<"decaySteps", "decay-steps", "int64_t", "0",
+           "linear, cosine: steps until the rate is at its least; step, exponential: in which it falls by decay-factor once">,
+    Option<"decayFactor", "decay-factor", "::remat::Real", "0.1",
+           "the part of the rate that is left after decay-steps">,
+    Option<"gradientNorm", "gradient-norm", "bool", "false",
+           "the norm of the gradients is a result">,
+    Option<"skipNonfinite", "skip-nonfinite", "bool", "false",
+           "a step whose loss or gradients are infinite or no number changes nothing">,
+    Option<"lossScale", "loss-scale", "::remat::Real", "0.0",
+           "what remat-differentiate scaled the loss by; 0: nothing">,
+    Option<"dynamicLossScale", "dynamic-loss-scale", "bool", "false",
+           "the scale is a state of the graph, which follows the gradients">,
+    Option<"lossScaleInterval", "loss-scale-interval", "int64_t", "2000",
+           "steps with finite gradients after which a dynamic scale doubles">,
+    Option<"ema", "ema", "::remat::Real", "0.0",
+           "decay of an average of each parameter over the steps; 0: no average">];
   let dependentDialects = ["::remat::RematDialect"];
 }
 

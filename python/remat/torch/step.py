@@ -131,12 +131,26 @@ class Step:
 
     def state_dict(self) -> Dict[str, Any]:
         """{"module": ..., "optimizer": ...} as `load_state_dict` of the module and of PyTorch's
-        optimizer take them; "optimizer" only where there is one."""
+        optimizer take them; "optimizer" only where there is one. "training" has what neither of
+        them knows, where there is such: a loss scale, averages, the count of updates."""
         made = {"module": self._module_state()}
+        if others := self._others():
+            made["training"] = {name: self._read(name) for name in others}
         if self._kind is not None:
             states = [self._optimizer_state(one) for one in self._listed or [None]]
             made["optimizer"] = states if self._has_several else states[0]
         return made
+
+    def _others(self) -> Sequence[str]:
+        """Updated states that are neither the module's nor moments of its parameters."""
+        suffixes = {ours for moments in MOMENTS.values() for ours in moments.values()}
+        moments = {f"{name}.{one}" for name in self.imported.parameters for one in suffixes}
+        return [
+            name
+            for name, info in self.program.arguments.items()
+            if info.role == "state" and info.updated
+            if name not in self.imported.states and name not in moments
+        ]
 
     @property
     def _has_several(self) -> bool:
@@ -151,7 +165,9 @@ class Step:
         return state
 
     def _optimizer_state(self, optimizer: Optional[torch.optim.Optimizer]) -> Dict[str, Any]:
-        steps = torch.tensor(float(self._session.read("step").item()))
+        # PyTorch counts the updates: a skipped step is none.
+        count = "updates" if "updates" in self.program.arguments else "step"
+        updates = torch.tensor(float(self._session.read(count).item()))
         order = optimizers.order(optimizer, self.imported.parameters)
         kind = optimizers.kind_of(optimizer) if optimizer else self._kind
         state = {}
@@ -163,13 +179,14 @@ class Step:
                 for theirs, ours in MOMENTS[kind].items()
                 if f"{name}.{ours}" in self.program.arguments
             }
-            counted = {"step": steps.clone()} if kind in optimizers.COUNTED else {}
+            counted = {"step": updates.clone()} if kind in optimizers.COUNTED else {}
             state[number] = {**counted, **found}
         if optimizer:
             groups = optimizer.state_dict()["param_groups"]
         else:
             groups = [{"lr": self.learning_rate, "params": list(range(len(order)))}]
-        return {"state": state, "param_groups": groups, "steps": int(steps.item())}
+        steps = int(self._session.read("step").item())
+        return {"state": state, "param_groups": groups, "steps": steps}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """Takes what `state_dict` gave; all of it is checked before anything is written."""
@@ -185,6 +202,9 @@ class Step:
             # The learning rate is the first one's.
             for one, values in reversed(list(zip(self._listed or [None], given))):
                 written.update(self._optimizer_values(one, values))
+        for name in self._others():
+            if name in state.get("training", {}):
+                written[name] = state["training"][name]
         for name, tensor in written.items():
             info = self.program.arguments[name]
             if isinstance(tensor, torch.Tensor) and tuple(tensor.shape) != info.shape:
@@ -214,7 +234,7 @@ class Step:
         made: Dict[str, Any] = {}
         order = optimizers.order(optimizer, self.imported.parameters)
         kind = optimizers.kind_of(optimizer) if optimizer else self._kind
-        steps = given.get("steps", 0)
+        updates = given.get("steps", 0)
         for number, name in enumerate(order):
             entry = given["state"].get(number, {})
             if name is None:
@@ -224,8 +244,10 @@ class Step:
                 if argument in self.program.arguments and entry.get(theirs) is not None:
                     made[argument] = entry[theirs].detach().to("cpu").contiguous()
             if "step" in entry:
-                steps = int(entry["step"])
-        made["step"] = steps
+                updates = int(entry["step"])
+        made["step"] = given.get("steps", updates)
+        if "updates" in self.program.arguments:
+            made["updates"] = updates
         made["learning_rate"] = float(given["param_groups"][0]["lr"])
         return made
 

@@ -196,7 +196,7 @@ TEST(CompileOptions, ChangeNumbersOrNot) {
       Others = {"device",    "budget",       "strategy", "effort",
                 "fuse",      "planner-seed", "arch",     "attention",
                 "recompute", "keep",         "prefer",   "scope-budget",
-                "explain"};
+                "explain",   "gradient-norm"};
   auto Options = getNumericOptions(CompileOptions());
   for (const auto &[Name, Text] : Options)
     Changing.insert(Name);

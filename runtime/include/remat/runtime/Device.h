@@ -48,6 +48,10 @@ struct RunOptions {
   bool Poison = false;
   /// Run the steps one by one, each in the ranges of its scope (ScopeRanges).
   bool Ranges = false;
+  /// Run the steps one by one and call this behind each, with its number, once
+  /// its results are there and before anything is poisoned. An error ends the
+  /// run.
+  std::function<Status(size_t)> AfterStep;
 };
 
 /// A program made ready on one device. It is used by one thread at a time.

@@ -34,6 +34,8 @@ struct SessionOptions {
   PoolOptions Pool;    ///< of the session's own pool
   bool Poison = false; ///< see RunOptions
   bool Ranges = false; ///< see RunOptions
+  /// Look for the first value of each step that is not finite (FiniteCheck).
+  bool CheckFinite = false;
 };
 
 struct SessionStatistics {
@@ -123,6 +125,12 @@ public:
   /// lost, and count as not written.
   Result<Session *> getFunction(std::string_view Name);
 
+  /// What the last step left that is not finite and where it came from, in
+  /// words; nothing if all was finite or none was looked at.
+  const std::optional<std::string> &getFirstNonfinite() const {
+    return FirstNonfinite;
+  }
+
   SessionStatistics getStatistics() const;
   /// 0 before the first step.
   double getLastStepMilliseconds() const {
@@ -175,6 +183,7 @@ private:
   std::vector<std::optional<uint32_t>> SharedWith;
   bool HasRun = false; ///< results hold values
   std::vector<double> StepMs;
+  std::optional<std::string> FirstNonfinite;
 };
 
 } // namespace remat::runtime

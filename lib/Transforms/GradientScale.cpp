@@ -1,0 +1,131 @@
+//===- GradientScale.cpp - what gradients are multiplied by ---------------===//
+
+#include "GradientScale.h"
+#include "UpdateBuilder.h"
+#include <limits>
+
+using namespace mlir;
+using namespace remat;
+
+static Value buildNorm(UpdateBuilder &B, ValueRange Gradients) {
+  return GlobalNormOp::create(B, RankedTensorType::get({}, B.getF32Type()),
+                              Gradients);
+}
+
+/// The norm of the norms: each gradient is read where it is made.
+static Value buildNormOfNorms(UpdateBuilder &B, ArrayRef<Value> Gradients) {
+  OpBuilder::InsertionGuard Guard(B);
+  SmallVector<Value> Norms;
+  for (Value Gradient : Gradients) {
+    B.setInsertionPointAfterValue(Gradient);
+    Norms.push_back(buildNorm(B, Gradient));
+  }
+  B.setInsertionPoint(B.getBlock()->getTerminator());
+  return buildNorm(B, Norms);
+}
+
+/// False for infinities and NaN, which no comparison calls less.
+static Value isFinite(UpdateBuilder &B, Value Number) {
+  return CompareOp::create(B, Predicate::lt, AbsOp::create(B, Number),
+                           B.number(std::numeric_limits<double>::infinity()));
+}
+
+GradientScale remat::buildGradientScale(OpBuilder &Builder, Location Loc,
+                                        ArrayRef<Value> Gradients, Value Loss,
+                                        const GradientScaleOptions &O) {
+  UpdateBuilder B(Loc, Builder);
+  GradientScale Made;
+  if (O.LossScale)
+    Made.Factor = ReciprocalOp::create(B, O.LossScale);
+  if (O.needsAll())
+    Made.Norm = buildNorm(B, Gradients);
+  else if (O.ReportsNorm)
+    Made.Norm = buildNormOfNorms(B, Gradients);
+  if (O.Skips) {
+    Value Both = isFinite(B, Made.Norm);
+    Made.Finite = Loss ? B.select(Both, isFinite(B, Loss), Both) : Both;
+  }
+  if (Made.Norm && Made.Factor) {
+    if (!O.needsAll())
+      B.setInsertionPointAfterValue(Made.Norm);
+    Made.Norm = B.mul(Made.Norm, Made.Factor);
+  }
+  if (O.ClipNorm != 0) {
+    Value Above = B.add(Made.Norm, B.number(1e-6));
+    Value Ratio = B.div(B.number(O.ClipNorm), Above);
+    Value Clip = B.min(B.number(1.0), Ratio);
+    Made.Factor = Made.Factor ? B.mul(Clip, Made.Factor) : Clip;
+  }
+  return Made;
+}
+
+std::pair<Value, Value> remat::buildNextLossScale(OpBuilder &Builder,
+                                                  Location Loc, Value Scale,
+                                                  Value Count, Value Finite,
+                                                  int64_t Interval) {
+  UpdateBuilder B(Loc, Builder);
+  Value More = B.add(Count, B.count(1));
+  Value Grows = CompareOp::create(B, Predicate::ge, More, B.count(Interval));
+  Value Grown = B.mul(Scale, 2.0);
+  // A scale that would be infinite stays, as PyTorch's does.
+  Grown = B.select(isFinite(B, Grown), Grown, Scale);
+  Value NewScale =
+      B.select(Finite, B.select(Grows, Grown, Scale), B.mul(Scale, 0.5));
+  Value Zero = B.count(0);
+  Value NewCount = B.select(Finite, B.select(Grows, Zero, More), Zero);
+  return {NewScale, NewCount};
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+LogicalResult remat::findLossScale(func::FuncOp Graph, BlockArgument &Found) {
+  for (unsigned Index : getArgsOfRole(Graph, Role::state))
+    if (getArgName(Graph, Index) == LossScaleName) {
+      Found = Graph.getArgument(Index);
+      return success();
+    }
+  InFlightDiagnostic Diag = Graph.emitError()
+                            << "the graph has no state '" << LossScaleName
+                            << "', which a dynamic loss scale is";
+  Diag.attachNote() << "run remat-differentiate with the same loss-scale";
+  return Diag;
+}
+
+BlockArgument remat::appendCount(func::FuncOp Graph, SignatureEditor &Signature,
+                                 StringRef Name) {
+  MLIRContext *Context = Graph.getContext();
+  auto Type = RankedTensorType::get({}, IntegerType::get(Context, 64));
+  BlockArgument Count =
+      Signature.appendArgument(Type, Role::state, Name, Graph.getLoc());
+  Signature.setArgAttr(Count.getArgNumber(), InitAttrName,
+                       InitAttr::get(Context, InitKind::constant, 0.0));
+  return Count;
+}
+
+Value remat::buildAverage(OpBuilder &Builder, Value Average, Value Parameter,
+                          Value Updates, double Decay, Value Finite) {
+  UpdateBuilder B(Average.getLoc(), Builder);
+  Value New = B.to(B.getF32Type(), Parameter);
+  Value IsFirst = CompareOp::create(B, Predicate::eq, Updates, B.count(0));
+  Value Made = B.select(IsFirst, New, B.average(Average, New, Decay));
+  return Finite ? B.select(Finite, Made, Average) : Made;
+}
+
+void remat::keepStates(func::FuncOp Graph, SignatureEditor &Signature,
+                       Value Finite) {
+  // They remain states of the model: the optimizer's phase would make them its.
+  PhaseMarker Marker(Graph.getContext(), Phase::backward);
+  OpBuilder B(Graph.getContext(), &Marker);
+  B.setInsertionPoint(getReturn(Graph));
+  for (unsigned Index : getArgsOfRole(Graph, Role::state)) {
+    auto Result = Graph.getArgAttrOfType<IntegerAttr>(Index, DonatedAttrName);
+    if (!Result)
+      continue;
+    Value New = getReturn(Graph).getOperand(Result.getInt());
+    Signature.setResult(Result.getInt(),
+                        SelectOp::create(B, Graph.getLoc(), Finite, New,
+                                         Graph.getArgument(Index)));
+  }
+}
