@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 import re
@@ -11,8 +12,12 @@ import pytest
 import remat
 import torch
 from remat.torch import Partitioner, PartitionRefused, memory_budget
+from remat.torch.partition.rules import Rules
+from remat.torch.partition.simulate import simulate
+from remat.torch.partition.workspace import add_workspaces
 from torch import nn
 from torch._inductor.utils import fresh_cache
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +79,33 @@ def test_more_memory_costs_less_time():
     assert made.report.overhead == times[-1] / made.report.unplanned.time - 1
 
 
+@pytest.mark.parametrize("fused", [None, "inductor"])
+@pytest.mark.parametrize("case", ["gpt", "mlp"])
+def test_no_slower_than_the_fraction_that_peaks_there(case, fused):
+    """activation_memory_budget saves a fraction; within the peak it comes to, less is made again."""
+    make, inputs, _ = CASES[case]
+    found = []
+
+    def partition(gm, given, **options):
+        twin = lambda: torch.fx.GraphModule(gm, copy.deepcopy(gm.graph))  # noqa: E731
+        add_workspaces(gm.graph, fused is not None, Rules(), "cpu")
+        for fraction in (0.8, 0.6, 0.4, 0.2):
+            with torch._functorch.config.patch(activation_memory_budget=fraction):
+                pair = models.own(twin(), given, **options)
+            count = options["num_fwd_outputs"]
+            own = simulate(pair, count, fused is not None, Rules(), "cpu", 0)
+            made = partitioner(own.peak, compare=False)
+            made(twin(), given, compiler=fused, **options)
+            found.append((own, made.report.planned))
+        return models.own(gm, given, **options)
+
+    torch.compile(make(), backend=models.eager(partition))(inputs())
+    for own, planned in found:
+        assert planned.peak <= own.peak and planned.time <= own.time
+    assert len({own.peak for own, _ in found}) > 1
+    assert any(planned.time < own.time for own, planned in found)
+
+
 def test_a_refusal_says_what_would_do():
     module, x = models.mlp(), rows()
     with pytest.raises(torch._dynamo.exc.BackendCompilerFailed) as caught:
@@ -111,6 +143,55 @@ def test_a_custom_operation_runs_again_only_when_told():
         assert noted == (told == ())
     assert runs[0] == 5 and all(count > 5 for count in runs[1:])
     assert max(smallest[1:]) < smallest[0]
+
+
+def test_an_operation_that_writes_to_its_operand():
+    class Accumulate(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = models.mlp(4).layers
+
+        def forward(self, x):
+            total = torch.zeros(64)
+            for layer in self.layers:
+                x = layer(x)
+                models.add_to(total, x.detach())
+            return (x * total).square().mean()
+
+    module, x = Accumulate(), rows()
+    expected, _ = models.run(module, x, models.eager(models.own))
+    made = partitioner("80%")
+    values, _ = models.run(module, x, models.eager(made))
+    assert all(map(torch.equal, expected, values)) and made.report.recomputed
+    assert any("higher-order operation" in note for note in made.report.notes)
+
+
+def graph_that_writes():
+    """A joint graph as no tracing makes it: a value of the forward pass is overwritten."""
+    graph, aten = torch.fx.Graph(), torch.ops.aten
+    with FakeTensorMode():
+        value = torch.empty(64, 64)
+    x, gradient = graph.placeholder("primals_1"), graph.placeholder("tangents_1")
+    double = graph.call_function(aten.mul.Tensor, (x, 2))
+    more = graph.call_function(aten.add_.Tensor, (double, 1))
+    back = graph.call_function(aten.mul.Tensor, (gradient, more))
+    output = graph.output((more, back))
+    for node in graph.nodes:
+        node.meta["val"] = value
+    output.meta["desc"] = [None, None]
+    return torch.fx.GraphModule({}, graph)
+
+
+def test_a_graph_that_writes_in_place_is_not_planned():
+    made = partitioner("100%")
+    made(graph_that_writes(), [], num_fwd_outputs=1)
+    assert made.report.source == "torch" and made.report.feasible
+    assert any("aten::add_) writes in place: the graph is not planned" in note for note in made.report.notes)
+    with pytest.raises(PartitionRefused, match="writes in place"):
+        partitioner(1000)(graph_that_writes(), [], num_fwd_outputs=1)
+    best = partitioner(1000, on_infeasible="best")
+    best(graph_that_writes(), [], num_fwd_outputs=1)
+    assert not best.report.feasible
 
 
 def test_random_numbers_are_drawn_once_and_attention_without_dropout_draws_none():

@@ -132,6 +132,8 @@ class Kernels:
         self.list.append(kernel)
         self.maker[node] = kernel
         self.stored[node] = {node: sizes.element_bytes(node)}
+        if nothing:
+            self.stored[node] = dict(self.stored[node.all_input_nodes[0]])
 
     def _reusable(self, node: fx.Node, reads: Dict[fx.Node, int]) -> Optional[fx.Node]:
         """What the kernel may overwrite in place: a value of as many bytes that a kernel made, in
