@@ -2,7 +2,6 @@
 
 #include "Checkpoints.h"
 #include "RunFacts.h"
-#include "remat/Support/Numbers.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -45,8 +44,6 @@ Result<Checkpoints> Checkpoints::open(Session &S, const InputFeeder &Feeder,
   return Made;
 }
 
-static constexpr char BestLossName[] = "lowest loss of an evaluation";
-
 static RunFacts take(RunFacts &From, const char *Name) {
   RunFacts Taken;
   if (auto Node = From.extract(Name); !Node.empty())
@@ -81,8 +78,6 @@ Status Checkpoints::resume(Session &S) {
                      std::to_string(From.Steps) +
                      " steps that are done; --steps " + std::to_string(Steps) +
                      " counts them too");
-  if (auto Best = From.Facts.find(BestLossName); Best != From.Facts.end())
-    BestLoss = parseNumber<float>(Best->second);
   Noted = From.Facts;
   ResumedFrom = Newest = From.Path;
   FirstStep = From.Steps;
@@ -94,10 +89,7 @@ Status Checkpoints::resume(Session &S) {
 }
 
 Status Checkpoints::save(Session &S, uint64_t Done) {
-  RunFacts Said = Facts;
-  if (BestLoss)
-    Said[BestLossName] = formatReal(*BestLoss);
-  Result<std::string> Written = Folder->save(S, Done, Said, Options.Keep);
+  Result<std::string> Written = Folder->save(S, Done, Facts, Options.Keep);
   if (!Written)
     return Written.getError();
   Newest = std::move(*Written);

@@ -26,11 +26,6 @@ public:
   /// The file that the run goes on from; "" where it begins.
   const std::string &getResumedFrom() const { return ResumedFrom; }
 
-  /// The lowest loss of an evaluation until now, of the parts before too: only
-  /// a lower one replaces what --save-best keeps.
-  std::optional<float> getBestLoss() const { return BestLoss; }
-  void setBestLoss(std::optional<float> Loss) { BestLoss = Loss; }
-
   /// Keeps with each checkpoint from now on what the run has found out; and
   /// what the run noted that this one goes on from.
   void note(const std::string &Name, std::string Text) {
@@ -63,7 +58,6 @@ private:
   bool Quiet = false;
   runtime::RunFacts Facts;
   runtime::RunFacts Noted; ///< all facts of the checkpoint that was loaded
-  std::optional<float> BestLoss;
   std::optional<runtime::CheckpointFolder> Folder;
   uint64_t FirstStep = 0;
   std::string ResumedFrom;

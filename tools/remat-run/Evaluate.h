@@ -33,9 +33,6 @@ public:
   /// the step are lost: the arena is used anew.
   runtime::Status finishStep(uint64_t Step, TrainingProgress &Progress);
 
-  /// The lowest finite loss, also of the parts of the run before this one.
-  std::optional<float> getBest() const { return Best; }
-  void setBest(std::optional<float> Loss) { Best = Loss; }
   std::vector<Evaluation> take() { return std::move(Done); }
 
 private:
@@ -49,7 +46,7 @@ private:
   std::string Loss; ///< the result
   std::optional<InputFeeder> Feeder;
   std::vector<Evaluation> Done;
-  std::optional<float> Best;
+  std::optional<float> Best; ///< lowest finite loss, of earlier parts too
 };
 
 } // namespace remat::run

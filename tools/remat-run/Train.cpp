@@ -125,7 +125,6 @@ static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
         return Written;
     if (Status Done = Evaluator.finishStep(Step + 1, Progress); !Done)
       return Done;
-    Saving.setBestLoss(Evaluator.getBest());
     Saving.finishStep(S, Step + 1, Progress);
   }
   R.LastCheckpoint = Saving.finish(S, O.Steps);
@@ -185,7 +184,6 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   Result<Evaluator> Evaluation = Evaluator::create(S, *Saving, O);
   if (!Evaluation)
     return Evaluation.getError();
-  Evaluation->setBest(Saving->getBestLoss());
   Result<MetricsFile> Metrics =
       MetricsFile::open(S, **D, O, Saving->getFirstStep());
   if (!Metrics)
