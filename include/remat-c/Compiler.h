@@ -44,6 +44,38 @@ REMAT_CAPI_EXPORTED RematStatus rematOptionsSetCache(RematOptions options,
                                                      const char *folder);
 
 /**
+ * Gets a line, without its end, of what somebody may want to read: a warning,
+ * what the budget `max` is, that a program was kept from before or could not be
+ * kept. The text lives as long as the call. Available since 0.1.
+ */
+typedef void (*RematLog)(void *data, const char *message);
+
+/** Has `log` called with `data` by the thread that compiles with these options;
+ * null: nobody is told. Available since 0.1. */
+REMAT_CAPI_EXPORTED RematStatus rematOptionsSetLog(RematOptions options,
+                                                   RematLog log, void *data);
+
+/** Where planning is. Available since 0.1. */
+typedef struct {
+  double seconds;               /**< since it began */
+  int64_t smallest_found_bytes; /**< of the leanest program so far */
+  int64_t budget_bytes;         /**< -1 while the smallest is looked for */
+  /** Of the fastest plan so far within the budget, and what is proven of every
+   * plan, over the time without recomputation, 0.01: one percent; -1 while
+   * there is none. */
+  double overhead, least_overhead;
+} RematProgress;
+
+typedef void (*RematWatch)(void *data, const RematProgress *progress);
+
+/** Has `watch` called with `data` every two seconds or so while a compilation
+ * with these options plans, by one thread at a time, not always the one that
+ * compiles; null: nobody is told. Available since 0.1. */
+REMAT_CAPI_EXPORTED RematStatus rematOptionsSetWatch(RematOptions options,
+                                                     RematWatch watch,
+                                                     void *data);
+
+/**
  * Ends the compilations with these options, now or later: as soon as they look,
  * at once while they plan, they fail. The only call that another thread may
  * make while one compiles, and a signal handler too. Available since 0.1.

@@ -28,6 +28,12 @@ typedef struct RematSession_ *RematSession;
 REMAT_CAPI_EXPORTED RematStatus rematDeviceCreate(const char *name,
                                                   RematDevice *device);
 
+/** The same with so many threads for the host's kernels, 1 to 1024; 0: one a
+ * processor. Values do not depend on it. A GPU has no use for it. Available
+ * since 0.1. */
+REMAT_CAPI_EXPORTED RematStatus rematDeviceCreateWithThreads(
+    const char *name, unsigned threads, RematDevice *device);
+
 /** Frees a device; null is allowed. Available since 0.1. */
 REMAT_CAPI_EXPORTED void rematDeviceDestroy(RematDevice device);
 
@@ -68,6 +74,15 @@ REMAT_CAPI_EXPORTED void rematSessionDestroy(RematSession session);
 
 /** Runs one step and waits for it. Available since 0.1. */
 REMAT_CAPI_EXPORTED RematStatus rematSessionRunStep(RematSession session);
+
+/**
+ * Ends the step that runs, or else the next one, with REMAT_INTERRUPTED: no
+ * parameter or state was changed then, and once its inputs are written again
+ * the step can be run. A step that has begun to change them, and on a GPU one
+ * that has begun, is done to its end; then the next one ends so. Any thread may
+ * call this while a step runs, and a signal handler too. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED void rematSessionInterrupt(RematSession session);
 
 /**
  * Writes argument `name` from, or reads argument or result `name` into, host

@@ -20,6 +20,8 @@ struct RematOptions_ {
   CompileOptions Options;
   std::atomic<bool> Interrupt = false;
   PlanCache Cache; ///< off
+  std::function<void(const std::string &)> Log = [](const std::string &) {};
+  PlanWatcher Watcher;
 
   RematOptions_() { Options.Interrupt = &Interrupt; }
 };
@@ -32,33 +34,55 @@ struct RematProgram_ {
 
 namespace {
 
-/// Collects the diagnostics of a context as text, one a line.
-class DiagnosticText {
+/// Collects the diagnostics of a context.
+class Diagnostics {
 public:
-  explicit DiagnosticText(MLIRContext &Context)
-      : Handler(&Context, [this](Diagnostic &D) { add(D); }) {}
+  Diagnostics(MLIRContext &Context, const RematOptions_ &Options)
+      : Options(Options), Handler(&Context, [this](Diagnostic &D) { add(D); }) {
+  }
 
-  std::string take() { return std::move(Text); }
+  /// One a line, with their places, and each by itself.
+  RematStatus takeError() {
+    RematStatus Status = makeStatus(REMAT_ERROR, std::move(Text));
+    Status->Diagnostics = std::move(All);
+    return Status;
+  }
+
+  std::vector<Said> takeAll() { return std::move(All); }
 
 private:
   void add(Diagnostic &D) {
     if (D.getSeverity() == DiagnosticSeverity::Remark)
       return;
-    llvm::raw_string_ostream OS(Text);
-    if (!Text.empty())
-      OS << '\n';
-    OS << describePlace(D.getLocation()) << D;
-    for (Diagnostic &Note : D.getNotes())
-      OS << "\nnote: " << describePlace(Note.getLocation()) << Note;
+    if (D.getSeverity() == DiagnosticSeverity::Warning)
+      return Options.Log(describe(D));
+    Text += (Text.empty() ? "" : "\n") + describe(D);
+    All.push_back(split(D, /*IsNote=*/false));
+    for (Diagnostic &Note : D.getNotes()) {
+      Text += "\nnote: " + describe(Note);
+      All.push_back(split(Note, /*IsNote=*/true));
+    }
   }
 
-  /// Nothing where no place is known.
-  static std::string describePlace(Location Loc) {
-    std::string Place = describeLocation(Loc);
-    return Place.empty() ? "" : Place + ": ";
+  /// Nothing stands before the message where no place is known.
+  static std::string describe(Diagnostic &D) {
+    std::string Place = describeLocation(D.getLocation());
+    return (Place.empty() ? "" : Place + ": ") + D.str();
   }
 
+  static Said split(Diagnostic &D, bool IsNote) {
+    Said Part = {IsNote, D.str(), "", 0, 0};
+    if (std::optional<FileLineColLoc> Place = findPlace(D.getLocation())) {
+      Part.File = Place->getFilename().str();
+      Part.Line = Place->getLine();
+      Part.Column = Place->getColumn();
+    }
+    return Part;
+  }
+
+  const RematOptions_ &Options;
   std::string Text;
+  std::vector<Said> All;
   ScopedDiagnosticHandler Handler;
 };
 
@@ -103,6 +127,35 @@ RematStatus rematOptionsSet(RematOptions Options, const char *Name,
   });
 }
 
+RematStatus rematOptionsSetLog(RematOptions Options, RematLog Log, void *Data) {
+  return guard([&]() -> RematStatus {
+    if (!Options)
+      return makeNullError("options");
+    Options->Log = [Log, Data](const std::string &Line) {
+      if (Log)
+        Log(Data, Line.c_str());
+    };
+    return nullptr;
+  });
+}
+
+RematStatus rematOptionsSetWatch(RematOptions Options, RematWatch Watch,
+                                 void *Data) {
+  return guard([&]() -> RematStatus {
+    if (!Options)
+      return makeNullError("options");
+    Options->Watcher.OnProgress = nullptr;
+    if (Watch)
+      Options->Watcher.OnProgress = [Watch, Data](const PlanProgress &P) {
+        RematProgress Now = {
+            P.Seconds, P.SmallestBytes, P.BudgetBytes.value_or(-1),
+            P.Overhead.value_or(-1), P.LeastOverhead.value_or(-1)};
+        Watch(Data, &Now);
+      };
+    return nullptr;
+  });
+}
+
 void rematOptionsInterrupt(RematOptions Options) {
   if (Options)
     Options->Interrupt = true;
@@ -127,16 +180,31 @@ RematStatus rematOptionsSetCache(RematOptions Options, const char *Folder) {
 static constexpr llvm::StringLiteral GraphName = "graph";
 
 /// Makes what the device has free the budget, where that is asked for.
-static RematStatus chooseBudget(llvm::StringRef Graph, CompileOptions &Options,
-                                MLIRContext &Context,
-                                DiagnosticText &Diagnostics) {
+static RematStatus chooseBudget(llvm::StringRef Graph,
+                                const RematOptions_ &Given,
+                                CompileOptions &Options, MLIRContext &Context,
+                                Diagnostics &Collected) {
   if (Options.Budget.Kind != Budget::Kind::Max)
     return nullptr;
   OwningOpRef<ModuleOp> Module = parseGraph(Graph, GraphName, Context);
   if (!Module)
-    return makeStatus(REMAT_ERROR, Diagnostics.take());
+    return Collected.takeError();
   runtime::Result<FreeMemory> Found = resolveMaxBudget(*Module, Options);
-  return Found ? nullptr : makeStatus(Found.getError());
+  if (!Found)
+    return makeStatus(Found.getError());
+  Given.Log("budget: max is " + std::to_string(Found->BudgetBytes) +
+            " bytes; of the " + std::to_string(Found->FreeBytes) +
+            " free on the " + Found->Device + " device " +
+            std::to_string(Found->MarginBytes) + " are left alone");
+  return nullptr;
+}
+
+static RematStatus makeRefusal(const CompileOptions &Options,
+                               const Refusal &Refused, Diagnostics &Collected) {
+  RematStatus Status =
+      makeStatus(REMAT_REFUSED, describeRefusal(Options, Refused));
+  Status->Diagnostics = Collected.takeAll();
+  return Status;
 }
 
 /// What is kept is found, and what is made is kept.
@@ -144,25 +212,30 @@ static RematStatus compile(llvm::StringRef Graph, const RematOptions_ &Given,
                            RematProgram_ &Result, CompileReport &Report) {
   MLIRContext Context(MLIRContext::Threading::DISABLED);
   Context.printOpOnDiagnostic(false);
-  DiagnosticText Diagnostics(Context);
+  Diagnostics Collected(Context, Given);
   CompileOptions Options = Given.Options;
-  if (RematStatus Failed = chooseBudget(Graph, Options, Context, Diagnostics))
+  if (Given.Watcher.OnProgress)
+    Options.Watcher = &Given.Watcher;
+  if (RematStatus Failed =
+          chooseBudget(Graph, Given, Options, Context, Collected))
     return Failed;
   CachedCompilation Kept(Given.Cache, GraphName, Graph, Options);
-  if (Kept.find(Result.Bytes, Report))
-    return load(Result);
-  OwningOpRef<ModuleOp> Module = parseGraph(Graph, GraphName, Context);
-  if (!Module)
-    return makeStatus(REMAT_ERROR, Diagnostics.take());
-  Options.Seeds = &Kept.findSeeds();
-  if (succeeded(compile(*Module, Options, Result.Bytes, Report))) {
-    // The program is there all the same where it cannot be kept.
-    (void)Kept.store(Result.Bytes, Report);
+  if (Kept.find(Result.Bytes, Report)) {
+    Given.Log("the program is from the cache");
     return load(Result);
   }
-  if (!Report.Refused)
-    return makeStatus(REMAT_ERROR, Diagnostics.take());
-  return makeStatus(REMAT_REFUSED, describeRefusal(Options, *Report.Refused));
+  OwningOpRef<ModuleOp> Module = parseGraph(Graph, GraphName, Context);
+  if (!Module)
+    return Collected.takeError();
+  Options.Seeds = &Kept.findSeeds();
+  if (succeeded(compile(*Module, Options, Result.Bytes, Report))) {
+    // The program is there all the same.
+    if (FileFailure Failed = Kept.store(Result.Bytes, Report))
+      Given.Log("the program is not kept: " + *Failed);
+    return load(Result);
+  }
+  return Report.Refused ? makeRefusal(Options, *Report.Refused, Collected)
+                        : Collected.takeError();
 }
 
 RematStatus rematCompile(const char *Graph, size_t Length, RematOptions Options,

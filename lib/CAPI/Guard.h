@@ -7,10 +7,22 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <vector>
+
+namespace remat::capi {
+
+struct Said {
+  bool IsNote = false;
+  std::string Message, File;
+  unsigned Line = 0, Column = 0;
+};
+
+} // namespace remat::capi
 
 struct RematStatus_ {
   RematCode Code;
   std::string Message;
+  std::vector<remat::capi::Said> Diagnostics = {};
 };
 
 namespace remat::capi {

@@ -8,9 +8,11 @@ using namespace remat;
 using namespace remat::capi;
 
 RematStatus capi::makeStatus(const runtime::Error &E) {
-  RematCode Code = E.getCode() == runtime::ErrorCode::OutOfMemory
-                       ? REMAT_OUT_OF_MEMORY
-                       : REMAT_ERROR;
+  RematCode Code = REMAT_ERROR;
+  if (E.getCode() == runtime::ErrorCode::OutOfMemory)
+    Code = REMAT_OUT_OF_MEMORY;
+  else if (E.getCode() == runtime::ErrorCode::Interrupted)
+    Code = REMAT_INTERRUPTED;
   return makeStatus(Code, E.getMessage());
 }
 
@@ -19,11 +21,22 @@ RematStatus capi::makeStatus(const runtime::Status &S) {
 }
 
 RematStatus rematDeviceCreate(const char *Name, RematDevice *Device) {
+  return rematDeviceCreateWithThreads(Name, 0, Device);
+}
+
+RematStatus rematDeviceCreateWithThreads(const char *Name, unsigned Threads,
+                                         RematDevice *Device) {
   return guard([&]() -> RematStatus {
     if (!Name || !Device)
       return makeNullError("name and device");
     *Device = nullptr;
-    auto Made = runtime::createDevice(Name);
+    if (Threads > runtime::MaxThreads)
+      return makeStatus(REMAT_ERROR, "threads is " + std::to_string(Threads) +
+                                         "; it must be from 0 to " +
+                                         std::to_string(runtime::MaxThreads));
+    runtime::DeviceOptions Options;
+    Options.Threads = Threads;
+    auto Made = runtime::createDevice(Name, Options);
     if (!Made)
       return makeStatus(Made.getError());
     *Device = new RematDevice_{std::move(*Made)};
@@ -72,6 +85,11 @@ RematStatus rematSessionGetFunction(RematSession Session, const char *Name,
 }
 
 void rematSessionDestroy(RematSession Session) { delete Session; }
+
+void rematSessionInterrupt(RematSession Session) {
+  if (Session)
+    (*Session)->interrupt();
+}
 
 RematStatus rematSessionRunStep(RematSession Session) {
   return use(Session, true, "session",

@@ -19,8 +19,22 @@ const char *rematStatusGetMessage(RematStatus Status) {
   return Status ? Status->Message.c_str() : "";
 }
 
+size_t rematStatusGetNumDiagnostics(RematStatus Status) {
+  return Status ? Status->Diagnostics.size() : 0;
+}
+
+int rematStatusGetDiagnostic(RematStatus Status, size_t Number,
+                             RematDiagnostic *Diagnostic) {
+  if (!Diagnostic || Number >= rematStatusGetNumDiagnostics(Status))
+    return 0;
+  const remat::capi::Said &Of = Status->Diagnostics[Number];
+  *Diagnostic = {Of.IsNote, Of.Message.c_str(), Of.File.c_str(), Of.Line,
+                 Of.Column};
+  return 1;
+}
+
 // So short that the text needs no memory of its own.
-static RematStatus_ MemoryStatus = {REMAT_OUT_OF_MEMORY, "no host memory"};
+static RematStatus_ MemoryStatus = {REMAT_OUT_OF_MEMORY, "no host memory", {}};
 
 RematStatus remat::capi::getMemoryStatus() noexcept { return &MemoryStatus; }
 

@@ -73,13 +73,15 @@ struct CacheFile {
 
 } // namespace
 
-/// All entries. What other processes remove meanwhile is left out.
-static std::vector<CacheFile> listFiles(const std::string &Folder) {
+/// All files whose names end so. What other processes remove meanwhile is left
+/// out.
+static std::vector<CacheFile> listFiles(const std::string &Folder,
+                                        llvm::StringRef Ending = Suffix) {
   std::vector<CacheFile> Files;
   std::error_code Failed;
   for (fs::directory_iterator It(Folder, Failed), End; !Failed && It != End;
        It.increment(Failed)) {
-    if (!llvm::StringRef(It->path().native()).ends_with(Suffix))
+    if (!llvm::StringRef(It->path().native()).ends_with(Ending))
       continue;
     std::error_code Gone;
     CacheFile File{It->path(), It->file_size(Gone), {}};
@@ -102,6 +104,11 @@ void PlanCache::removeOldest() const {
   std::error_code Gone;
   for (const CacheFile &File : Files)
     if ((Sum += File.Bytes) > uint64_t(Limit))
+      fs::remove(File.Path, Gone);
+  // What a process was writing that was killed.
+  auto Yesterday = fs::file_time_type::clock::now() - std::chrono::hours(24);
+  for (const CacheFile &File : listFiles(Folder, ".partial"))
+    if (File.Used < Yesterday)
       fs::remove(File.Path, Gone);
 }
 

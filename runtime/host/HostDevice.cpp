@@ -42,12 +42,15 @@ public:
 
 private:
   void bind(char *Arena);
+  void findFirstUpdate();
   Status runStep(size_t Index);
 
   std::shared_ptr<const Program> TheProgram;
   Context &TheContext;
   std::vector<BoundStep> Steps;
   char *BoundTo = nullptr;
+  /// Before this step all arguments that survive hold what they held.
+  size_t FirstUpdate = 0;
   bool Profiling = false;
   std::vector<double> StepMs;
 };
@@ -118,6 +121,31 @@ HostExecutable::HostExecutable(std::shared_ptr<const Program> P, Context &C)
       Bound.Call.Results.push_back(Value::of(TheProgram->Tensors[Tensor]));
     Steps.push_back(std::move(Bound));
   }
+  findFirstUpdate();
+}
+
+/// The first step that writes where an argument lies that survives.
+void HostExecutable::findFirstUpdate() {
+  std::vector<ByteRange> Kept;
+  for (const Argument &A : TheProgram->Arguments)
+    if (const Tensor &T = TheProgram->Tensors[A.Tensor]; A.Survives)
+      Kept.push_back({T.Offset, T.Bytes});
+  auto Updates = [&](ByteRange Of) {
+    return Of.Bytes > 0 && std::ranges::any_of(Kept, [&](const ByteRange &R) {
+             return Of.Offset < R.Offset + R.Bytes &&
+                    R.Offset < Of.Offset + Of.Bytes;
+           });
+  };
+  auto IsUpdate = [&](const Step &S) {
+    if (Updates(S.Workspace))
+      return true;
+    return std::ranges::any_of(S.Results, [&](uint32_t Number) {
+      const Tensor &T = TheProgram->Tensors[Number];
+      return !T.IsView && Updates({T.Offset, T.Bytes});
+    });
+  };
+  const auto &All = TheProgram->Steps;
+  FirstUpdate = std::ranges::find_if(All, IsUpdate) - All.begin();
 }
 
 void HostExecutable::bind(char *Arena) {
@@ -174,6 +202,11 @@ Status HostExecutable::run(void *Arena, const RunOptions &Options) {
   Poison(TheProgram->UnusedAtStart);
   ScopeRanges Ranges(Options.Ranges);
   for (size_t I = 0; I < Steps.size(); ++I) {
+    if (I <= FirstUpdate && Options.Interrupt && *Options.Interrupt)
+      return Error(ErrorCode::Interrupted,
+                   "the step was interrupted before operation " +
+                       std::to_string(I) + " of " +
+                       std::to_string(Steps.size()));
     Ranges.enter(TheProgram->Steps[I]);
     REMAT_TRY(runStep(I));
     if (Options.AfterStep)

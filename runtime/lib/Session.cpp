@@ -391,8 +391,12 @@ Status Session::runStep() {
   auto Lock = TheDevice.lock();
   return guard([&]() -> Status {
     REMAT_TRY(checkWritten());
+    if (IsInterrupted.exchange(false))
+      return Error(ErrorCode::Interrupted,
+                   "the step was interrupted before it began");
     REMAT_TRY(occupy());
     RunOptions Run;
+    Run.Interrupt = &IsInterrupted;
     Run.Poison = Options.Poison;
     Run.Ranges = Options.Ranges;
     FiniteCheck Check(*TheProgram, TheDevice, static_cast<char *>(Arena));
@@ -409,8 +413,11 @@ Status Session::runStep() {
     for (size_t I = 0; I < Written.size(); ++I)
       if (!TheProgram->Arguments[I].Survives)
         Written[I] = false;
-    if (!S)
+    if (!S) {
+      if (S.getError().getCode() == ErrorCode::Interrupted)
+        IsInterrupted = false;
       return S;
+    }
     HasRun = true;
     if (Options.CheckFinite)
       REMAT_TRY(Check.checkResults());

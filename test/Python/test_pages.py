@@ -16,6 +16,7 @@ FOLLOWED = [
     "how-to/evaluate.md",
     "how-to/watch-a-run.md",
     "how-to/refused-budget.md",
+    "how-to/budgets.md",
     "how-to/resume.md",
     "how-to/embed.md",
 ]

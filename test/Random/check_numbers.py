@@ -127,7 +127,7 @@ def sweep(numbers: Numbers, count: int) -> None:
                  "refused from the smallest on, or met below:", ends[0])
             need(strategy == "search" or ends[0].smallest >= low, f"search found {low}, less was found by", ends[0])
         smallest: Optional[int] = None
-        for effort in (0, 1, 2):
+        for effort in range(4):
             now = numbers.compile((low + high) // 2, effort=effort, fuse=fuse)
             need(smallest is None or now.smallest <= smallest, f"less effort found {smallest},", now)
             smallest = now.smallest

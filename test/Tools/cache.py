@@ -212,6 +212,17 @@ def check_limit(runner):
     check("REMAT_CACHE_LIMIT" in runner.fails(1, REMAT_CACHE_LIMIT="much"), "a bad limit is taken")
 
 
+def check_remains(runner):
+    """What a killed process was writing goes after a day; before, it may still be written."""
+    old, new = (runner.cache / f".remat-1-{number}.partial" for number in range(2))
+    for file in (old, new):
+        file.write_text("half")
+    day = time.time() - 25 * 3600
+    os.utime(old, (day, day))
+    runner.run("--budget", "90%")
+    check(not old.exists() and new.exists(), "the wrong remains were removed")
+
+
 def check_places(runner):
     """A folder that cannot be made: said if it was named, and the program is there all the same."""
     file = runner.folder / "file"
@@ -242,4 +253,5 @@ with tempfile.TemporaryDirectory() as made:
     check_together(runner, program)
     check_looser(runner)
     check_limit(runner)
+    check_remains(runner)
     check_places(runner)

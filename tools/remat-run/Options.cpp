@@ -7,6 +7,7 @@
 
 #include "Options.h"
 #include "common/NumberOptions.h"
+#include "remat/runtime/Device.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -110,7 +111,7 @@ void CommandLine::addRun() {
           "steps of the run, those before its checkpoint among them");
   Integer("--seed", O.Seed, uint64_t(0), UINT64_MAX,
           "of initial weights, random data and dropout");
-  Integer("--threads", O.Threads, 0u, 1024u,
+  Integer("--threads", O.Threads, 0u, runtime::MaxThreads,
           "threads of the host device; 0: one a processor");
   Integer("--data-threads", O.DataThreads, 0u, 64u,
           "threads that make the next batches ready; 0: each step reads its "

@@ -5,7 +5,7 @@ release Python's global lock.
 """
 
 from .data import Batches
-from .errors import BudgetRefused, CompileError, Error, OutOfMemory
+from .errors import BudgetRefused, CompileError, Diagnostic, Error, Interrupted, OutOfMemory
 from .program import Program, TensorInfo, compile
 from .session import Session
 from .tensor import Tensor
@@ -14,7 +14,9 @@ __all__ = [
     "Batches",
     "BudgetRefused",
     "CompileError",
+    "Diagnostic",
     "Error",
+    "Interrupted",
     "OutOfMemory",
     "Program",
     "Session",

@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from dataclasses import dataclass
+from typing import Any, Dict, Optional, Sequence
 
 
 class Error(Exception):
     """A call failed; the message says why."""
 
 
+@dataclass(frozen=True)
+class Diagnostic:
+    """One thing that was said of a graph, and where: `file` is "" where no place is known. A `note`
+    explains the one before it."""
+
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    note: bool = False
+
+
 class CompileError(Error):
-    """The graph or an option is wrong; the message holds the diagnostics with their locations."""
+    """The graph or an option is wrong; the message holds the `diagnostics` with their places."""
+
+    def __init__(self, message: str, diagnostics: Sequence[Diagnostic] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.diagnostics = tuple(diagnostics)
+
+    def __reduce__(self):
+        return type(self), (self.message, self.diagnostics)
+
+
+class Interrupted(Error):
+    """A step was interrupted by `Session.interrupt`; no parameter or state was changed."""
 
 
 class OutOfMemory(Error):
@@ -21,13 +46,17 @@ class BudgetRefused(Error):
     """No program within the budget was found.
 
     `smallest_feasible_bytes` is the smallest budget found to do, `impossible_bytes` the largest
-    that is proven to fit no program; `report` has what `remat-run --report` writes.
+    that is proven to fit no program; `report` has what `remat-run --report` writes, and
+    `diagnostics` say where the graph needs most.
     """
 
-    def __init__(self, message: str, report: Dict[str, Any]) -> None:
+    def __init__(
+        self, message: str, report: Dict[str, Any], diagnostics: Sequence[Diagnostic] = ()
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.report = report
+        self.diagnostics = tuple(diagnostics)
 
     @property
     def budget_bytes(self) -> Optional[int]:
@@ -47,4 +76,4 @@ class BudgetRefused(Error):
         return self.report["refused"]["proven"]
 
     def __reduce__(self):
-        return type(self), (self.message, self.report)
+        return type(self), (self.message, self.report, self.diagnostics)

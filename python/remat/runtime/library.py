@@ -5,15 +5,15 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence
 
-from .errors import Error, OutOfMemory
+from .errors import Diagnostic, Error, Interrupted, OutOfMemory
 
 VERSION = (0, 1)  # of the C interface that is declared here
 NAME = "libremat.so"
-OK, ERROR, REFUSED, OUT_OF_MEMORY = range(4)
+OK, ERROR, REFUSED, OUT_OF_MEMORY, INTERRUPTED = range(5)
 ARGUMENT, RESULT = range(2)
 VIEW, COPY = range(2)
 
@@ -45,6 +45,18 @@ class StepInfo(ctypes.Structure):
     ]
 
 
+class RawDiagnostic(ctypes.Structure):
+    """RematDiagnostic."""
+
+    _fields_ = [
+        ("note", c_int),
+        ("message", c_char_p),
+        ("file", c_char_p),
+        ("line", c_uint),
+        ("column", c_uint),
+    ]
+
+
 # Name: result and arguments. Handles and statuses are addresses; what is only written to is an
 # address too.
 _STATUS_FUNCTIONS = {
@@ -72,10 +84,14 @@ _FUNCTIONS = {
     "rematProgramGetFunction": (c_void_p, c_void_p, c_size_t, c_void_p, c_void_p),
     "rematDeviceGetStream": (c_void_p, c_void_p),
     "rematDeviceCreate": (c_void_p, c_char_p, c_void_p),
+    "rematDeviceCreateWithThreads": (c_void_p, c_char_p, c_uint, c_void_p),
+    "rematStatusGetNumDiagnostics": (c_size_t, c_void_p),
+    "rematStatusGetDiagnostic": (c_int, c_void_p, c_size_t, c_void_p),
     "rematSessionCreate": (c_void_p, c_void_p, c_size_t, c_void_p, c_uint64, c_void_p),
     "rematSessionGetFunction": (c_void_p, c_void_p, c_char_p, c_void_p),
     "rematSessionDestroy": (None, c_void_p),
     "rematSessionRunStep": (c_void_p, c_void_p),
+    "rematSessionInterrupt": (None, c_void_p),
     "rematSessionWrite": (c_void_p, c_void_p, c_char_p, c_void_p, c_size_t),
     "rematSessionWriteFromDevice": (c_void_p, c_void_p, c_char_p, c_void_p, c_size_t),
     "rematSessionGetPeakBytes": (c_uint64, c_void_p),
@@ -175,8 +191,20 @@ def check(
     code, message = take(status, library)
     if code == OUT_OF_MEMORY:
         raise OutOfMemory(message)
+    if code == INTERRUPTED:
+        raise Interrupted(message)
     if code != OK:
         raise kind(message)
+
+
+def diagnostics_of(status: Optional[int]) -> List[Diagnostic]:
+    """What a status that is not yet freed says of a graph."""
+    lib, raw, found = load(), RawDiagnostic(), []
+    for number in range(lib.rematStatusGetNumDiagnostics(status)):
+        lib.rematStatusGetDiagnostic(status, number, ctypes.addressof(raw))
+        message, file = (text.decode("utf-8", "replace") for text in (raw.message, raw.file))
+        found.append(Diagnostic(message, file, raw.line, raw.column, bool(raw.note)))
+    return found
 
 
 class Handle:

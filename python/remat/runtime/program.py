@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 from ..graph import Graph
 from . import library
-from .errors import BudgetRefused, CompileError
+from .errors import BudgetRefused, CompileError, Diagnostic
 from .interrupts import run_interruptibly
 from .library import Handle, check
 
@@ -261,17 +261,18 @@ def compile(
     check(lib.rematOptionsSetCache(handle.value, folder), CompileError)
     out = ctypes.c_void_p()
 
-    def work() -> "tuple[int, str, Handle]":
+    def work() -> "tuple[List[Diagnostic], int, str, Handle]":
         status = lib.rematCompile(text, len(text), handle.value, ctypes.addressof(out))
-        return (*library.take(status), Handle(out.value, lib.rematProgramDestroy))
+        said = library.diagnostics_of(status)
+        return (said, *library.take(status), Handle(out.value, lib.rematProgramDestroy))
 
-    code, message, program = run_interruptibly(
+    said, code, message, program = run_interruptibly(
         work, lambda: lib.rematOptionsInterrupt(handle.value)
     )
     if code == library.REFUSED:
-        raise BudgetRefused(message, _report(program))
+        raise BudgetRefused(message, _report(program), said)
     if code == library.OUT_OF_MEMORY:
         raise library.OutOfMemory(message)
     if code != library.OK:
-        raise CompileError(message)
+        raise CompileError(message, said)
     return Program(program, seed)

@@ -22,39 +22,48 @@ _devices_lock = threading.Lock()
 
 
 @functools.lru_cache(maxsize=None)
-def _make_device(name: str) -> Handle:
+def _make_device(name: str, threads: int) -> Handle:
     lib = library.load()
     out = ctypes.c_void_p()
-    check(lib.rematDeviceCreate(library.encode(name), ctypes.addressof(out)))
+    check(
+        lib.rematDeviceCreateWithThreads(library.encode(name), threads, ctypes.addressof(out))
+    )
     return Handle(out.value, lambda value: None)  # it lives as long as the process
 
 
-def _get_device(name: str) -> Handle:
-    """The one device of that name."""
+def _get_device(name: str, threads: int) -> Handle:
+    """The one device of that name with so many threads."""
     with _devices_lock:
-        return _make_device(name)
+        return _make_device(name, threads)
 
 
 class Session:
-    """A program with its memory, its parameters drawn from `seed`.
+    """A program with its memory, its parameters drawn from `seed`. The host works with so many
+    `threads`; 0 is one a processor.
 
     One thread at a time uses a session; a second one gets an error, at once. Other threads of
     Python go on while a step runs.
     """
 
     def __init__(
-        self, program: Program, device: Optional[str] = None, seed: Optional[int] = None
+        self,
+        program: Program,
+        device: Optional[str] = None,
+        seed: Optional[int] = None,
+        threads: int = 0,
     ) -> None:
         seed = program.seed if seed is None else seed
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
             raise Error(f"seed {seed!r} is no integer from 0 to 2^64 - 1")
+        if isinstance(threads, bool) or not isinstance(threads, int) or not 0 <= threads <= 1024:
+            raise Error(f"threads {threads!r} is no integer from 0 to 1024")
         self.program = program
         self.device = program.device if device is None else device
         self._lock = threading.Lock()
         lib = self._library = library.load()
         address, length = program._location()
         out = ctypes.c_void_p()
-        owner = _get_device(self.device)
+        owner = _get_device(self.device, threads)
         check(
             lib.rematSessionCreate(address, length, owner.value, seed, ctypes.addressof(out))
         )
@@ -140,6 +149,11 @@ class Session:
         main._user = self
         for session in (main, *main._functions.values()):
             session._uses += 1
+
+    def interrupt(self) -> None:
+        """Ends the step that runs, or else the next one, with `Interrupted`, unless it has begun
+        to change parameters or states. For another thread."""
+        self._library.rematSessionInterrupt(self._handle.value)
 
     @property
     def steps(self) -> int:

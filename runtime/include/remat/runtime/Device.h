@@ -13,6 +13,7 @@
 #include "remat/runtime/Pool.h"
 #include "remat/runtime/Program.h"
 #include "remat/runtime/Result.h"
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,6 +24,9 @@
 #include <vector>
 
 namespace remat::runtime {
+
+/// Worker threads of a device, at most.
+inline constexpr unsigned MaxThreads = 1024;
 
 struct DeviceOptions {
   unsigned Threads = 0; ///< host: worker threads; 0: one a processor
@@ -52,6 +56,9 @@ struct RunOptions {
   /// its results are there and before anything is poisoned. An error ends the
   /// run.
   std::function<Status(size_t)> AfterStep;
+  /// Once it is true, `run` may end with the code Interrupted, but only while
+  /// all arguments that survive still hold what they held. May be null.
+  const std::atomic<bool> *Interrupt = nullptr;
 };
 
 /// A program made ready on one device. It is used by one thread at a time.

@@ -26,6 +26,7 @@ enum class ErrorCode {
   Unavailable,     ///< no such device, library or architecture here
   DeviceFailure,   ///< a launch or a copy failed
   IO,              ///< the file system refused
+  Interrupted,     ///< as was asked for; no parameter or state was changed
 };
 
 /// A message in lower case without full stop, and its kind.

@@ -19,6 +19,7 @@
 #include "remat/runtime/Pool.h"
 #include "remat/runtime/Program.h"
 #include "remat/runtime/Result.h"
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -131,6 +132,12 @@ public:
     return FirstNonfinite;
   }
 
+  /// Ends the step that runs, or else the next one, with the code Interrupted,
+  /// unless it has begun to change parameters or states: then it ends as it
+  /// would have. On a GPU that is once it has begun. Any thread may call this
+  /// at any time.
+  void interrupt() { IsInterrupted = true; }
+
   SessionStatistics getStatistics() const;
   /// 0 before the first step.
   double getLastStepMilliseconds() const {
@@ -182,6 +189,7 @@ private:
   /// Of a function, by argument: its number in the program, where it is shared.
   std::vector<std::optional<uint32_t>> SharedWith;
   bool HasRun = false; ///< results hold values
+  std::atomic<bool> IsInterrupted = false;
   std::vector<double> StepMs;
   std::optional<std::string> FirstNonfinite;
 };
