@@ -31,6 +31,7 @@ CHANGED = {
     "recompute": "%1",
     "prefer": "%0",
     "scope-budget": "h=1MiB",
+    "freeze": "w1",
     "explain": "all",
     "optimizer": "sgd",
     "learning-rate": "0.5",
