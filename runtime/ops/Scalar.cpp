@@ -1,6 +1,7 @@
 //===- Scalar.cpp - the functions of elementwise ops ----------------------===//
 
 #include "ops/Scalar.h"
+#include "ops/Arithmetic.h"
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -210,125 +211,29 @@ static ScalarFunction ofKind(const Types &T, const AttributeList &Attributes) {
 // Arithmetic on floats and integers, which wrap around
 //===----------------------------------------------------------------------===//
 
-namespace {
-template <typename T> struct Wrap {
-  using Type = T;
-};
-template <> struct Wrap<int32_t> {
-  using Type = uint32_t;
-};
-template <> struct Wrap<int64_t> {
-  using Type = uint64_t;
-};
-
-struct Add {
-  template <typename T, typename U = typename Wrap<T>::Type>
-  static T of(T A, T B) {
-    return T(U(A) + U(B));
-  }
-};
-struct Sub {
-  template <typename T, typename U = typename Wrap<T>::Type>
-  static T of(T A, T B) {
-    return T(U(A) - U(B));
-  }
-};
-struct Mul {
-  template <typename T, typename U = typename Wrap<T>::Type>
-  static T of(T A, T B) {
-    return T(U(A) * U(B));
-  }
-};
-struct Div {
-  template <typename T, typename U = typename Wrap<T>::Type>
-  static T of(T A, T B) {
-    if constexpr (std::is_integral_v<T>) {
-      if (B == 0)
-        return 0;
-      if (B == -1) // the least integer has no positive counterpart
-        return T(U(0) - U(A));
-    }
-    return A / B;
-  }
-};
-/// With the sign of B.
-struct Remainder {
-  template <typename T> static T of(T A, T B) {
-    T Rest = 0;
-    if constexpr (std::is_floating_point_v<T>)
-      Rest = std::fmod(A, B);
-    else if (B != 0 && B != -1) // the least integer by -1 overflows
-      Rest = A % B;
-    return Rest != 0 && (Rest < 0) != (B < 0) ? Rest + B : Rest;
-  }
-};
-struct Max {
-  template <typename T> static T of(T A, T B) {
-    return A > B || A != A ? A : B;
-  }
-};
-struct Min {
-  template <typename T> static T of(T A, T B) {
-    return A < B || A != A ? A : B;
-  }
-};
-} // namespace
-
-template <typename Function>
+/// `Function::of` two elements of one type: integers, and floats unless it is
+/// of `IntegersOnly`.
+template <typename Function, bool IntegersOnly = false>
 static ScalarFunction numbers(const Types &T, const AttributeList &) {
   if (!T.areEqual() || T.Result != T.Operands[0])
     return ScalarFunction();
   return dispatchElement(T.Result, [](auto Row) {
     using Number = typename decltype(Row)::Computed;
-    if constexpr (!Row.IsFloat && Row.Kind != ElementKind::Integer)
-      return ScalarFunction();
-    else
+    if constexpr (Row.Kind == ElementKind::Integer ||
+                  (Row.IsFloat && !IntegersOnly))
       return ScalarFunction(
           binary<Number, Number, Function::template of<Number>>);
+    else
+      return ScalarFunction();
   });
 }
+
+template <typename Function>
+static constexpr auto Integers = numbers<Function, /*IntegersOnly=*/true>;
 
 //===----------------------------------------------------------------------===//
 // Bits
 //===----------------------------------------------------------------------===//
-
-namespace {
-struct BitAnd {
-  template <typename T> static T of(T A, T B) { return A & B; }
-};
-struct BitOr {
-  template <typename T> static T of(T A, T B) { return A | B; }
-};
-struct BitXor {
-  template <typename T> static T of(T A, T B) { return A ^ B; }
-};
-struct ShiftLeft {
-  template <typename T, typename U = typename Wrap<T>::Type>
-  static T of(T A, T B) {
-    return U(B) < 8 * sizeof(T) ? T(U(A) << U(B)) : T(0);
-  }
-};
-struct ShiftRight {
-  template <typename T, typename U = typename Wrap<T>::Type>
-  static T of(T A, T B) {
-    return U(B) < 8 * sizeof(T) ? T(U(A) >> U(B)) : T(0);
-  }
-};
-} // namespace
-
-template <typename Function>
-static ScalarFunction integers(const Types &T, const AttributeList &) {
-  if (!T.areEqual() || T.Result != T.Operands[0])
-    return ScalarFunction();
-  return dispatchElement(T.Result, [](auto Row) {
-    using Number = typename decltype(Row)::Computed;
-    if constexpr (Row.Kind != ElementKind::Integer)
-      return ScalarFunction();
-    else
-      return ScalarFunction(
-          binary<Number, Number, Function::template of<Number>>);
-  });
-}
 
 static void copyWords(const void *const *In, void *Out, int64_t Count, float) {
   std::memcpy(Out, In[0], Count * 4);
@@ -443,11 +348,11 @@ static constexpr Row Table[] = {
     {"div", 2, numbers<Div>},
     {"max", 2, numbers<Max>},
     {"min", 2, numbers<Min>},
-    {"bit_and", 2, integers<BitAnd>},
-    {"bit_or", 2, integers<BitOr>},
-    {"bit_xor", 2, integers<BitXor>},
-    {"shift_left", 2, integers<ShiftLeft>},
-    {"shift_right", 2, integers<ShiftRight>},
+    {"bit_and", 2, Integers<BitAnd>},
+    {"bit_or", 2, Integers<BitOr>},
+    {"bit_xor", 2, Integers<BitXor>},
+    {"shift_left", 2, Integers<ShiftLeft>},
+    {"shift_right", 2, Integers<ShiftRight>},
     {"bitcast", 1, resolveBitcast},
     {"compare", 2, resolveCompare},
     {"select", 3, resolveSelect},

@@ -121,6 +121,11 @@ CASES = {
         "xor": (lambda x: x * ((x > 0) ^ MASK).float(), (3, 4)),
         "compare": (lambda x: x * ((x >= 0).int() + (x != OTHER).long() + (x <= 1)), (3, 4)),
         "integers": (lambda x: x * ((x * 10).int() // 3 - (x * 10).long() % 4).abs(), (3, 4)),
+        "bits": (
+            lambda x: x * (((x * 99).int() & 12 | 3) ^ (x * 9).int() & (x * 5).int() | ~(x * 3).int()),
+            (3, 4),
+        ),
+        "shifts": (lambda x: x * (((x * 99).long() >> 2) + ((x * 9).int() << 3)), (3, 4)),
         "any": (lambda x: x * (x > 1).any() + x * (x > -9).all(1, keepdim=True), (3, 4)),
         "nan": (lambda x: torch.nan_to_num(x) + x.isnan().float(), (3, 4)),
     },

@@ -59,6 +59,10 @@ def logical_and(a: Value, b: Value) -> Value:
     return ops.select(a, b, a.graph.splat(False, "i1"))
 
 
+def logical_xor(a: Value, b: Value) -> Value:
+    return ops.select(a, logical_not(b), b)
+
+
 def logical_or(a: Value, b: Value) -> Value:
     return ops.select(a, a.graph.splat(True, "i1"), b)
 
@@ -238,34 +242,64 @@ def logical_or_(cx, self, other):
     return _logic(cx, logical_or, self, other)
 
 
-@rule(aten.bitwise_xor.Tensor)
-def bitwise_xor(cx, self, other):
-    cx.require(cx.dtype == "i1", "bits of integers")
-    return logical_xor_(cx, self, other)
-
-
 @rule(aten.logical_xor.default)
 def logical_xor_(cx, self, other):
-    return _logic(cx, lambda a, b: ops.select(a, logical_not(b), b), self, other)
+    return _logic(cx, logical_xor, self, other)
+
+
+def _bits(cx, self, other, of_numbers, of_bools) -> Value:
+    if cx.dtype == "i1":
+        return _logic(cx, of_bools, self, other)
+    return binary(cx, of_numbers, self, other, cx.dtype)
 
 
 @rule(aten.bitwise_and.Tensor, aten.bitwise_and.Scalar)
 def bitwise_and(cx, self, other):
-    cx.require(cx.dtype == "i1", "bits of integers")
-    return _logic(cx, logical_and, self, other)
+    return _bits(cx, self, other, ops.bit_and, logical_and)
 
 
 @rule(aten.bitwise_or.Tensor, aten.bitwise_or.Scalar)
 def bitwise_or(cx, self, other):
-    cx.require(cx.dtype == "i1", "bits of integers")
-    return _logic(cx, logical_or, self, other)
+    return _bits(cx, self, other, ops.bit_or, logical_or)
+
+
+@rule(aten.bitwise_xor.Tensor, aten.bitwise_xor.Scalar)
+def bitwise_xor(cx, self, other):
+    return _bits(cx, self, other, ops.bit_xor, logical_xor)
+
+
+@rule(
+    aten.bitwise_left_shift.Tensor,
+    aten.bitwise_left_shift.Tensor_Scalar,
+    aten.__lshift__.Scalar,
+    aten.__lshift__.Tensor,
+)
+def left_shift(cx, self, other):
+    return binary(cx, ops.shift_left, self, other, cx.dtype)
+
+
+@rule(
+    aten.bitwise_right_shift.Tensor,
+    aten.bitwise_right_shift.Tensor_Scalar,
+    aten.__rshift__.Scalar,
+    aten.__rshift__.Tensor,
+)
+def right_shift(cx, self, other):
+    """PyTorch's keeps the sign: the bits of a negative number are moved inverted."""
+
+    def shifted(x, by) -> Value:
+        x = x if isinstance(x, Value) else ops.constant(cx.graph, x, (), cx.dtype)
+        sign = ops.select(ops.compare("lt", x, 0), x.graph.splat(-1, x.dtype), 0)
+        return ops.bit_xor(ops.shift_right(ops.bit_xor(x, sign), by), sign)
+
+    return binary(cx, shifted, self, other, cx.dtype)
 
 
 @rule(aten.logical_not.default, aten.bitwise_not.default)
 def not_(cx, self):
-    x = boolean(cx, self)
-    cx.require(cx.dtype == "i1", "bits of integers")
-    return cx.expand(logical_not(x), cx.shape)
+    if cx.dtype == "i1":
+        return cx.expand(logical_not(boolean(cx, self)), cx.shape)
+    return ops.bit_xor(cx.cast(cx.value(self), cx.dtype), -1)
 
 
 @rule(aten.where.self, aten.where.ScalarOther, aten.where.ScalarSelf, aten.where.Scalar)
