@@ -7,6 +7,7 @@
 #include "remat/Analysis/MemoryProfile.h"
 #include "remat/Transforms/Memory.h"
 #include "remat/Transforms/Passes.h"
+#include <tuple>
 
 using namespace mlir;
 using namespace remat;
@@ -287,8 +288,9 @@ LogicalResult BudgetLoop::trySeeds(std::optional<int64_t> Budget) {
   for (const PlanSeed &Seed : *Options.Seeds)
     if (!Budget || Seed.ArenaBytes <= *Budget)
       Order.push_back(&Seed);
-  llvm::stable_sort(Order, [](const PlanSeed *L, const PlanSeed *R) {
-    return L->Microseconds < R->Microseconds;
+  // Of equally fast ones the first stays the first.
+  llvm::sort(Order, [](const PlanSeed *L, const PlanSeed *R) {
+    return std::tie(L->Microseconds, L) < std::tie(R->Microseconds, R);
   });
   for (const PlanSeed *Seed : Order) {
     if (isInterrupted() ||

@@ -3,7 +3,6 @@
 #include "remat/runtime/Session.h"
 #include "lib/Guard.h"
 #include "ops/Numeric.h"
-#include "ops/Random.h"
 #include "remat/runtime/FiniteCheck.h"
 #include "remat/runtime/Sha256.h"
 #include <algorithm>

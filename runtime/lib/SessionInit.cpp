@@ -1,5 +1,6 @@
 //===- SessionInit.cpp - initial and random values of a session -----------===//
 
+#include "lib/Guard.h"
 #include "ops/Numeric.h"
 #include "ops/Random.h"
 #include "remat/runtime/Session.h"
