@@ -2,7 +2,7 @@
 
 #include "remat/runtime/Session.h"
 #include "lib/Guard.h"
-#include "ops/Numeric.h"
+#include "ops/Op.h"
 #include "remat/runtime/FiniteCheck.h"
 #include "remat/runtime/Sha256.h"
 #include <algorithm>
