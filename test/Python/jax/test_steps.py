@@ -7,7 +7,7 @@ import pytest
 import remat
 import remat.jax
 
-from models import MODELS
+from steps import MODELS
 
 STEPS = 3
 
