@@ -12,10 +12,12 @@ import pytest
 import remat
 import torch
 from remat.torch import Partitioner, PartitionRefused, memory_budget
+from remat.torch.partition.order import KeepOrder
 from remat.torch.partition.rules import Rules
 from remat.torch.partition.simulate import simulate
 from remat.torch.partition.workspace import add_workspaces
 from torch import nn
+from torch._inductor.fx_passes.control_dependencies import control_deps
 from torch._inductor.utils import fresh_cache
 from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -317,6 +319,33 @@ def test_the_report():
     assert "partition_models.py" in text  # the user's line
     html = report.html()
     assert html.count("<polyline") == 3 and all(tensor.name in html for tensor in report.tensors)
+
+
+def test_inductor_is_told_the_order():
+    """What is made again and reads no gradient runs behind the kernel before it in the plan, and
+    the edges that say so change no value."""
+    given = partitioner("60%")
+    halves = []
+
+    def keep(*args, **kwargs):
+        halves[:] = given(*args, compiler="inductor", **kwargs)
+        KeepOrder()(halves[1].graph)
+        halves[1].recompile()
+        return tuple(halves)
+
+    torch.manual_seed(0)
+    module, x = models.Gpt(), tokens()
+    expected, _ = models.run(module, x, models.eager(models.own))
+    values, _ = models.run(module, x, models.eager(keep))
+    assert all(map(torch.equal, expected, values))
+    ordered = halves[1].graph.find_nodes(op="call_function", target=control_deps)
+    assert ordered and any("_again" in node.name for node in ordered)
+    late = set()
+    for node in halves[1].graph.nodes:
+        if "tangents" in str(node.target) or late.intersection(node.all_input_nodes):
+            late.add(node)
+    again = [node for node in halves[1].graph.nodes if node.name.startswith("addmm") and "_again" in node.name]
+    assert again and late.issuperset(again)
 
 
 class Dropped(nn.Module):

@@ -25,6 +25,7 @@ from ...runtime.errors import BudgetRefused, Error
 from . import costs, rules, sizes
 from .budget import Budget, resident_bytes, show
 from .joint import Joint
+from .order import KeepOrder
 from .problem import joint_problem
 from .report import Report, notes_of, tensors_of
 from .rewrite import rewrite
@@ -282,7 +283,8 @@ def memory_budget(budget: Union[int, str], **options: Any) -> Iterator[Partition
     partitioned before do not come from AOTAutograd's cache: each has a report. Their kernels do."""
     partitioner = Partitioner(budget, **options)
     cache = functorch_config.patch(enable_autograd_cache=False)
-    with cache, inductor_config.patch(custom_partitioner_fn=partitioner):
+    inductor = {"custom_partitioner_fn": partitioner, "post_grad_custom_post_pass": KeepOrder()}
+    with cache, inductor_config.patch(inductor):
         try:
             yield partitioner
         except BackendCompilerFailed as failure:

@@ -17,7 +17,7 @@ from torch._functorch.partitioners import (
 )
 from torch.fx.experimental.proxy_tensor import is_sym_node
 
-from . import rules
+from . import order, rules
 from .joint import Joint
 from .problem import TURN, snapshot_of
 
@@ -48,6 +48,7 @@ class _Rewriter:
         self.outputs = torch.utils._pytree.arg_tree_leaves(*self.output.args)
         self.given: List[object] = []
         self.delayed: List[fx.Node] = []
+        self.late: List[str] = []  # kernels of the backward pass, in order
 
     def copy(self, node: fx.Node, again: bool = False) -> fx.Node:
         """The node, reading what the pass has now; its place says to which pass it belongs."""
@@ -95,6 +96,8 @@ class _Rewriter:
         """A step of the plan: the operation, and what it gives out of its tuple."""
         again = node in self.newest
         self.newest[node] = self.copy(node, again)
+        if self.side.is_backward:
+            self.late.append(self.newest[node].name)
         work = [user for user in node.users if rules.is_projection(user)]
         while work:
             projection = work.pop(0)
@@ -231,4 +234,5 @@ def _extract(
                 node.meta[_TAG] = rewriter.tags[node.name]
         graph = raise_getitems(graph)
         made.append(thread_graphsafe_rng_from_hops(graph, is_backward=late))
+    order.mark(made[1], rewriter.late, {rewriter.newest[node].name for node in joint.tangents})
     return made[0], made[1]
