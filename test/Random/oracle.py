@@ -174,6 +174,7 @@ class Training:
                 x = tensors[name]
                 self.values[name] = x.double() if x.is_floating_point() else x
         self.states: Dict[str, List[torch.Tensor]] = {}
+        self.norm: Optional[torch.Tensor] = None  # of all gradients, where they are clipped
         self.count = int(numeric.get("accumulate", 1))
         self.stride = self.find_id_stride()
 
@@ -231,6 +232,8 @@ class Training:
         new = dict(self.values)
         if gradients and self.numeric.get("optimizer", "none") != "none":
             new.update(self.update(gradients, number))
+            if self.norm is not None:
+                outputs["gradient_norm"] = self.norm
         for name, attributes in zip(self.names, self.graph.argument_attributes):
             if "remat.donated" in attributes:
                 new[name] = results[attributes["remat.donated"]]
@@ -248,7 +251,8 @@ class Training:
         scale, clip = 1.0, option("clip-norm")
         if clip > 0.0:
             norm = torch.sqrt(sum((g * g).sum() for g in gradients.values()))
-            scale = min(1.0, clip / (float(norm) + 1e-6))
+            self.norm = self.noise.move(norm, "inside")
+            scale = min(1.0, clip / (float(self.norm) + 1e-6))
         new = {}
         types = dict(zip(self.names, self.graph.argument_types))
         for name, gradient in gradients.items():
