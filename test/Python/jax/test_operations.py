@@ -13,6 +13,13 @@ from jax import lax
 RANDOM = np.random.default_rng(0)
 
 
+@pytest.fixture(autouse=True)
+def same_numbers():
+    """A test has the same numbers, whatever ran before it."""
+    global RANDOM
+    RANDOM = np.random.default_rng(0)
+
+
 def floats(*shape, dtype=np.float32):
     return RANDOM.standard_normal(shape).astype(dtype)
 
@@ -103,6 +110,7 @@ def test_unsigned_integers():
     check(lambda a, b: [a << (b % 40), a >> (b % 40), jnp.clip(a, np.uint32(5), np.uint32(2**31 + 5))], a, b)
     check(lambda a: [a.astype(jnp.float32), a.astype(jnp.int32), a.astype(bool), a.T, a[1:], a[::-1]], a)
     check(lambda x, i: [x.astype(jnp.uint32), i.astype(jnp.uint32), (i > 0).astype(jnp.uint32)], floats(9) ** 2 * 1e9, integers(9, 5, low=-9))
+    check(lambda x: x.astype(jnp.uint32), np.float32([-1.5, -0.5, 0.5, 3e9, 4.2e9, 5e9, 1e30]))
     check(lambda a: [jnp.stack([a, a + 1]), jnp.where(a > 7, a, 7), jnp.full(3, 2**32 - 1, jnp.uint32)], a)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ... import ops
 from ...graph import Value
 from ...importing import Unsupported
-from ...types import BOOL, broadcast_shapes
+from ...types import BOOL, FLOATS, broadcast_shapes
 from ..lower import Lowering, rule
 from ..module import direction, symbol, type_of
 from ..values import NUMPY, STORED, Tensor
@@ -297,6 +297,9 @@ def convert(lowering: Lowering, x: Tensor, element: str) -> Tensor:
         wide = emit(lowering, lambda v: ops.bit_and(ops.cast(v, "i64"), 2**32 - 1), "i64", x)
         return convert(lowering, wide, element)
     wide = convert(lowering, x, "i64")
+    if x.element in FLOATS:
+        # What does not fit becomes the nearest number that does, as XLA has it.
+        wide = emit(lowering, lambda v: ops.min(ops.max(v, 0), 2**32 - 1), "i64", wide)
     return emit(lowering, lambda v: ops.cast(v, "i32"), "ui32", wide)
 
 
