@@ -7,7 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 
 import remat  # noqa: E402
-from remat import ops  # noqa: E402
+from remat import batch_command, ops  # noqa: E402
 
 
 def parser(doc: str) -> argparse.ArgumentParser:
@@ -21,6 +21,7 @@ def parser(doc: str) -> argparse.ArgumentParser:
     made.add_argument(
         "--locations", action="store_true", help="name each operation's layer as its location"
     )
+    batch_command.add_options(made)
     return made
 
 
@@ -75,15 +76,30 @@ def write(graph: "remat.Graph", arguments: argparse.Namespace) -> None:
         Path(arguments.output).write_text(text)
 
 
+def find_batch(build, made: argparse.ArgumentParser, arguments: argparse.Namespace, options: dict):
+    """The graph of the largest batch that fits the budget."""
+    if options.pop("batch") != made.get_default("batch"):
+        made.error("--batch is what --find-batch finds; --batch-step and --most-batch bound it")
+    found = batch_command.find(lambda batch: build(batch=batch, **options), arguments)
+    return build(batch=found.batch, **options)
+
+
 def run(build, made: argparse.ArgumentParser) -> int:
     """Parses, builds and writes; sizes that do not fit together are an error of the command."""
     arguments = made.parse_args()
+    batch_command.check_options(made, arguments)
     options = dict(vars(arguments))
-    for name in ("output", "locations"):
+    for name in ("output", "locations", "find_batch", *batch_command.ONLY):
         options.pop(name)
     try:
-        write(build(**options), arguments)
-    except (OSError, ValueError) as error:
+        if not arguments.find_batch:
+            write(build(**options), arguments)
+            return 0
+        graph = find_batch(build, made, arguments, options)
+        # Standard output says what was found.
+        if arguments.output != "-":
+            write(graph, arguments)
+    except (OSError, ValueError, remat.Error) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, remat.BudgetRefused) else 1
     return 0

@@ -1,5 +1,6 @@
 """The examples as commands: each writes a graph file that verifies."""
 
+import re
 import struct
 import subprocess
 import sys
@@ -77,3 +78,19 @@ def test_byte_tokens_of_installed_text(tmp_path):
     data = (tmp_path / "tokens").read_bytes()[1024:]
     text = bytes(data[::2])
     assert len(text) > 200_000 and b" the " in text and max(text) < 256
+
+
+@pytest.mark.parametrize("name", ("mlp", "checkpointed_mlp", "attention", "encoder_layer", "gpt2"))
+def test_the_largest_batch(tmp_path, name):
+    find = "--find-batch --budget 2MiB --effort 0 --batch-step 3 --most-batch 7"
+    done = execute(f"{name}.py {find}", "-o", tmp_path / "found.mlir")
+    assert done.returncode == 0, done.stderr
+    batch = int(re.search(r"^batch (\d+) fits 2097152 bytes; ", done.stdout, re.M)[1])
+    assert batch in (3, 6)
+    assert execute(f"{name}.py --batch {batch}").stdout == (tmp_path / "found.mlir").read_text()
+    assert execute(f"{name}.py {find}").stdout == done.stdout
+    refused = execute(f"{name}.py --find-batch --budget 1KiB --effort 0")
+    assert refused.returncode == 2 and "is refused" in refused.stderr
+    both = execute(f"{name}.py --batch 5 {find}")
+    assert both.returncode == 2 and "--batch is what --find-batch finds" in both.stderr
+    assert "goes with --find-batch" in execute(f"{name}.py --budget 1G").stderr

@@ -2,21 +2,25 @@
 
 usage: python -m remat.torch MODULE:FUNCTION -o graph.mlir [--weights w.safetensors]
        python -m remat.torch MODULE:FUNCTION --check [--steps 3] [--budgets 60%,smallest]
+       python -m remat.torch MODULE:FUNCTION --find-batch --budget 8GiB [-o graph.mlir]
 
 MODULE is imported from the working directory or the path of Python; FUNCTION takes nothing and
-returns (module, args), such that module(*args) gives the loss.
+returns (module, args), such that module(*args) gives the loss. With --find-batch the first
+dimension of the arguments is the batch; a FUNCTION that has a parameter `batch` is given each size.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import os
 import sys
 from pathlib import Path
 
-from ..runtime.errors import Error
-from . import tools
+from .. import batch_command
+from ..runtime.errors import BudgetRefused, Error
+from . import rows, tools
 from .check import check
 from .errors import ImportFailure
 from .importer import import_module
@@ -57,11 +61,12 @@ def _parser() -> argparse.ArgumentParser:
         default="error",
         help="trained parameters that the loss does not depend on (default: %(default)s)",
     )
+    batch_command.add_options(made)
     return made
 
 
-def _built(name: str):
-    """What MODULE:FUNCTION returns."""
+def _function(name: str):
+    """MODULE:FUNCTION."""
     module, separator, function = name.partition(":")
     if not separator or not module or not function:
         raise ImportFailure(f"{name!r} is not MODULE:FUNCTION")
@@ -72,10 +77,27 @@ def _built(name: str):
         raise ImportFailure(f"module {module!r} cannot be imported: {error}") from error
     if not callable(found):
         raise ImportFailure(f"module {module!r} has no function {function!r}")
-    built = found()
+    return found
+
+
+def _built(name: str, **given):
+    """What MODULE:FUNCTION returns."""
+    built = _function(name)(**given)
     if not isinstance(built, tuple) or len(built) != 2:
         raise ImportFailure(f"{name} must return (module, args)")
     return built
+
+
+def _find_batch(arguments, options):
+    """The import of the largest batch that fits, and its arguments."""
+    name = arguments.function
+    if "batch" in inspect.signature(_function(name)).parameters:
+        build = lambda batch: _built(name, batch=batch)  # noqa: E731
+    else:
+        module, args = _built(name)
+        build = lambda batch: (module, rows.with_rows(args, batch))  # noqa: E731
+    found = batch_command.find(lambda batch: rows.at_size(build, batch, **options).graph, arguments)
+    return rows.at_size(build, found.batch, **options), build(found.batch)[1]
 
 
 def _write(arguments, imported, args) -> None:
@@ -102,11 +124,17 @@ def main() -> int:
         parser.error("--steps and --budgets go with --check")
     if arguments.steps is not None and arguments.steps < 1:
         parser.error(f"--steps {arguments.steps} is not a positive integer")
+    batch_command.check_options(parser, arguments)
+    if arguments.find_batch and arguments.check:
+        parser.error("--check compares the example's own batch, not that of --find-batch")
+    options = {"dropout": not arguments.no_dropout, "unused": arguments.unused}
     try:
+        if arguments.find_batch:
+            _write(arguments, *_find_batch(arguments, options))
+            return 0
         module, args = _built(arguments.function)
         if arguments.output or arguments.weights or arguments.inputs or not arguments.check:
-            dropout = not arguments.no_dropout
-            imported = import_module(module, args, dropout=dropout, unused=arguments.unused)
+            imported = import_module(module, args, **options)
             if not arguments.output and not arguments.weights:
                 sys.stdout.write(imported.graph.emit(locations=True))
             _write(arguments, imported, args)
@@ -119,7 +147,7 @@ def main() -> int:
             return 0 if passed else 1
     except (ImportFailure, Error, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, BudgetRefused) else 1
     return 0
 
 
