@@ -3,7 +3,9 @@
 # every budget, GPT-2 124M beside PyTorch, a loss curve, the sanitizers.
 #
 # usage: bench/gpu.sh OUTPUT_FOLDER [PART...]
-#   parts: kernels device types convolutions small package random sanitizer gpt2 curve (default: all)
+#   parts: kernels device types convolutions small package training random sanitizer
+#   gpt2 resume curve (default: all)
+#   models partition: beside torch.compile, many minutes each; only when named
 #
 # REMAT_BIN names the folder of the tools (default build/bin), REMAT_LIBRARY the
 # library of the Python package (default: that of the tools), REMAT_DATA a token
@@ -17,10 +19,11 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 out=${1:?usage: bench/gpu.sh OUTPUT_FOLDER [PART...]}
 shift
-parts=${*:-kernels device types convolutions small package random sanitizer gpt2 curve}
+parts=${*:-kernels device types convolutions small package training random sanitizer gpt2 resume curve}
 mkdir -p "$out"
 out=$(realpath "$out")
 export REMAT_BIN=${REMAT_BIN:-$PWD/build/bin}
+export REMAT_LIBRARY=${REMAT_LIBRARY:-$REMAT_BIN/../lib/libremat.so}
 export PYTHONPATH=$PWD/python:$PWD/examples${PYTHONPATH:+:$PYTHONPATH}
 failed=
 
@@ -48,8 +51,14 @@ for part in $parts; do
   convolutions) run convolutions python3 bench/gpu/convolutions.py -o "$out/convolutions.jsonl" ;;
   small) run small python3 bench/gpu/small.py -o "$out/small.jsonl" ;;
   package) # the Python package with tensors on the GPU
-    REMAT_LIBRARY=${REMAT_LIBRARY:-$REMAT_BIN/../lib/libremat.so} \
-      run package python3 bench/gpu/package.py -o "$out/package.jsonl" ;;
+    run package python3 bench/gpu/package.py -o "$out/package.jsonl" ;;
+  training) run training python3 bench/gpu/training.py -o "$out/training.jsonl" ;;
+  resume) # GPT-2 124M, killed five times
+    run resume python3 bench/resume.py --kills 5 --steps 40 --every 5 \
+      --model "--layers 12 --width 768 --heads 12 --vocab 50304 --batch 8 --seq 1024" \
+      --options "--device cuda --autocast bf16 --budget 8GiB" ;;
+  models) run models python3 bench/gpu/models.py -o "$out/models.jsonl" ;;
+  partition) run partition python3 bench/gpu/partition.py -o "$out/partition.jsonl" ;;
   random) # random graphs against PyTorch and the host, at several budgets
     arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1 | tr -d .)
     run random python3 test/Random/fuzz_graphs.py --device cuda --arch "sm_$arch" \

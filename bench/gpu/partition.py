@@ -4,8 +4,9 @@
 usage: partition.py [--models gpt2,resnet50,...] [--device cuda|cpu] [--backend inductor|aot_eager] [--small]
 
 For each model: torch.compile with activation_memory_budget 1.0, 0.8, 0.6, 0.4 and 0.2, then remat with each
-of the peaks that were measured there as its budget. Prints a table and, for each run, a line of JSON. Needs
-PyTorch only; the models are written here. A run is a process of its own, so that nothing of another stays.
+of the peaks that were measured there as its budget. Prints, for each run, a line of JSON, and a table. Needs
+PyTorch only; the models are written here. A run is a process of its own, so that nothing of another stays;
+they compile side by side and are measured one at a time (gate.py). Swin needs timm.
 """
 
 from __future__ import annotations
@@ -13,19 +14,22 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
+
+import gate
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "bench" / "gpu")]
 
 FRACTIONS = (1.0, 0.8, 0.6, 0.4, 0.2)
+GIB = 2**30
+CLAIMS = {"llama": 50, "densenet121": 28}  # GiB that a run takes at most; of others 24
 
 
 def run_one(options) -> dict:
-    """One model under one partitioner: peak, time of a step, digest of loss and gradients."""
+    """One model under one partitioner: peak and time of both passes."""
     import torch
     import torch._functorch.config
     import torch._inductor.config
@@ -73,96 +77,118 @@ def run_one(options) -> dict:
     step()
     compile_seconds = time.perf_counter() - begin
     optimizer.step()  # its state is there from now on
-    found = measure(step, optimizer, module, inputs, device, options.steps)
+    found = {"compile_seconds": compile_seconds}
     if partitioner:
         report = partitioner.report
         found["predicted_peak_bytes"] = report.planned.peak
         found["feasible"], found["source"] = report.feasible, report.source
         found["modelled_overhead"], found["gap"] = report.overhead, report.gap
         found["recomputed"], found["saved"] = len(report.recomputed), len(report.saved)
-    return {**found, "compile_seconds": compile_seconds}
+    found["peak_bytes"] = peak_of(step, optimizer, module, inputs, device)
+    gate.wait(**found, held_bytes=(torch.cuda.memory_reserved() if device.type == "cuda" else 0) + GIB // 2)
+    return {**found, **time_of(step, device, options.steps)}
 
 
-def measure(step, optimizer, module, inputs, device, steps: int) -> dict:
-    """The peak of forward and backward pass, and the median time of both."""
+def peak_of(step, optimizer, module, inputs, device) -> int:
+    """The most bytes at a time while the forward and the backward pass run."""
     import torch
     from remat.torch.partition import measure as allocator
     from remat.torch.partition import sizes
 
-    cuda = device.type == "cuda"
     step()
     optimizer.zero_grad(set_to_none=True)
-    if cuda:
+    if device.type == "cuda":
         torch.cuda.synchronize()
+        torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         step()
         torch.cuda.synchronize()
-        peak = torch.cuda.max_memory_allocated()
-    else:
-        state = [list(entry.values()) for entry in optimizer.state.values()]
-        held = sizes.value_bytes([*module.parameters(), *module.buffers(), *inputs, state])
-        peak = held + allocator.allocated_peak(step)[0]
+        torch.cuda.empty_cache()
+        return torch.cuda.max_memory_allocated()
+    state = [list(entry.values()) for entry in optimizer.state.values()]
+    held = sizes.value_bytes([*module.parameters(), *module.buffers(), *inputs, state])
+    return held + allocator.allocated_peak(step)[0]
+
+
+def time_of(step, device, steps: int) -> dict:
+    """The median and the fastest time of both passes."""
+    import torch
+
+    for _ in range(2):
+        step()
     times = []
     for _ in range(steps):
         begin = time.perf_counter()
         loss = step()
-        if cuda:
+        if device.type == "cuda":
             torch.cuda.synchronize()
         times.append(1000 * (time.perf_counter() - begin))
-    return {
-        "peak_bytes": peak,
-        "milliseconds": statistics.median(times),
-        "fastest_milliseconds": min(times),
-        "loss": loss.item(),
-    }
+    return {"milliseconds": statistics.median(times), "fastest_milliseconds": min(times), "loss": loss.item()}
 
 
-def spawn(options, model: str, **what) -> dict:
+def job_of(options, model: str, label: str, **what) -> gate.Job:
     command = [sys.executable, __file__, "--one", "--model", model]
     for name in ("device", "backend", "steps", "effort"):
         command += [f"--{name}", str(getattr(options, name))]
     command += ["--small"] if options.small else []
     for name, value in what.items():
         command += [f"--{name}", str(value)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout)
-    entry = {"model": model, **what}
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or not lines:
-        return {**entry, "error": (done.stderr.strip().splitlines() or ["no output"])[-1]}
-    return {**entry, **json.loads(lines[-1])}
+    return gate.Job(f"{model} {label}", command, 0 if options.small else CLAIMS.get(model, 24) * GIB)
 
 
-def show(entry: dict, label: str) -> None:
-    print(json.dumps(entry), flush=True)
-    if "error" in entry:
-        print(f"{entry['model']:14}{label:24}failed: {entry['error']}")
-        return
-    peak, limit = entry["peak_bytes"], entry.get("budget")
-    over = f"{100 * (peak / limit - 1):+6.1f} % of budget" if limit else ""
-    print(
-        f"{entry['model']:14}{label:24}{peak / 2**20:10.1f} MiB{entry['milliseconds']:10.2f} ms"
-        f"{entry['compile_seconds']:8.0f} s to compile  {over}",
-        flush=True,
-    )
+def collect(options, models: list) -> dict:
+    rows: dict = {}
+
+    def on_ready(job: gate.Job) -> list:
+        model, kind, fraction = job.name.split()
+        if kind == "remat":
+            return []
+        return [job_of(options, model, f"remat {fraction}", budget=job.facts["peak_bytes"])]
+
+    def on_done(job: gate.Job, row: dict) -> None:
+        rows[job.name] = row
+        print(json.dumps({"run": job.name, **row}), flush=True)
+
+    jobs = [
+        job_of(options, model, f"torch.compile {fraction}", fraction=fraction)
+        for model in models
+        for fraction in map(float, options.fractions.split(","))
+    ]
+    deadline = time.monotonic() + options.seconds
+    gate.measure(jobs, options.capacity * GIB, options.processes, on_ready, on_done, deadline)
+    return rows
 
 
-def compare(options, model: str) -> None:
-    for fraction in FRACTIONS:
-        own = spawn(options, model, fraction=fraction)
-        show(own, f"torch.compile {fraction}")
-        if "error" not in own:
-            show(spawn(options, model, budget=own["peak_bytes"]), "  remat, the same peak")
+def show(rows: dict) -> None:
+    """A line for each fraction: torch.compile, and remat at the peak that it had."""
+    print(f"\n{'model':14}{'fraction':>9}{'MiB':>9}{'ms':>9}{'remat MiB':>11}{'of it':>7}{'ms':>9}{'ratio':>7}")
+    for name, own in rows.items():
+        model, kind, fraction = name.split()
+        mine = rows.get(f"{model} remat {fraction}", {})
+        if kind == "remat":
+            continue
+        line = f"{model:14}{fraction:>9}"
+        if "milliseconds" in own:
+            line += f"{own['peak_bytes'] / 2**20:9.0f}{own['milliseconds']:9.2f}"
+        if "milliseconds" in own and "milliseconds" in mine:
+            line += f"{mine['peak_bytes'] / 2**20:11.0f}{mine['peak_bytes'] / own['peak_bytes']:7.3f}"
+            line += f"{mine['milliseconds']:9.2f}{mine['milliseconds'] / own['milliseconds']:7.3f}"
+        print(line if "milliseconds" in mine else line + "  failed")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--models", default="gpt2,resnet50,densenet121,vit,llama,fourier,state_space,convnext")
+    parser.add_argument("--models", default="densenet121,gpt2,resnet50,vit,swin,llama,fourier,state_space,convnext")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--backend", default="inductor", choices=["inductor", "aot_eager"])
     parser.add_argument("--small", action="store_true", help="sizes for a processor")
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--effort", type=int, default=1)
-    parser.add_argument("--timeout", type=float, default=1200)
+    parser.add_argument("--fractions", default=",".join(map(str, FRACTIONS)))
+    parser.add_argument("--capacity", type=int, default=120, help="GiB of the device's memory")
+    parser.add_argument("--processes", type=int, default=12, help="that prepare at a time")
+    parser.add_argument("--seconds", type=float, default=3600, help="what is not ready by then is stopped")
+    parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--model", help=argparse.SUPPRESS)
     parser.add_argument("--fraction", type=float, default=1.0, help=argparse.SUPPRESS)
@@ -171,9 +197,11 @@ def main() -> int:
     if options.one:
         print(json.dumps(run_one(options)))
         return 0
-    for model in options.models.split(","):
-        compare(options, model)
-    return 0
+    rows = collect(options, options.models.split(","))
+    if options.output:
+        options.output.write_text("".join(json.dumps({"run": name, **row}) + "\n" for name, row in rows.items()))
+    show(rows)
+    return 0 if all("milliseconds" in row for row in rows.values()) else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Models of known shapes that need PyTorch only, each with a batch; all give their loss."""
+"""Models of known shapes that need PyTorch only (Swin: timm), each with a batch; all give their loss."""
 
 from __future__ import annotations
 
@@ -254,6 +254,14 @@ def _convnext(small):
     return _pictures(small, 128, body, width)
 
 
+def _swin(small):
+    import timm
+
+    name = "swin_tiny_patch4_window7_224" if small else "swin_base_patch4_window7_224"
+    body = timm.create_model(name, num_classes=0)
+    return _pictures(False, 2 if small else 128, body, body.num_features)[:2] + (not small,)
+
+
 MODELS = {
     "gpt2": _mixing(lambda width: Attention(width, max(4, width // 64)), 32),
     "llama": _llama,
@@ -263,6 +271,7 @@ MODELS = {
     "fourier": _mixing(lambda width: Fourier(), 32),
     "state_space": _mixing(StateSpace, 16),
     "convnext": _convnext,
+    "swin": _swin,
 }
 
 

@@ -8,18 +8,14 @@ from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import fx
-from torch._functorch._aot_autograd.graph_compile import is_opaque_node
 from torch._functorch.compile_utils import raise_getitems
-from torch._functorch.partitioners import (
-    _extract_fwd_bwd_modules,
-    _is_assert_only_symbool,
-    thread_graphsafe_rng_from_hops,
-)
+from torch._functorch.partitioners import thread_graphsafe_rng_from_hops
 from torch.fx.experimental.proxy_tensor import is_sym_node
 
 from . import order, rules
 from .joint import Joint
 from .problem import TURN, snapshot_of
+from .versions import extract_passes, is_assert_only_symbool, is_opaque_node
 
 _TAG = "partitioner_tag"
 
@@ -209,7 +205,7 @@ def _extract(
 ) -> Tuple[fx.GraphModule, fx.GraphModule]:
     module = fx.GraphModule(joint.module, rewriter.graph)
     saved = _saved(rewriter)
-    symbols = [node for node in saved if is_sym_node(node) and not _is_assert_only_symbool(node)]
+    symbols = [node for node in saved if is_sym_node(node) and not is_assert_only_symbool(node)]
     opaque = [node for node in saved if is_opaque_node(node)]
     values = [node for node in saved if not is_sym_node(node) and not is_opaque_node(node)]
     inputs = [node for node in rewriter.graph.find_nodes(op="placeholder")]
@@ -217,7 +213,7 @@ def _extract(
     static = torch.utils._ordered_set.OrderedSet(
         node for place, node in enumerate(primals) if place in static_inputs
     )
-    forward, backward = _extract_fwd_bwd_modules(
+    forward, backward = extract_passes(
         module,
         values,
         saved_sym_nodes=symbols,

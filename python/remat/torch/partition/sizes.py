@@ -6,7 +6,9 @@ from typing import Any, Iterator, List, Tuple
 
 import torch
 from torch import fx
-from torch.fx.experimental.symbolic_shapes import has_free_unbacked_symbols, optimization_hint
+from torch.fx.experimental.symbolic_shapes import has_free_unbacked_symbols
+
+from .versions import optimization_hint
 
 # What stands for a size that nothing is known of; the partitioners of PyTorch take the same.
 UNKNOWN = 4096
