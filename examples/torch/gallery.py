@@ -85,10 +85,12 @@ def segmented(options, size: int):
         yield images, inside
 
 
-def text(options, length: int):
-    """Pieces of the source of Python's library, as bytes, and the same one byte later."""
+def text(options, length: int, swapped: bool = False):
+    """Pieces of the source of Python's library, as bytes, and the same one byte later. `swapped`:
+    with small letters for capital ones and the other way round."""
     folder = Path(os.__file__).parent
     read = b"".join(path.read_bytes() for path in sorted(folder.glob("[a-d]*.py")))
+    read = read.swapcase() if swapped else read
     data = torch.frombuffer(bytearray(read), dtype=torch.uint8).long()
     generator = torch.Generator().manual_seed(0)
     while True:
@@ -97,10 +99,11 @@ def text(options, length: int):
         yield rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
 
 
-def train(model: nn.Module, batches, options) -> None:
-    """Compiles the model with AdamW within the budget, and trains it."""
+def train(model: nn.Module, batches, options) -> remat.torch.Step:
+    """Compiles the model with AdamW within the budget, and trains what of it is not frozen."""
     module, args = Loss(model).train(), next(batches)
-    optimizer = torch.optim.AdamW(module.parameters(), lr=options.rate)
+    trained = [tensor for tensor in module.parameters() if tensor.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=options.rate)
     step = remat.torch.compile(
         module,
         args,
@@ -124,6 +127,7 @@ def train(model: nn.Module, batches, options) -> None:
         print("interrupted", flush=True)
     if options.save:
         torch.save(step.state_dict(), options.save)
+    return step
 
 
 def run(function) -> None:

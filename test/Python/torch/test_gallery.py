@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -33,6 +34,30 @@ def test_an_example_learns(name, options):
     assert losses[-1] < 0.8 * losses[0], done.stdout
     refused = subprocess.run(command(name, *options, "--budget", 4096), capture_output=True)
     assert refused.returncode == 2 and b"refused" in refused.stderr
+
+
+def test_adapters_beside_a_frozen_model(tmp_path):
+    """What is said of both trainings, and what is kept of the second one."""
+    saved = tmp_path / "state"
+    sizes = ("--width", 64, "--layers", 2, "--length", 16, "--rank", 2, "--rate", 0.01)
+    options = (*sizes, "--steps", 60, "--save", saved)
+    done = subprocess.run(command("lora", *options), capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    whole, adapters = done.stdout.split("parameters of adapters:")
+    peaks, losses = [], []
+    for part in (whole, adapters):
+        peaks.append(float(re.search(r"^peak ([\d.]+) MiB", part, re.M)[1]))
+        losses.append([float(loss) for loss in re.findall(r": loss ([\d.]+)", part)])
+    assert peaks[1] < 0.8 * peaks[0] and losses[0][-1] < 0.8 * losses[0][0]
+    assert losses[1][-1] < losses[1][0]
+    state = torch.load(saved)
+    trained = {name for name in state["module"] if name.endswith((".up", ".down"))}
+    # Two layers of two linear layers each, and the head: moments are those of the adapters alone.
+    assert len(trained) == 10 == len(state["optimizer"]["state"])
+    count = sum(state["module"][name].numel() for name in trained)
+    assert f"\n{count} parameters of adapters:" in done.stdout
+    moments = [entry["exp_avg"].numel() for entry in state["optimizer"]["state"].values()]
+    assert sum(moments) == count
 
 
 def test_an_interrupt_leaves_a_state_that_can_be_read(tmp_path):
