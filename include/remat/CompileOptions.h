@@ -81,6 +81,9 @@ struct CompileOptions {
   std::string Function;
   /// Whether the graph gets a function that evaluates where it has none.
   bool AddsEvaluation = false;
+  /// Whether that function reads the averages that `ema` keeps in place of the
+  /// parameters.
+  bool EvaluatesAverages = false;
   bool CompileKernels = true; ///< run NVRTC; false: source text only
   /// Once it is true planning ends, with an error; may be null.
   const std::atomic<bool> *Interrupt = nullptr;

@@ -150,7 +150,8 @@ static std::string digestOf(llvm::ArrayRef<std::string> Parts) {
 static std::string describeOptions(CompileOptions Options) {
   Options.Budget = {};
   return printPipeline(Options) + (Options.CompileKernels ? " kernels" : "") +
-         (Options.AddsEvaluation ? " evaluation" : "");
+         (Options.AddsEvaluation ? " evaluation" : "") +
+         (Options.EvaluatesAverages ? " averages" : "");
 }
 
 CachedCompilation::CachedCompilation(const PlanCache &Cache,

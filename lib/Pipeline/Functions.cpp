@@ -11,7 +11,9 @@
 #include "RefusalCauses.h"
 #include "mlir/IR/Builders.h"
 #include "remat/IR/GraphFile.h"
+#include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Memory.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace remat;
@@ -71,6 +73,21 @@ static struct Budget getBytes(std::optional<int64_t> Bytes) {
   return B;
 }
 
+/// Parameters that `main` froze are states there, and so they are here.
+static void shareFrozen(func::FuncOp Given, func::FuncOp Planned,
+                        func::FuncOp Function) {
+  llvm::StringSet<> Parameters, Frozen;
+  for (unsigned I : getArgsOfRole(Given, Role::parameter))
+    Parameters.insert(getArgName(Given, I));
+  for (unsigned I : getArgsOfRole(Planned, Role::state))
+    if (std::string Name = getArgName(Planned, I); Parameters.contains(Name))
+      Frozen.insert(Name);
+  for (unsigned I : getArgsOfRole(Function, Role::parameter))
+    if (Frozen.contains(getArgName(Function, I)))
+      Function.setArgAttr(I, RoleAttrName,
+                          RoleAttr::get(Function.getContext(), Role::state));
+}
+
 /// Plans a copy of the function. What is shared is there before any pass. A
 /// refusal is no failure yet.
 LogicalResult FunctionPlanner::plan(Planned &P, const CompileOptions &How) {
@@ -78,6 +95,10 @@ LogicalResult FunctionPlanner::plan(Planned &P, const CompileOptions &How) {
   P.Module = ModuleOp::create(P.Given.getLoc());
   func::FuncOp Copy = P.Given.clone();
   P.Module->push_back(Copy);
+  if (!How.Function.empty())
+    shareFrozen(Main.Given, Main.get(), Copy);
+  if (How.EvaluatesAverages && How.Function == EvaluationName)
+    readAverages(Main.Given, Main.get(), Copy);
   if (!How.Function.empty() && failed(shareMemory(Main.get(), Copy)))
     return failure();
   RefusalHolder Holder(Module.getContext());

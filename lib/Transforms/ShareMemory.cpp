@@ -2,7 +2,9 @@
 //
 // Between two steps the arena holds what survives a step. A function that runs
 // there gets all of it as arguments: so liveness, planning, packing and every
-// check know these bytes without knowing of another function.
+// check know these bytes without knowing of another function. Averages of
+// parameters are states of the optimizer, and a function that evaluates them
+// reads these arguments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -147,4 +149,42 @@ LogicalResult Sharing::run() {
 
 LogicalResult remat::shareMemory(func::FuncOp Planned, func::FuncOp Function) {
   return Sharing(Planned, Function).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Averages
+//===----------------------------------------------------------------------===//
+
+/// The arguments by name.
+static llvm::StringMap<BlockArgument> getArguments(func::FuncOp Func) {
+  llvm::StringMap<BlockArgument> Named;
+  for (BlockArgument Argument : Func.getArguments())
+    Named[getArgName(Func, Argument.getArgNumber())] = Argument;
+  return Named;
+}
+
+void remat::readAverages(func::FuncOp Given, func::FuncOp Planned,
+                         func::FuncOp Function) {
+  llvm::StringMap<BlockArgument> Before = getArguments(Given),
+                                 Kept = getArguments(Planned),
+                                 Here = getArguments(Function);
+  SignatureEditor Signature(Function);
+  OpBuilder B(Function.getBody());
+  B.setInsertionPointToStart(&Function.getBody().front());
+  for (unsigned Index : getArgsOfRole(Function, Role::parameter)) {
+    BlockArgument Parameter = Function.getArgument(Index);
+    std::string Name = getArgName(Function, Index) + ".ema";
+    while (Before.contains(Name))
+      Name += '+'; // as the optimizer called it, see SignatureEditor
+    BlockArgument Average = Kept.lookup(Name);
+    // A function that names averages says itself what it reads.
+    if (!Average || Here.contains(Name))
+      continue;
+    Value Read = Signature.appendArgument(Average.getType(), Role::state, Name,
+                                          Parameter.getLoc());
+    if (Read.getType() != Parameter.getType())
+      Read = CastOp::create(B, Parameter.getLoc(), Parameter.getType(), Read);
+    Parameter.replaceAllUsesWith(Read);
+  }
+  Signature.write();
 }

@@ -4,6 +4,7 @@
 #include "lib/Guard.h"
 #include "lib/ProgramChecks.h"
 #include "ops/Op.h"
+#include <algorithm>
 #include <numeric>
 
 using namespace remat::runtime;
@@ -98,6 +99,19 @@ std::optional<uint32_t> Program::findResult(std::string_view Name) const {
 
 std::optional<uint32_t> Program::findFunction(std::string_view Name) const {
   return findByName(Functions, Name);
+}
+
+bool remat::runtime::readsArgument(const Program &P, uint32_t Argument) {
+  const Tensor &Of = P.Tensors[P.Arguments[Argument].Tensor];
+  auto IsOf = [&](uint32_t Number) {
+    if (Number == NoTensor)
+      return false;
+    const Tensor &T = P.Tensors[Number];
+    return T.FirstStep == -1 && T.Offset - Of.Offset < Of.Bytes;
+  };
+  return std::any_of(P.Steps.begin(), P.Steps.end(), [&](const Step &S) {
+    return std::any_of(S.Operands.begin(), S.Operands.end(), IsOf);
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,7 @@
 
 #include "remat/runtime/SessionFiles.h"
 #include "lib/StoredTensor.h"
+#include "ops/Numeric.h"
 #include "ops/Op.h"
 #include <algorithm>
 
@@ -142,6 +143,43 @@ static Status save(const std::string &Path, const SafetensorsHeader &Header,
   return File->finish();
 }
 
+/// A name that the graph has already gets a `+` behind; only states of the
+/// optimizer are averages.
+const Argument *runtime::findAverage(const Program &P, const Argument &Of) {
+  if (Of.Role != Role::Parameter)
+    return nullptr;
+  for (std::string Name = Of.Name + ".ema";; Name += '+') {
+    std::optional<uint32_t> Found = P.findArgument(Name);
+    if (!Found)
+      return nullptr;
+    const Argument &A = P.Arguments[*Found];
+    if (A.Role == Role::State && classify(P, A) == Kept::Optimizer)
+      return &A;
+  }
+}
+
+bool runtime::hasAverages(const Program &P) {
+  return std::any_of(
+      P.Arguments.begin(), P.Arguments.end(),
+      [&](const Argument &A) { return findAverage(P, A) != nullptr; });
+}
+
+/// Stores an average, which is f32, in the type of its parameter.
+static Status storeAverage(Session &S, const Argument &Average, DType Type,
+                           const Session::Sink &To) {
+  if (Type == DType::F32)
+    return S.storeArgument(Average.Name, To);
+  std::vector<char> Narrow;
+  auto Convert = [&](const void *Data, uint64_t Bytes) {
+    auto Count = static_cast<int64_t>(Bytes / sizeof(float));
+    Narrow.resize(static_cast<size_t>(Count) * getByteWidth(Type));
+    storeFloats(Type, Narrow.data(), 0, Count,
+                static_cast<const float *>(Data));
+    return To(Narrow.data(), Narrow.size());
+  };
+  return S.storeArgument(Average.Name, Convert);
+}
+
 Status runtime::saveWeights(Session &S, const std::string &Path, Saved What) {
   const Program &P = S.getProgram();
   SafetensorsHeader Header =
@@ -150,10 +188,14 @@ Status runtime::saveWeights(Session &S, const std::string &Path, Saved What) {
         return Class == Kept::Model ||
                (Class == Kept::Optimizer && What == Saved::Training);
       });
-  return save(Path, Header,
-              [&](const std::string &Name, const Session::Sink &To) {
-                return S.storeArgument(Name, To);
-              });
+  auto Store = [&](const std::string &Name, const Session::Sink &To) {
+    const Argument &A = P.Arguments[*P.findArgument(Name)];
+    const Argument *Average =
+        What == Saved::Averages ? findAverage(P, A) : nullptr;
+    return Average ? storeAverage(S, *Average, P.Tensors[A.Tensor].Type, To)
+                   : S.storeArgument(Name, To);
+  };
+  return save(Path, Header, Store);
 }
 
 Status runtime::saveResults(Session &S, const std::string &Path,

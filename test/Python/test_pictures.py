@@ -264,6 +264,43 @@ def test_going_on(tmp_path):
     assert digest("--steps", 7, *checkpoint, "--resume", "--data-threads", 1) == whole
 
 
+def test_an_evaluation_leaves_nothing_to_chance(tmp_path):
+    """Without a list of its own: not turned, the middle cut, sizes and numbers as in training."""
+    write_folder(tmp_path / "train", {"a": 9, "b": 8}, size=(11, 13))
+    graph = Graph()
+    x, y = graph.input("x", (4, 3, 8, 8)), graph.input("y", (4,), "i64", bound=2)
+    graph.loss(ops.cross_entropy(x.reshape(4, 192) @ graph.parameter("w", (192, 2), init.normal(0.1)), y))
+    (tmp_path / "graph.mlir").write_text(str(graph))
+    still = ["--optimizer", "sgd", "--learning-rate", 0, "--steps", 2, "--evaluate-every", 1, "--evaluate-steps", 3]
+
+    def loss(augment, own=None):
+        arguments = ["--data", tmp_path / "train", "--augment", augment, *still, "--report", tmp_path / "r.json"]
+        done = run(tmp_path / "graph.mlir", *arguments, *(["--evaluate-augment", own] if own else []))
+        assert done.returncode == 0, done.stderr
+        first, second = json.loads((tmp_path / "r.json").read_text())["evaluations"]
+        assert first["loss"] == second["loss"]
+        return first["loss"]
+
+    after = ",normalize=0.4/0.2"
+    for trained, meant in {
+        "crop=8,flip": "center=8",
+        "crop=8:2,flip": "center=8",
+        "resize=9,crop=8:1": "resize=9,center=8",
+        "resized-crop=8,flip": "resize=8,center=8",
+        "resize=10,resized-crop=8:0.5": "resize=10,center=8",
+    }.items():
+        assert loss(trained + after) == loss(trained + after, meant + after) != loss(trained + after, trained + after)
+    # Black pixels are put where the picture is too small for its part, on both sides.
+    small = tmp_path / "small"
+    write_folder(small / "train", {"a": 5, "b": 5}, size=(6, 6))
+    arguments = ["--data", small / "train", "--augment", "crop=8:1,flip", *still]
+    assert run(tmp_path / "graph.mlir", *arguments).returncode == 0
+    unchanged = run(tmp_path / "graph.mlir", *arguments, "--evaluate-augment", "none")
+    assert unchanged.returncode == 1
+    assert "evaluation after step 1" in unchanged.stderr
+    assert "6 by 6 is for an input of 8 by 8" in unchanged.stderr
+
+
 BAD = {
     "spin": "'spin' is none of resize=N",
     "": None,

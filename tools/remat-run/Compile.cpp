@@ -131,6 +131,8 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   if (isProgram(File->getBuffer()))
     return loadProgram(File->getBuffer(), Options, Compiled);
 
+  if (Options.EvaluateAverages && Options.Compile.Optimizer.Average == 0)
+    return fail("--evaluate-ema needs --ema, which keeps the averages");
   // A graph gets the learning rate as the argument's initial value.
   Options.RateGiven = false;
   if (!Options.Checkpoints.Folder.empty()) {

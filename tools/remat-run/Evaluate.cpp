@@ -14,11 +14,15 @@ using namespace remat::runtime;
 static const std::string Name = EvaluationName.str();
 
 /// What a checkpoint calls the lowest loss, written so that it reads back
-/// exactly.
-static const std::string BestNote = "lowest evaluation loss";
+/// exactly. That of averages is no measure for parameters.
+static std::string getBestNote(bool OfAverages) {
+  return OfAverages ? "lowest evaluation loss of averages"
+                    : "lowest evaluation loss";
+}
 
-static std::optional<float> readBest(const Checkpoints &Saving) {
-  std::optional<std::string> Text = Saving.getNote(BestNote);
+static std::optional<float> readBest(const Checkpoints &Saving,
+                                     bool OfAverages) {
+  std::optional<std::string> Text = Saving.getNote(getBestNote(OfAverages));
   double Loss = 0;
   if (!Text || llvm::StringRef(*Text).getAsDouble(Loss) || !std::isfinite(Loss))
     return std::nullopt;
@@ -29,7 +33,30 @@ void Evaluator::setBest(float Lowest) {
   Best = Lowest;
   std::string Text;
   llvm::raw_string_ostream(Text) << llvm::format("%.9g", double(Lowest));
-  Saving->note(BestNote, Text);
+  Saving->note(getBestNote(ReadsAverages), Text);
+}
+
+/// What evaluation reads is the program's: @evaluate has averages where it was
+/// compiled so.
+static bool readsAverages(const Program &P, const Program &Function) {
+  for (const Argument &A : P.Arguments)
+    if (const Argument *Average = findAverage(P, A))
+      if (readsArgument(Function, *Function.findArgument(Average->Name)))
+        return true;
+  return false;
+}
+
+/// Its data are those of training, as far as no others are given.
+static void chooseData(ToolOptions &O) {
+  if (!O.EvaluateData.empty()) {
+    O.Data = O.EvaluateData;
+    O.Inputs.clear();
+  }
+  O.AugmentsByChance = !O.EvaluateAugment.empty();
+  if (O.EvaluateAugment == "none")
+    O.Augment.clear();
+  else if (!O.EvaluateAugment.empty())
+    O.Augment = O.EvaluateAugment;
 }
 
 Result<Evaluator> Evaluator::create(Session &S, Checkpoints &Saving,
@@ -53,18 +80,19 @@ Result<Evaluator> Evaluator::create(Session &S, Checkpoints &Saving,
     return Error(ErrorCode::InvalidArgument,
                  "--evaluate-every: the function '" + Name +
                      "' has no result of role loss");
-  if (!Options.EvaluateData.empty()) {
-    E.Options.Data = Options.EvaluateData;
-    E.Options.Inputs.clear();
-  }
-  if (!Options.EvaluateAugment.empty())
-    E.Options.Augment = Options.EvaluateAugment;
+  E.ReadsAverages = readsAverages(S.getProgram(), E.Function->getProgram());
+  if (Options.EvaluateAverages && !E.ReadsAverages)
+    return Error(ErrorCode::InvalidArgument,
+                 "--evaluate-ema: the function '" + Name +
+                     "' reads no averages; compile the graph with --ema and "
+                     "--evaluate-ema");
+  chooseData(E.Options);
   Result<InputFeeder> Feeder = InputFeeder::create(*E.Function, E.Options);
   if (!Feeder)
     return Feeder.getError().within("the data of evaluation");
   E.Feeder = std::move(*Feeder);
   E.Saving = &Saving;
-  if (std::optional<float> Lowest = readBest(Saving))
+  if (std::optional<float> Lowest = readBest(Saving, E.ReadsAverages))
     E.setBest(*Lowest);
   return E;
 }
@@ -98,6 +126,7 @@ Status Evaluator::finishStep(uint64_t Step, TrainingProgress &Progress) {
   if (!Options.Quiet) {
     Progress.endLine();
     llvm::outs() << Where << ": loss " << llvm::format("%.6g", double(*Mean))
+                 << (ReadsAverages ? " of averages" : "")
                  << (IsBest ? ", the lowest so far\n" : "\n");
     llvm::outs().flush();
   }
@@ -106,5 +135,6 @@ Status Evaluator::finishStep(uint64_t Step, TrainingProgress &Progress) {
   setBest(*Mean);
   return Options.SaveBest.empty()
              ? Status()
-             : saveWeights(*Training, Options.SaveBest, Saved::Model);
+             : saveWeights(*Training, Options.SaveBest,
+                           ReadsAverages ? Saved::Averages : Saved::Model);
 }

@@ -18,7 +18,8 @@ struct Evaluation {
 };
 
 /// Runs the program's function `evaluate` after each --evaluate-every steps,
-/// and keeps the parameters that had the lowest loss.
+/// and keeps the parameters that had the lowest loss, or the averages of the
+/// parameters where the function reads these.
 class Evaluator {
 public:
   /// Does nothing where no evaluation is asked for. Fails where the program has
@@ -44,6 +45,7 @@ private:
   runtime::Session *Training = nullptr, *Function = nullptr;
   Checkpoints *Saving = nullptr;
   std::string Loss; ///< the result
+  bool ReadsAverages = false;
   std::optional<InputFeeder> Feeder;
   std::vector<Evaluation> Done;
   std::optional<float> Best; ///< lowest finite loss, of earlier parts too

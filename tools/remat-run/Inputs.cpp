@@ -23,8 +23,10 @@ Result<InputFeeder> InputFeeder::create(Session &S,
                  "--augment: there are no --data to change");
   if (Options.Data.empty())
     return Feeder;
-  DataOptions Wanted{
-      .Paths = Options.Data, .Augment = Options.Augment, .Seed = Options.Seed};
+  DataOptions Wanted{.Paths = Options.Data,
+                     .Augment = Options.Augment,
+                     .AugmentsByChance = Options.AugmentsByChance,
+                     .Seed = Options.Seed};
   if (Feeder.File)
     for (const auto &[Name, Stored] : Feeder.File->Tensors)
       Wanted.OtherInputs.push_back(Name);

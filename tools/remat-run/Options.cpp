@@ -43,8 +43,10 @@ public:
         O.CompileFlags.push_back(Option->get_name());
     O.RateGiven = Rate->count() > 0;
     O.Compile.AddsEvaluation = O.EvaluateEvery > 0;
-    for (const char *Name : {"--evaluate-steps", "--evaluate-data",
-                             "--evaluate-augment", "--save-best"})
+    O.Compile.EvaluatesAverages = O.EvaluateAverages;
+    for (const char *Name :
+         {"--evaluate-steps", "--evaluate-data", "--evaluate-augment",
+          "--evaluate-ema", "--save-best"})
       if (O.EvaluateEvery == 0 && App.count(Name)) {
         llvm::WithColor::error(llvm::errs(), "remat-run")
             << Name << " needs --evaluate-every\n";
@@ -123,6 +125,9 @@ void CommandLine::addRun() {
   auto Flag = [this](const char *Name, bool &Target, const char *Help) {
     App.add_flag(Name, Target, Help)->group("Run");
   };
+  Flag("--evaluate-ema", O.EvaluateAverages,
+       "evaluate the averages that --ema keeps, in place of the parameters; "
+       "--save-best saves them");
   Flag("--print-pipeline", O.PrintPipeline,
        "print the passes as remat-opt --pass-pipeline takes them, do no more");
   Flag("--compile-only", O.CompileOnly, "compile, do not run");
@@ -170,11 +175,14 @@ void CommandLine::addFiles() {
           "crop=N:PADDING, center=N, resized-crop=N:AREA, flip, "
           "normalize=MEAN/DEVIATION");
   AddList("--evaluate-augment", O.EvaluateAugment,
-          "the same for evaluation; without it, what is done for the steps");
+          "the same for evaluation, or none; without it, what is done for the "
+          "steps but for chance: the middle is cut, and nothing is turned");
   Add("--inputs", O.Inputs, "safetensors: inputs by name, the same each step");
   Add("--weights", O.Weights, "safetensors: parameters and states by name");
   Add("--save", O.Save,
       "safetensors: parameters and states after the last step");
+  Add("--save-ema", O.SaveAverages,
+      "the same with the averages of --ema for the parameters");
   Add("--save-best", O.SaveBest,
       "safetensors: parameters and states of the lowest evaluation loss");
   Add("--save-gradients", O.SaveGradients,

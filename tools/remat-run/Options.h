@@ -31,6 +31,7 @@ struct ToolOptions {
   bool RateGiven = false; ///< and not compiled in: written before the steps
   /// Steps between two evaluations, 0 for none; and batches of each.
   int64_t EvaluateEvery = 0, EvaluateSteps = 10;
+  bool EvaluateAverages = false; ///< instead of the parameters
   bool CompileOnly = false, Poison = false, Ranges = false, Quiet = false;
   bool NanCheck = false;
   bool PrintPipeline = false;
@@ -42,7 +43,8 @@ struct ToolOptions {
   std::vector<std::string> Data, EvaluateData; ///< files, folders, patterns
   unsigned DataThreads = 2;             ///< that make batches ready; 0: none
   std::string Augment, EvaluateAugment; ///< of pictures
-  std::string Inputs, Weights, SaveBest;
+  bool AugmentsByChance = true;         ///< see DataOptions
+  std::string Inputs, Weights, SaveBest, SaveAverages;
   std::string Report, EmitProgram, Save, SaveGradients, SaveOutputs, Profile;
   std::string Metrics;
   std::string Page, Timeline, Table, Trace; ///< forms of the views

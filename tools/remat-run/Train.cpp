@@ -51,6 +51,9 @@ static Status checkRequests(const Program &P, const ToolOptions &O) {
   if (!O.SaveOutputs.empty() && !findResult(P, Role::Output) &&
       !findResult(P, Role::Loss))
     return refuse("the program has no outputs to save");
+  if (!O.SaveAverages.empty() && !hasAverages(P))
+    return refuse("--save-ema: the program keeps no averages; compile its "
+                  "graph with --ema");
   return NonfiniteWatch::verify(P, O);
 }
 
@@ -134,6 +137,9 @@ static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
 static Status writeFiles(Session &S, const ToolOptions &O) {
   if (!O.Save.empty())
     if (Status Saved = saveWeights(S, O.Save, Saved::Model); !Saved)
+      return Saved;
+  if (!O.SaveAverages.empty())
+    if (Status Saved = saveWeights(S, O.SaveAverages, Saved::Averages); !Saved)
       return Saved;
   if (!O.Profile.empty())
     return writeProfile(O.Profile, S.getProgram(),

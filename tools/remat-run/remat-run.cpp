@@ -32,6 +32,7 @@ static std::optional<std::string> checkFiles(const ToolOptions &O) {
       {"--metrics", O.Metrics},
       {"--emit-program", O.EmitProgram},
       {"--save", O.Save},
+      {"--save-ema", O.SaveAverages},
       {"--save-best", O.SaveBest},
       {"--save-gradients", O.SaveGradients},
       {"--save-outputs", O.SaveOutputs},

@@ -36,6 +36,12 @@ mlir::LogicalResult sortOverwrites(mlir::func::FuncOp Func);
 mlir::LogicalResult shareMemory(mlir::func::FuncOp Planned,
                                 mlir::func::FuncOp Function);
 
+/// Lets `Function` read the averages that `Planned` keeps in place of the
+/// parameters, in their types; parameters without one, which are frozen, as
+/// they are. `Given` is what `Planned` was made of. Comes before shareMemory.
+void readAverages(mlir::func::FuncOp Given, mlir::func::FuncOp Planned,
+                  mlir::func::FuncOp Function);
+
 /// What memory assignment found.
 struct Assignment {
   int64_t ArenaBytes = 0;

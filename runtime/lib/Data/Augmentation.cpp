@@ -122,6 +122,16 @@ Result<Augmentation> Augmentation::parse(std::string_view Text) {
   return Made;
 }
 
+Augmentation Augmentation::withoutChance() const {
+  Augmentation Made = *this;
+  Made.Flip = false;
+  if (Of == Part::Resized && !ShorterSide)
+    Made.ShorterSide = Side;
+  if (Of != Part::Whole)
+    Made.Of = Part::Center;
+  return Made;
+}
+
 //===----------------------------------------------------------------------===//
 // The size
 //===----------------------------------------------------------------------===//

@@ -27,6 +27,11 @@ struct Augmentation {
   /// "crop=32:4,flip,normalize=0.5/0.25"; the empty text changes nothing.
   static Result<Augmentation> parse(std::string_view Text);
 
+  /// The same without chance: nothing is turned, and the part is the middle of
+  /// the picture, which is as large as it was. Of what `Resized` would take,
+  /// the picture's shorter side becomes the part's, unless a size is given.
+  Augmentation withoutChance() const;
+
   /// Random words of row `Row`: two blocks of its own.
   struct Draws {
     Draws(const PhiloxStream &Stream, uint64_t Row)

@@ -47,7 +47,7 @@ namespace {
 class DataOpener {
 public:
   DataOpener(const Program &P, const DataOptions &O)
-      : P(P), O(O), Pictures{O.Augment, O.Seed} {}
+      : P(P), O(O), Pictures{O.Augment, O.AugmentsByChance, O.Seed} {}
   Result<std::unique_ptr<BatchSource>> open();
 
 private:

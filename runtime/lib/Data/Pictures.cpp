@@ -207,6 +207,8 @@ static Result<FilledInput> makePictures(const Program &P, uint32_t Number,
   Result<Augmentation> How = Augmentation::parse(O.Augment);
   if (!How)
     return How.getError();
+  if (!O.ByChance)
+    *How = How->withoutChance();
   if (How->Of != Augmentation::Part::Whole &&
       (How->Side != To.Height || How->Side != To.Width))
     return invalid("--augment makes pictures of " + std::to_string(How->Side) +

@@ -70,7 +70,8 @@ Result<FilledInput> makeArrayInput(const Program &Program, uint32_t Argument,
 
 /// What is done to pictures, and the seed of its chance.
 struct PictureOptions {
-  std::string Augment; ///< see Augmentation::parse; "": nothing
+  std::string Augment;  ///< see Augmentation::parse; "": nothing
+  bool ByChance = true; ///< else as Augmentation::withoutChance
   uint64_t Seed = 0;
 };
 

@@ -254,6 +254,10 @@ struct Program {
   PeakProfile getPeakProfile() const;
 };
 
+/// Whether a step reads the bytes of an argument, or a view of them. The
+/// argument survives a step.
+bool readsArgument(const Program &Program, uint32_t Argument);
+
 } // namespace remat::runtime
 
 #endif // REMAT_RUNTIME_PROGRAM_H

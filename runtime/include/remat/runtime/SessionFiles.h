@@ -20,8 +20,15 @@ Status loadWeights(Session &Session, const std::string &Path);
 /// What of a session is saved.
 enum class Saved {
   Model,    ///< parameters and the graph's states
+  Averages, ///< the same with the averages of --ema, where the program keeps
+            ///< them, under the parameters' names and in their types
   Training, ///< what the optimizer remembers too: training goes on from there
 };
+
+/// The state in which a program keeps the average of a parameter; null for
+/// other arguments and where it keeps none.
+const Argument *findAverage(const Program &Program, const Argument &Parameter);
+bool hasAverages(const Program &Program);
 
 /// Saves arguments, in the program's order.
 Status saveWeights(Session &Session, const std::string &Path, Saved What);

@@ -61,6 +61,9 @@ struct DataOptions {
   std::vector<std::string> OtherInputs = {};
   /// What is done to pictures, e.g. "crop=32:4,flip,normalize=0.5/0.25".
   std::string Augment = {};
+  /// Whether chance has a part in that; else pictures are not turned, and what
+  /// is cut is the middle.
+  bool AugmentsByChance = true;
   uint64_t Seed = 0; ///< of the order of the records, and of augmentation
 };
 
