@@ -1,9 +1,12 @@
-"""What importers of other frameworks' programs raise: `remat.torch` and `remat.jax`."""
+"""What importers of other frameworks' programs share: `remat.torch` and `remat.jax`."""
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
 from dataclasses import dataclass
-from typing import List, Sequence
+from typing import Any, Callable, List, Sequence
 
 
 class ImportFailure(ValueError):
@@ -46,3 +49,32 @@ class UnsupportedNodes(ImportFailure):
         for help in dict.fromkeys(node.help for node in nodes if node.help):
             lines.append(f"  note: {help}")
         super().__init__("\n".join(lines))
+
+
+_OTHERWISE = "not MODULE:FUNCTION"
+
+
+def find_named(name: str, otherwise: str = _OTHERWISE) -> Callable[..., Any]:
+    """MODULE:FUNCTION, where the module may lie in the working directory.
+
+    `otherwise` says what a name of another form is.
+    """
+    module, separator, function = name.partition(":")
+    if not separator or not module or not function:
+        raise ImportFailure(f"{name!r} is {otherwise}")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), function, None)
+    except ImportError as error:
+        raise ImportFailure(f"module {module!r} cannot be imported: {error}") from error
+    if not callable(found):
+        raise ImportFailure(f"module {module!r} has no function {function!r}")
+    return found
+
+
+def call_named(name: str, gives: str, otherwise: str = _OTHERWISE, **given: Any) -> tuple:
+    """What MODULE:FUNCTION returns for what is `given`: a pair, which errors call `gives`."""
+    made = find_named(name, otherwise)(**given)
+    if not isinstance(made, tuple) or len(made) != 2:
+        raise ImportFailure(f"{name} must return {gives}")
+    return made

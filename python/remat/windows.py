@@ -94,13 +94,23 @@ def _last(shape: Sequence[int], channels_last: bool) -> Shape:
     return shape[:1] + shape[2:] + shape[1:2] if channels_last else shape
 
 
-def _add_bias(name: str, y: Value, bias: Optional[Value]) -> Value:
+def _add_bias(
+    name: str, y: Value, bias: Optional[Value], channels_last: bool = False
+) -> Value:
     """y [N, O, Y...] + bias [O], of each output channel."""
     if bias is None:
         return y
-    if bias.shape != y.shape[1:2]:
+    if bias.shape != _first(y.shape, channels_last)[1:2]:
         raise ValueError(f"{name}: bias of shape {bias.shape}, result of {y.shape}")
-    return y + bias.reshape(-1, *[1] * (y.type.rank - 2))
+    return y + (bias if channels_last else bias.reshape(-1, *[1] * (y.type.rank - 2)))
+
+
+def _add(name: str, operands: Tuple[Value, Value], shape, movement, groups, channels_last) -> Value:
+    """The result of a convolution or of one of its gradients; `shape` has the channels first."""
+    x = operands[0]
+    result = x.type.with_shape(_last(shape, channels_last))
+    attributes = _attributes(groups, channels_last)
+    return x.graph.add(name, "{0}, {1} " + movement.text(), operands, (result,), attributes)[0]
 
 
 def convolution(
@@ -119,14 +129,8 @@ def convolution(
     shapes = [_first(value.shape, channels_last) for value in (x, weight)]
     movement = _Movement(shapes[1][2:], strides, padding, dilation)
     made = _convolved(*shapes, movement, groups)
-    result = x.type.with_shape(_last(made, channels_last))
-    head, attributes = "{0}, {1} " + movement.text(), _attributes(groups, channels_last)
-    y = x.graph.add("convolution", head, (x, weight), (result,), attributes)[0]
-    if bias is not None and channels_last:
-        if bias.shape != y.shape[-1:]:
-            raise ValueError(f"convolution: bias of shape {bias.shape}, result of {y.shape}")
-        return y + bias
-    return _add_bias("convolution", y, bias)
+    y = _add("convolution", (x, weight), made, movement, groups, channels_last)
+    return _add_bias("convolution", y, bias, channels_last)
 
 
 def convolution_input_grad(
@@ -150,9 +154,7 @@ def convolution_input_grad(
     x = grad.shape[:1] + (kernel[1] * groups,) + tuple(sizes)
     if _last(_convolved(x, kernel, movement, groups), channels_last) != grad.shape:
         raise ValueError(f"a convolution of {x} with {kernel} does not give {grad.shape}")
-    head, attributes = "{0}, {1} " + movement.text(), _attributes(groups, channels_last)
-    operands, result = (grad, weight), grad.type.with_shape(_last(x, channels_last))
-    return grad.graph.add("convolution_input_grad", head, operands, (result,), attributes)[0]
+    return _add("convolution_input_grad", (grad, weight), x, movement, groups, channels_last)
 
 
 def convolution_weight_grad(
@@ -176,9 +178,7 @@ def convolution_weight_grad(
     weight = (made[1], image[1] // max(groups, 1)) + tuple(sizes)
     if _convolved(image, weight, movement, groups) != made:
         raise ValueError(f"a convolution of {image} with {weight} does not give {made}")
-    head, attributes = "{0}, {1} " + movement.text(), _attributes(groups, channels_last)
-    operands, result = (grad, x), grad.type.with_shape(_last(weight, channels_last))
-    return grad.graph.add("convolution_weight_grad", head, operands, (result,), attributes)[0]
+    return _add("convolution_weight_grad", (grad, x), weight, movement, groups, channels_last)
 
 
 class _Pool:

@@ -6,6 +6,7 @@ import pytest
 import remat
 import torch
 import torch.nn.functional as F
+from bits import shift
 from harness import run
 from opcheck import DTYPES, Case, Numbers, check, close
 from remat import ops
@@ -185,15 +186,6 @@ def test_integers(dtype):
     references = {**BINARY, "div": divide, "remainder": remainder}
     names = [name for name in BINARY if name not in ("pow", "atan2")]
     check(*(Case(getattr(ops, name), references[name], [a, b]) for name in names))
-
-
-def shift(x, by, left):
-    """By places up, or down as unsigned numbers."""
-    width = 8 * x.element_size()
-    inside = (by >= 0) & (by < width)
-    safe = torch.where(inside, by, 0)
-    moved = x << safe if left else (x >> safe) & torch.where(safe > 0, (1 << (width - safe)) - 1, -1)
-    return torch.where(inside, moved, 0).to(x.dtype)
 
 
 @pytest.mark.parametrize("dtype", (torch.int32, torch.int64))

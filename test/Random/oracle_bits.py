@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from bits import shift
 from oracle_ops import op
 
 
@@ -19,15 +20,6 @@ def bit_or(o, x, y):
 @op("bit_xor")
 def bit_xor(o, x, y):
     return torch.bitwise_xor(x, y)
-
-
-def shift(x, by, left):
-    """Zeros come in; nothing is left of what moves by its width or more, or by less than 0."""
-    width = 8 * x.element_size()
-    inside = (by >= 0) & (by < width)
-    safe = torch.where(inside, by, 0)
-    moved = x << safe if left else (x >> safe) & torch.where(safe > 0, (1 << (width - safe)) - 1, -1)
-    return torch.where(inside, moved, 0).to(x.dtype)
 
 
 @op("shift_left")

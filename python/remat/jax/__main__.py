@@ -12,7 +12,6 @@ step is made by jax.jit with the donated arguments in donate_argnums.
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import sys
 from pathlib import Path
@@ -20,7 +19,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from ..importing import ImportFailure
+from ..importing import ImportFailure, call_named
 from ..runtime.errors import Error
 from .importer import import_exported
 from .step import export, named_arguments
@@ -51,24 +50,6 @@ def _parser() -> argparse.ArgumentParser:
     return made
 
 
-def _built(name: str):
-    """What MODULE:FUNCTION returns."""
-    module, separator, function = name.partition(":")
-    if not separator or not module or not function:
-        raise ImportFailure(f"{name!r} is neither a file nor MODULE:FUNCTION")
-    sys.path.insert(0, os.getcwd())
-    try:
-        found = getattr(importlib.import_module(module), function, None)
-    except ImportError as error:
-        raise ImportFailure(f"module {module!r} cannot be imported: {error}") from error
-    if not callable(found):
-        raise ImportFailure(f"module {module!r} has no function {function!r}")
-    built = found()
-    if not isinstance(built, tuple) or len(built) != 2:
-        raise ImportFailure(f"{name} must return (step, args)")
-    return built
-
-
 def _save(tensors, path: str) -> None:
     from safetensors.numpy import save_file
 
@@ -84,7 +65,9 @@ def _run(arguments) -> None:
             )
         imported = import_exported(Path(arguments.step), arguments.loss)
     else:
-        step, args = _built(arguments.step)
+        step, args = call_named(
+            arguments.step, "(step, args)", otherwise="neither a file nor MODULE:FUNCTION"
+        )
         exported = export(step, args)
         imported = import_exported(exported, arguments.loss)
         states, inputs = named_arguments(imported, exported, jax.tree.leaves((args, {})))

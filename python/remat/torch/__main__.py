@@ -12,17 +12,15 @@ dimension of the arguments is the batch; a FUNCTION that has a parameter `batch`
 from __future__ import annotations
 
 import argparse
-import importlib
 import inspect
-import os
 import sys
 from pathlib import Path
 
 from .. import batch_command
+from ..importing import ImportFailure, call_named, find_named
 from ..runtime.errors import BudgetRefused, Error
 from . import rows, tools
 from .check import check
-from .errors import ImportFailure
 from .importer import import_module
 from .training import check_training
 
@@ -65,33 +63,15 @@ def _parser() -> argparse.ArgumentParser:
     return made
 
 
-def _function(name: str):
-    """MODULE:FUNCTION."""
-    module, separator, function = name.partition(":")
-    if not separator or not module or not function:
-        raise ImportFailure(f"{name!r} is not MODULE:FUNCTION")
-    sys.path.insert(0, os.getcwd())
-    try:
-        found = getattr(importlib.import_module(module), function, None)
-    except ImportError as error:
-        raise ImportFailure(f"module {module!r} cannot be imported: {error}") from error
-    if not callable(found):
-        raise ImportFailure(f"module {module!r} has no function {function!r}")
-    return found
-
-
 def _built(name: str, **given):
     """What MODULE:FUNCTION returns."""
-    built = _function(name)(**given)
-    if not isinstance(built, tuple) or len(built) != 2:
-        raise ImportFailure(f"{name} must return (module, args)")
-    return built
+    return call_named(name, "(module, args)", **given)
 
 
 def _find_batch(arguments, options):
     """The import of the largest batch that fits, and its arguments."""
     name = arguments.function
-    if "batch" in inspect.signature(_function(name)).parameters:
+    if "batch" in inspect.signature(find_named(name)).parameters:
         build = lambda batch: _built(name, batch=batch)  # noqa: E731
     else:
         module, args = _built(name)
