@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import List, Optional, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
+os.environ["REMAT_CACHE_DIR"] = "off"  # what is compared is compiled
 TOOL = Path(os.environ.get("REMAT_BIN", ROOT / "build" / "bin")) / "remat-run"
 
 

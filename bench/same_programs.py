@@ -10,6 +10,7 @@ to change nothing.
 
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "test" / "Python"), str(ROOT / "test" / "Random")]
+os.environ["REMAT_CACHE_DIR"] = "off"  # what is compared is compiled
 
 from case import flags  # noqa: E402
 from generator import make  # noqa: E402

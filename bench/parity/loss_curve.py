@@ -7,7 +7,7 @@ and compares the loss curves.
 
 Both use AdamW with the same numbers, no dropout. The tokens are the bytes of public-domain text
 unless --data names a token file. Exits with 1 when some loss differs by more than --tolerance.
-Needs torch and safetensors.
+Needs torch, NumPy and safetensors.
 """
 
 from __future__ import annotations
@@ -20,40 +20,32 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import torch
 from safetensors.torch import load_file
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "examples"), str(ROOT / "test" / "Python")]
+os.environ["REMAT_CACHE_DIR"] = "off"  # what is compared is compiled
 
 import gpt2  # noqa: E402
 from models import gpt  # noqa: E402
+from philox import philox  # noqa: E402
 
 MASK = 0xFFFFFFFF
 SHUFFLE_ID = 0x746F6B656E73  # as in runtime/lib/Data/TokenBatches.cpp
 
 
-def philox(counter: list[int], key0: int, key1: int) -> list[int]:
-    """Philox 4x32-10 (Salmon et al., 2011)."""
-    for _ in range(10):
-        p0, p1 = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
-        counter = [
-            (p1 >> 32) ^ counter[1] ^ key0,
-            p1 & MASK,
-            (p0 >> 32) ^ counter[3] ^ key1,
-            p0 & MASK,
-        ]
-        key0, key1 = (key0 + 0x9E3779B9) & MASK, (key1 + 0xBB67AE85) & MASK
-    return counter
-
-
 def window_order(windows: int, seed: int, epoch: int) -> list[int]:
     """The order in which remat-run visits the windows of a token file (Durstenfeld, 1964)."""
     order = list(range(windows))
+    last = np.arange(windows, dtype=np.uint64)
+    high = (last >> np.uint64(32)) ^ np.uint64(SHUFFLE_ID >> 32)
+    counter = (last & np.uint64(MASK), high, SHUFFLE_ID & MASK, epoch & MASK)
+    words = philox(counter, (seed & MASK, seed >> 32))
+    drawn = (words[0] << np.uint64(32) | words[1]) % (last + np.uint64(1))
     for i in range(windows - 1, 0, -1):
-        counter = [i & MASK, (i >> 32) ^ (SHUFFLE_ID >> 32), SHUFFLE_ID & MASK, epoch & MASK]
-        words = philox(counter, seed & MASK, seed >> 32)
-        j = (words[0] << 32 | words[1]) % (i + 1)
+        j = int(drawn[i])
         order[i], order[j] = order[j], order[i]
     return order
 
