@@ -10,6 +10,9 @@ from .runtime.errors import BudgetRefused, CompileError
 
 Made = TypeVar("Made")
 
+# Nobody has so many samples: a size beyond it says that memory does not depend on the size.
+_LARGEST = 1 << 32
+
 
 @dataclass(frozen=True)
 class TriedBatch:
@@ -67,7 +70,7 @@ class _Search(Generic[Made]):
         batch = number * self._step
         try:
             made = self._compile(batch, self._budget)
-            report, peak, proven = self._report_of(made), None, False
+            report, proven = self._report_of(made), False
             peak = report["predicted_peak_bytes"]
         except BudgetRefused as refusal:
             made, self.refusal = None, refusal
@@ -87,6 +90,11 @@ class _Search(Generic[Made]):
         low, high = 1, 2
         while (most is None or high <= most) and self.fits(high):
             low, high = high, 2 * high
+            if most is None and low * self._step > _LARGEST:
+                raise CompileError(
+                    f"a batch of {low * self._step} fits {self._budget} bytes, and so may any\n  note: the "
+                    "graph is to be made for the batch size that is given, or `most` to say where to end"
+                )
         # From here on `low` fits; `high` does not, or is beyond what is asked for.
         if most is not None:
             high = min(high, most + 1)

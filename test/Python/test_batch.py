@@ -43,6 +43,11 @@ def test_multiples_and_limit():
     assert str(limited).endswith("no larger one was tried")
 
 
+def test_graphs_of_one_size():
+    with pytest.raises(remat.CompileError, match="a batch of 8589934592 fits 1073741824 bytes"):
+        remat.find_batch(lambda batch: mlp(1), "1G", **OPTIONS)
+
+
 def test_max_is_asked_once():
     found = remat.find_batch(mlp, "max", most=3, **OPTIONS)
     assert found.batch == 3 and found.budget_bytes > 1 << 20

@@ -285,6 +285,8 @@ def test_two_graphs_are_said():
         ({"budget": -1}, "the budget is -1 bytes"),
         ({"budget": "-5%"}, "a percentage is above 0"),
         ({"budget": 8.5}, "the budget is 8.5; bytes are needed"),
+        ({"budget": "1.5"}, "the budget is '1.5'; bytes are needed"),
+        ({"budget": "9" * 5000}, "bytes are needed"),
         ({"budget": "1GiB", "on_infeasible": "hope"}, "on_infeasible is 'hope'"),
         ({"budget": "1GiB", "resident": "much"}, "resident is 'much'"),
         ({"budget": "1GiB", "recompute": [7]}, "recompute lists 7"),
@@ -294,6 +296,13 @@ def test_two_graphs_are_said():
 def test_wrong_options(options, message):
     with pytest.raises(remat.Error, match=re.escape(message)):
         Partitioner(**options)
+
+
+@pytest.mark.parametrize(
+    "text, count", [("4G", 4 << 30), ("4GiB", 4 << 30), ("4GB", 4 * 10**9), ("1.5 kib", 1536), ("7", 7)]
+)
+def test_sizes_are_those_of_remat_run(text, count):
+    assert Partitioner(text).budget.bytes == count
 
 
 def test_the_key_of_the_cache_is_what_was_asked():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Optional
 
 import torch
@@ -11,21 +12,24 @@ import torch
 from ...runtime.errors import Error
 from . import sizes
 
-_UNITS = {"": 1, "b": 1, "k": 10, "m": 20, "g": 30, "t": 40}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])ib|b)?\s*", re.I)
+# As lib/Support/Budget.cpp has them: K and KiB are 2^10 bytes, KB is 10^3. More digits are no size.
+_UNITS = {"": 1, "B": 1}
+for _power, _letter in enumerate("KMGT", 1):
+    _UNITS.update({_letter: 1 << 10 * _power, f"{_letter}IB": 1 << 10 * _power, f"{_letter}B": 1000**_power})
+_SIZE = re.compile(r"\s*(\d{1,20})(\.\d{1,20})?\s*([A-Z]*)\s*", re.I | re.A)
 
 
 def parse_bytes(text: Any, what: str) -> int:
-    """8589934592, "8GiB" or "512MiB"."""
+    """8589934592, "8GiB", "8G" or "1.5GB"; a fraction has a unit and is rounded down to bytes."""
     if isinstance(text, int) and not isinstance(text, bool):
         if text < 0:
             raise Error(f"{what} is {text} bytes")
         return text
     match = _SIZE.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
+    unit = _UNITS.get(match[3].upper()) if match else None
+    if match is None or unit is None or (match[2] and unit == 1):
         raise Error(f'{what} is {text!r}; bytes are needed, such as 8589934592 or "8GiB"')
-    unit = match[2]
-    return int(float(match[1]) * (1 << _UNITS[unit.lower()] if unit else 1))
+    return int(Fraction(match[1] + (match[2] or "")) * unit)
 
 
 @dataclass(frozen=True)

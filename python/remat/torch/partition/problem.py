@@ -130,11 +130,10 @@ def pair_problem(
 ) -> Problem:
     """Two graphs that run one after the other, as they are."""
     problem, results = Problem(), []
-    inputs = [node for node in forward.graph.find_nodes(op="placeholder")]
-    add_residents(problem, inputs, outside)
+    add_residents(problem, forward.graph.find_nodes(op="placeholder"), outside)
     given = {node.name: set(forward.stored[node]) for node in forward.stored}
 
-    def add(kernels: Kernels, kernel: Kernel, prefix: str, names) -> None:
+    def add(kernel: Kernel, prefix: str, names) -> None:
         reads = list(dict.fromkeys(name for node in kernel.reads for name in names(node)))
         made = [Output(prefix + node.name, sizes.node_bytes(node)) for node in kernel.outputs]
         if kernel.hidden:
@@ -149,7 +148,7 @@ def pair_problem(
         return [] if node.op in ("placeholder", "get_attr") else ["f:" + node.name]
 
     for kernel in forward.list:
-        add(forward, kernel, "f:", names_forward)
+        add(kernel, "f:", names_forward)
     for node in forward.graph.find_nodes(op="output")[0].args[0][:num_fwd_outputs]:
         for leaf in forward.stored[node] if isinstance(node, fx.Node) else ():
             results += names_forward(leaf)
@@ -164,7 +163,7 @@ def pair_problem(
         return [] if node.op == "get_attr" else ["b:" + node.name]
 
     for kernel in backward.list:
-        add(backward, kernel, "b:", names_backward)
+        add(kernel, "b:", names_backward)
     results += tangents
     for node in backward.graph.find_nodes(op="output")[0].all_input_nodes:
         results += [name for leaf in backward.stored[node] for name in names_backward(leaf)]

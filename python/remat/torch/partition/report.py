@@ -163,7 +163,7 @@ def _line(node: fx.Node) -> str:
     return places[-1] if places else ""
 
 
-def _tensor(joint: Joint, kernel: Kernel, node: fx.Node, runs: int, readers: List[str]) -> Tensor:
+def _tensor(kernel: Kernel, node: fx.Node, runs: int, readers: List[str]) -> Tensor:
     dtype, shape = sizes.describe(node)
     return Tensor(
         name=node.name,
@@ -203,10 +203,8 @@ def tensors_of(joint: Joint, steps: Sequence[str]) -> List[Tensor]:
     for kernel in joint.kernels.list:
         runs = late[kernel.name] if kernel.name in early else 0
         for node in kernel.outputs:
-            if node in saved:
-                found.append(_tensor(joint, kernel, node, 0, readers[node]))
-            elif runs and node in readers:
-                found.append(_tensor(joint, kernel, node, runs, readers[node]))
+            if node in saved or (runs and node in readers):
+                found.append(_tensor(kernel, node, 0 if node in saved else runs, readers[node]))
     return found
 
 

@@ -208,7 +208,7 @@ def _extract(
     symbols = [node for node in saved if is_sym_node(node) and not is_assert_only_symbool(node)]
     opaque = [node for node in saved if is_opaque_node(node)]
     values = [node for node in saved if not is_sym_node(node) and not is_opaque_node(node)]
-    inputs = [node for node in rewriter.graph.find_nodes(op="placeholder")]
+    inputs = rewriter.graph.find_nodes(op="placeholder")
     primals = [node for node in inputs if "primals" in str(node.target)]
     static = torch.utils._ordered_set.OrderedSet(
         node for place, node in enumerate(primals) if place in static_inputs
