@@ -19,7 +19,7 @@ from ..unused import remove_unused
 from . import module as reader
 from . import rules
 from .lower import Lowering
-from .values import STORED, Tensor
+from .values import STORED, Tensor, splat
 
 LOSS = "loss"
 assert rules.RULES
@@ -168,6 +168,8 @@ class _Importer:
             )
         shape, element = type
         name = self._unique(reader.name_of_argument(argument), f"arg{number}")
+        if 0 in shape and element in STORED:
+            return None, splat(0, shape, element)
         used = result is not None or any(True for _ in argument.uses)
         if not used:
             return None, Tensor(shape, element, None)
@@ -226,10 +228,11 @@ class _Importer:
         return names
 
     def _value(self, lowering: Lowering, tensor: Tensor, number: int) -> Value:
-        if tensor.data is None or tensor.element not in STORED or tensor.elements == 0:
+        if tensor.elements == 0:
+            raise ImportFailure(f"result {number} has no elements: its shape is {tensor.shape}")
+        if tensor.data is None or tensor.element not in STORED:
             raise ImportFailure(
-                f"result {number} is of {tensor.element} {list(tensor.shape)}\n  note: results have "
-                f"elements, of {', '.join(STORED)}"
+                f"result {number} is of {tensor.element}\n  note: results are of {', '.join(STORED)}"
             )
         return lowering.value(tensor)
 

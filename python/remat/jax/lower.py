@@ -13,7 +13,7 @@ from ..graph import Graph, Value
 from ..importing import Refused, Unsupported, UnsupportedNodes
 from ..types import TensorType
 from . import module as reader
-from .values import NUMPY, STORED, Constants, Tensor
+from .values import NUMPY, STORED, Constants, Tensor, splat
 
 # Steps that a loop may take: all of them become operations of the graph.
 MOST_ITERATIONS = 256
@@ -135,6 +135,8 @@ class Lowering:
         for operand in operands:
             if operand.data is None and op.name not in PASSING:
                 raise Unsupported(f"an operand is of {operand.element}", _help(operand.element))
+        if made := _elementless(op):
+            return made
         regions = {"known": known} if len(op.regions) else {}
         made = function(self, op, *operands, **regions)
         made = list(made) if isinstance(made, (list, tuple)) else [made]
@@ -152,6 +154,14 @@ class Lowering:
         """Raises UnsupportedNodes for all that had no rule."""
         if self.refused:
             raise UnsupportedNodes(list(self.refused), "the exported function")
+
+
+def _elementless(op) -> List[Tensor]:
+    """The results of an operation none of which has elements: constants, whatever it computes."""
+    types = [reader.type_of(result) for result in op.results]
+    if all(type and 0 in type[0] and type[1] in NUMPY for type in types):
+        return [splat(0, *type) for type in types]
+    return []
 
 
 def _help(element: str) -> str:

@@ -36,6 +36,10 @@ def test_all_unsupported_operations_are_listed():
     assert str(error).startswith(f"{len(error.nodes)} operations of the exported function are not supported")
 
 
+def _both(a, b):
+    return a[0] + b[0], a[1] + b[1]
+
+
 @pytest.mark.parametrize(
     "function, args, parts",
     [
@@ -48,7 +52,12 @@ def test_all_unsupported_operations_are_listed():
         (lambda i: i @ i, (np.ones((2, 2), np.int32),), ["product of i32", "f32"]),
         (lambda x: x * 2, (np.ones(2, np.int8),), ["i8", "outside of the step"]),
         (lambda x: lax.complex(x, x).real, (ONES,), ["complex"]),
-        (lambda x: x[:0], (ONES,), ["no elements"]),
+        (lambda x: x[:0], (ONES,), ["result 0 has no elements"]),
+        (
+            lambda x: lax.reduce_window((x, x), (0.0, 0.0), _both, (2, 2), (1, 1), "VALID"),
+            (ONES,),
+            ["a window over several tensors"],
+        ),
         (lambda x: lax.sort((x, x), num_keys=2), (ONES,), ["neither ascending nor descending"]),
         (lambda x: x.max(), (np.ones(4, np.uint32),), ["maximum of ui32"]),
     ],

@@ -369,3 +369,16 @@ def test_convolutions_of_images_stay_channels_last():
     moved = [op for op in operations if op.mnemonic == "transpose" and op.operands[0].shape[0] == 2]
     kinds = {op.mnemonic for op in operations if op.mnemonic.startswith("convolution")}
     assert kinds == {"convolution_input_grad", "convolution_weight_grad"} and not moved
+
+
+def test_tensors_without_elements():
+    """Such a one is a constant, whatever it is made of."""
+
+    def function(x, i, empty):
+        none = jnp.broadcast_to(x[0, 0] * 2, (0, 6))
+        sums = none.sum(0) + x[:0].sum() + empty.sum() + lax.dynamic_slice(x, (i, 0), (0, 6)).sum()
+        ends = jnp.max(none, 0, initial=5.0) + jnp.cumsum(none, 0).sum() + none.prod()
+        same = lax.dynamic_update_slice(x, none, (i, 0)) + x.at[jnp.zeros(0, jnp.int32) + i].add(none)
+        return jnp.concatenate([none, x, none]) + sums + ends + same
+
+    check(function, floats(4, 6), np.int32(1), floats(0, 6))

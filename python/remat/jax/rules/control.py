@@ -8,8 +8,7 @@ from ...importing import Unsupported
 from ..lower import MOST_ITERATIONS, RULES, Lowering, rule
 from ..module import symbol
 from ..values import Tensor, splat
-from .elementwise import compare, select
-from .shapes import reshape
+from .elementwise import compare, repeated, select
 
 
 @rule("func.call", "call")
@@ -63,12 +62,7 @@ def _case(lowering: Lowering, op, index: Tensor, known) -> List[Tensor]:
     for i in reversed(range(last)):
         is_it = compare(lowering, "EQ", index, splat(i, (), index.element))
         made = [
-            select(lowering, _spread(lowering, is_it, one), one, other)
+            select(lowering, repeated(is_it, one.shape), one, other)
             for one, other in zip(results[i], made)
         ]
     return made
-
-
-def _spread(lowering: Lowering, condition: Tensor, like: Tensor) -> Tensor:
-    sizes = (1,) * like.rank
-    return Tensor(like.shape, condition.element, reshape(lowering, condition, sizes).data)

@@ -14,6 +14,7 @@ from jaxlib.mlir.dialects import stablehlo
 from ... import ops
 from ...graph import Value
 from ...importing import Unsupported
+from ...types import FLOATS
 from ..lower import Lowering, rule
 from ..module import has, number, numbers, pairs, type_of
 from ..values import Tensor, splat
@@ -87,7 +88,7 @@ class _Convolution:
         self.batch_groups = number(op, "batch_group_count", 1)
         if not 1 <= len(space) <= 3:
             raise Unsupported(f"a convolution over {len(space)} dimensions")
-        if self.element not in ("f32", "bf16", "f16"):
+        if self.element not in FLOATS:
             raise Unsupported(f"a convolution of {self.element}", "convert the operands to f32")
 
     def lower(self) -> Tensor:
@@ -213,13 +214,11 @@ class _Convolution:
             ends.append((low, 0 if -window.dilation[i] < high < 0 else high))
         x, padding = self._cut(self.x, ends)
         channels = layout.lhs[:1], layout.lhs[1:2], layout.lhs[2:]
-        last = layout.lhs[0] == x.rank - 1
         self.layout = _Layout(
             [*channels[1], *channels[0], *channels[2]],
             [layout.kernel[1], layout.kernel[0], *layout.kernel[2:]],
             [layout.result[1], layout.result[0], *layout.result[2:]],
         )
-        assert self.layout.last == last
         made = ops.convolution_weight_grad(
             self._operand(self.kernel, self.layout.kernel),
             self._operand(x, self.layout.lhs),
@@ -228,7 +227,7 @@ class _Convolution:
             padding,
             window.strides,
             self.batch_groups,
-            channels_last=last,
+            channels_last=self.layout.last,
         )
         return self._finished(self.lowering.tensor(made), self.layout.result)
 

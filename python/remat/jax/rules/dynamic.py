@@ -7,7 +7,7 @@ from typing import List, Optional, Sequence
 from ..lower import Lowering, rule
 from ..module import numbers
 from ..values import Tensor, splat
-from .elementwise import binary, compare, convert, select
+from .elementwise import binary, compare, convert, repeated, select
 from .indexing import Index, gather
 from .shapes import concatenate, iota, reshape, strided_slice
 
@@ -37,6 +37,8 @@ def _dynamic_slice(lowering: Lowering, op, x: Tensor, *starts: Tensor) -> Tensor
 
 @rule("dynamic_update_slice")
 def _dynamic_update_slice(lowering: Lowering, op, x: Tensor, update: Tensor, *starts) -> Tensor:
+    if update.elements == 0:
+        return x
     known = _clamped(x, update.shape, starts)
     if known is not None:
         return _replaced(lowering, x, update, known)
@@ -77,9 +79,7 @@ def _written_at(lowering, x: Tensor, update: Tensor, starts: Sequence[Tensor]) -
         start = convert(lowering, start, "i32")
         start = binary(lowering, "maximum", start, splat(0, (), "i32"))
         start = binary(lowering, "minimum", start, splat(size - count, (), "i32"))
-        place = binary(
-            lowering, "subtract", iota((size,), 0, "i32"), _repeated(lowering, start, size)
-        )
+        place = binary(lowering, "subtract", iota((size,), 0, "i32"), repeated(start, (size,)))
         for how, bound in (("GE", 0), ("LT", count)):
             seen = compare(lowering, how, place, splat(bound, (size,), "i32"))
             sizes = [size if i == dim else 1 for i in range(x.rank)]
@@ -90,8 +90,3 @@ def _written_at(lowering, x: Tensor, update: Tensor, starts: Sequence[Tensor]) -
         )
         moved = gather(lowering, moved, index, [i for i in range(x.rank) if i != dim])
     return select(lowering, holds, moved, x)
-
-
-def _repeated(lowering, x: Tensor, size: int) -> Tensor:
-    """A scalar as a vector of `size` equal elements."""
-    return Tensor((size,), x.element, reshape(lowering, x, (1,)).data)

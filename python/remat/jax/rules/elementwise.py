@@ -255,22 +255,22 @@ def select(lowering: Lowering, condition: Tensor, x: Tensor, y: Tensor) -> Tenso
 @rule("select")
 def _select(lowering: Lowering, op, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     shape = type_of(op.results[0])[0]
-    if condition.rank == 0 and shape:
-        condition = _ranked(condition, len(shape), shape)
+    if condition.rank == 0:
+        condition = repeated(condition, shape)
     return select(lowering, condition, x, y)
 
 
 @rule("clamp")
 def _clamp(lowering: Lowering, op, low: Tensor, x: Tensor, high: Tensor) -> Tensor:
-    low, high = (_ranked(bound, x.rank, x.shape) for bound in (low, high))
+    low, high = (bound if bound.rank else repeated(bound, x.shape) for bound in (low, high))
     return binary(lowering, "minimum", binary(lowering, "maximum", x, low), high)
 
 
-def _ranked(x: Tensor, rank: int, shape: Sequence[int]) -> Tensor:
-    """A scalar as a tensor of the shape."""
-    if x.rank or not rank:
+def repeated(x: Tensor, shape: Sequence[int]) -> Tensor:
+    """A scalar as a tensor of equal elements."""
+    if not shape:
         return x
-    sizes = (1,) * rank
+    sizes = (1,) * len(shape)
     data = x.data.reshape(sizes) if x.is_constant else ops.reshape(x.data, sizes)
     return Tensor(shape, x.element, data)
 
@@ -330,7 +330,7 @@ MANTISSA = {"f32": (8, 23), "bf16": (8, 7), "f16": (5, 10), "f64": (11, 52)}
 def _reduce_precision(lowering: Lowering, op, x: Tensor) -> Tensor:
     bits = tuple(op.attributes[name].value for name in ("exponent_bits", "mantissa_bits"))
     for element, widths in MANTISSA.items():
-        if bits == widths and element in ("f32", "bf16", "f16"):
+        if bits == widths and element in FLOATS:
             return convert(lowering, convert(lowering, x, element), x.element)
     raise Unsupported(f"rounding to {bits[0]} bits of exponent and {bits[1]} of mantissa")
 

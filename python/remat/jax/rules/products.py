@@ -10,6 +10,7 @@ from jaxlib.mlir.dialects import stablehlo
 from ... import ops
 from ...graph import Value
 from ...importing import Unsupported
+from ...types import FLOATS
 from ..lower import Lowering, rule
 from ..module import type_of
 from ..values import Tensor
@@ -44,7 +45,7 @@ def _side(
 @rule("dot_general")
 def _dot_general(lowering: Lowering, op, x: Tensor, y: Tensor) -> Tensor:
     shape, element = type_of(op.results[0])
-    if element not in ("f32", "bf16", "f16"):
+    if element not in FLOATS:
         raise Unsupported(f"a product of {element}", "convert the operands to f32")
     numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     batches = list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)

@@ -14,7 +14,7 @@ from ...types import BOOL
 from ..lower import Lowering, rule
 from ..module import numbers, type_of
 from ..values import Tensor, splat
-from .elementwise import binary, compare, convert
+from .elementwise import binary, compare, convert, repeated
 from .shapes import MOST_SLICES, reshape, strided_slice
 
 # Reductions that a body of one operation says; of i1 `or` is the maximum and `and` the minimum.
@@ -58,6 +58,8 @@ def reduce(lowering: Lowering, kind: str, x: Tensor, dims: Sequence[int]) -> Ten
     """`x` without the dimensions `dims`."""
     dims = sorted(dims)
     shape = tuple(n for i, n in enumerate(x.shape) if i not in dims)
+    if x.elements == 0:
+        return splat(neutral(kind, x), shape, x.element)
     if x.is_constant:
         return Tensor(shape, x.element, _fold(kind, x, dims))
     if x.element == BOOL:
@@ -65,12 +67,12 @@ def reduce(lowering: Lowering, kind: str, x: Tensor, dims: Sequence[int]) -> Ten
         made = reduce(lowering, how, convert(lowering, x, "i32"), dims)
         return compare(lowering, "NE", made, splat(0, made.shape, "i32"))
     made = reshape(lowering, _reduced(lowering, kind, x, dims), shape)
-    repeated = prod(x.shape[i] for i in dims if x.data.shape[i] == 1)
+    times = prod(x.shape[i] for i in dims if x.data.shape[i] == 1)
     if x.element == "ui32" and kind in ("maximum", "minimum"):
         raise Unsupported(f"a reduction by {kind} of ui32", "convert the operand to i32")
-    if kind == "add" and repeated > 1:
-        made = binary(lowering, "multiply", made, splat(repeated, shape, x.element))
-    if kind == "multiply" and repeated > 1:
+    if kind == "add" and times > 1:
+        made = binary(lowering, "multiply", made, splat(times, shape, x.element))
+    if kind == "multiply" and times > 1:
         raise Unsupported("a product of equal elements")
     return made
 
@@ -125,13 +127,7 @@ def _reduce(lowering: Lowering, op, *operands: Tensor, known):
     made = reduce(lowering, kind, x, dims)
     if initial.number == neutral(kind, x):
         return made
-    initial = Tensor(made.shape, x.element, _as_rank(initial, made.rank))
-    return binary(lowering, kind, made, initial)
-
-
-def _as_rank(x: Tensor, rank: int):
-    sizes = (1,) * rank
-    return x.data.reshape(sizes) if x.is_constant else ops.reshape(x.data, sizes)
+    return binary(lowering, kind, made, repeated(initial, made.shape))
 
 
 # The index of the largest element --------------------------------------------------------------

@@ -9,6 +9,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from ... import ops
 from ...importing import Unsupported
+from ...types import BOOL, FLOATS
 from ..lower import Lowering, rule
 from ..values import Tensor, splat
 from .elementwise import binary, compare, convert, select
@@ -22,6 +23,8 @@ def _scatter(lowering: Lowering, op, *operands: Tensor, known):
     if len(operands) != 3:
         raise Unsupported("a scatter into several tensors")
     x, indices, updates = operands
+    if updates.elements == 0:
+        return x
     n = stablehlo.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
     batching = list(n.input_batching_dims)
     single = sorted([*n.inserted_window_dims, *batching])
@@ -71,7 +74,7 @@ def _inside(lowering, x: Tensor, index: Index) -> Tensor:
 
 def _sums(lowering, x: Tensor, index: Index, updates: Tensor) -> Tensor:
     """The operand's shape: each place the sum of the updates that go there."""
-    if updates.element not in ("f32", "bf16", "f16"):
+    if updates.element not in FLOATS:
         raise Unsupported(f"a scatter of {updates.element}", "convert the operands to f32")
     holds = _inside(lowering, x, index)
     wide = reshape(lowering, holds, [*index.batch, *[1] * (updates.rank - len(index.batch))])
@@ -132,8 +135,8 @@ def _written(lowering, x: Tensor, index: Index, updates: Tensor) -> Tensor:
 
 
 def _summed(element: str) -> str:
-    if element in ("f32", "bf16", "f16"):
+    if element in FLOATS:
         return element
-    if element == "i1":
+    if element == BOOL:
         return "f32"
     raise Unsupported(f"a scatter of {element}", "convert the operands to f32")

@@ -12,7 +12,7 @@ from ...importing import Unsupported
 from ..lower import Lowering, rule
 from ..module import constant_of, number, numbers, type_of
 from ..values import NUMPY, Tensor
-from .elementwise import select
+from .elementwise import repeated, select
 
 
 @rule("constant")
@@ -259,7 +259,7 @@ def pad(lowering, x: Tensor, low: Sequence[int], high: Sequence[int], value: Ten
 
 
 def _fill_border(lowering, made: Tensor, low, inside, value: Tensor) -> Tensor:
-    filled = Tensor(made.shape, made.element, _scalar_data(lowering, value, made.rank))
+    filled = repeated(value, made.shape)
     for dim, (begin, count) in enumerate(zip(low, inside)):
         if count == made.shape[dim]:
             continue
@@ -269,11 +269,6 @@ def _fill_border(lowering, made: Tensor, low, inside, value: Tensor) -> Tensor:
         )
         made = select(lowering, Tensor(made.shape, "i1", seen), made, filled)
     return made
-
-
-def _scalar_data(lowering, value: Tensor, rank: int):
-    sizes = (1,) * rank
-    return value.data.reshape(sizes) if value.is_constant else ops.reshape(value.data, sizes)
 
 
 def spread(lowering, x: Tensor, inner: Sequence[int], value: Tensor) -> Tensor:
@@ -298,7 +293,7 @@ def spread(lowering, x: Tensor, inner: Sequence[int], value: Tensor) -> Tensor:
 
 @rule("concatenate")
 def _concatenate(lowering: Lowering, op, *parts: Tensor) -> Tensor:
-    return concatenate(lowering, [part for part in parts], number(op, "dimension"))
+    return concatenate(lowering, parts, number(op, "dimension"))
 
 
 def concatenate(lowering: Lowering, parts: Sequence[Tensor], dim: int) -> Tensor:

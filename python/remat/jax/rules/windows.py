@@ -55,7 +55,10 @@ def _inverse(order: Sequence[int]) -> List[int]:
 
 
 @rule("reduce_window")
-def _reduce_window(lowering: Lowering, op, x: Tensor, initial: Tensor, known):
+def _reduce_window(lowering: Lowering, op, *operands: Tensor, known):
+    if len(operands) != 2:
+        raise Unsupported("a window over several tensors")
+    x, initial = operands
     kind = kind_of(op.regions[0])
     if kind not in ("add", "maximum", "minimum"):
         raise Unsupported("its body is none of add, maximum, minimum")
