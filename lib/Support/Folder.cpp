@@ -112,3 +112,10 @@ FileFailure FolderLock::take(const std::string &Path) {
   return "cannot write to the folder '" + Path +
          "': another run is writing there";
 }
+
+bool FolderLock::isOf(const std::string &Path) const {
+  struct stat Taken, There;
+  return ::fstat(Descriptor, &Taken) == 0 &&
+         ::stat(Path.c_str(), &There) == 0 && Taken.st_dev == There.st_dev &&
+         Taken.st_ino == There.st_ino;
+}

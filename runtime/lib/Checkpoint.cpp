@@ -283,6 +283,22 @@ static Status removeOlder(const std::string &Folder, uint64_t Steps,
   return {};
 }
 
+Status CheckpointFolder::keepFolder() {
+  if (Lock.isOf(Path))
+    return {};
+  FolderLock Other;
+  REMAT_TRY(toStatus(Other.take(Path)));
+  auto Files = list(Path);
+  if (!Files)
+    return Files.getError();
+  if (!Files->empty())
+    return Error(ErrorCode::IO, "'" + Path +
+                                    "' is another folder than before, with "
+                                    "checkpoints of another run");
+  Lock = std::move(Other);
+  return {};
+}
+
 Result<std::string> CheckpointFolder::save(Session &S, uint64_t Steps,
                                            const RunFacts &Facts,
                                            uint64_t Keep) {
@@ -290,6 +306,7 @@ Result<std::string> CheckpointFolder::save(Session &S, uint64_t Steps,
     if (Keep == 0)
       return Error(ErrorCode::InvalidArgument,
                    "of 0 checkpoints that are kept none can be written");
+    REMAT_TRY(keepFolder());
     std::string File = getPath(Path, Steps);
     REMAT_TRY(write(S, File, makeHeader(S.getProgram(), Steps, Facts)));
     REMAT_TRY(removeOlder(Path, Steps, Keep));

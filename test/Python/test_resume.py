@@ -343,6 +343,50 @@ def test_two_runs_do_not_share_a_folder(files, tmp_path):
     assert done.returncode == 1 and "another run is writing there" in done.stderr
 
 
+def test_a_folder_that_is_removed(files, whole, tmp_path):
+    """It is made again; where another run's checkpoints took its place, they stay, and nothing is written."""
+    with Running(files, tmp_path) as run:
+        shutil.move(tmp_path / "c", tmp_path / "moved")
+        run.wait_for(lambda: (tmp_path / "c").is_dir() and len(names(tmp_path)) >= 3)
+        refused, _ = train(files, tmp_path, "--resume")
+        assert "another run is writing there" in refused.stderr
+        shutil.rmtree(tmp_path / "c", ignore_errors=True)
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other" / "step-0000000001.safetensors").write_text("kept")
+        while True:  # it may make the folder between the two
+            try:
+                (tmp_path / "other").rename(tmp_path / "c")
+                break
+            except OSError:
+                shutil.rmtree(tmp_path / "c", ignore_errors=True)
+        said = run.process.stderr.readline()
+        while "is another folder than before" not in said:
+            assert "warning: no checkpoint of step" in said, said
+            said = run.process.stderr.readline()
+        code, _ = run.end()
+    assert code == 1 and (tmp_path / "c" / "step-0000000001.safetensors").read_text() == "kept"
+
+
+def test_what_fails_after_a_step_leaves_a_checkpoint(tmp_path):
+    """There is no room for the best parameters, or for the results of the last step."""
+    graph = ROOT / "examples" / "evaluate.mlir"
+
+    def start(*options):
+        report = tmp_path / "report.json"
+        done = execute([graph, "--steps", 9, "--evaluate-every", 7, "--report", report, *options])
+        return done, json.loads(report.read_text()) if done.returncode == 0 else None
+
+    _, whole = start()
+    for option, steps in {"--save-best": 7, "--save-outputs": 9}.items():
+        saving = ["--checkpoint", tmp_path / option, "--checkpoint-every", 0, "--resume"]
+        done, _ = start(*saving, option, "/dev/full")
+        assert done.returncode == 1 and "No space left on device; '" in done.stderr, done.stderr
+        assert f"holds the first {steps} steps, and --resume goes on from there" in done.stderr
+        _, rest = start(*saving)
+        check_end(rest, whole)
+        assert rest["first_step"] == steps + 1
+
+
 def test_a_disk_that_fills(files, tmp_path):
     """No file can grow any more: what is there stays, training goes on, and the exit code says it."""
     with Running(files, tmp_path, "--save", tmp_path / "saved") as run:

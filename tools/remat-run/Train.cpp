@@ -125,9 +125,9 @@ static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
     Progress.finishStep(Step + 1, *Numbers, S.getStatistics());
     if (Step + 1 == uint64_t(O.Steps))
       if (Status Written = writeResults(S, O); !Written)
-        return Written;
+        return Saving.leave(S, Step + 1, Written.getError());
     if (Status Done = Evaluator.finishStep(Step + 1, Progress); !Done)
-      return Done;
+      return Saving.leave(S, Step + 1, Done.getError());
     Saving.finishStep(S, Step + 1, Progress);
   }
   R.LastCheckpoint = Saving.finish(S, O.Steps);

@@ -27,6 +27,9 @@ public:
   /// where another has it. File systems without locks give it to everybody.
   FileFailure take(const std::string &Path);
 
+  /// Whether what was taken still has this path: it may have been removed.
+  bool isOf(const std::string &Path) const;
+
 private:
   int Descriptor = -1;
 };

@@ -59,11 +59,15 @@ public:
 
   /// Writes the checkpoint of `Steps` steps that are done, then removes older
   /// ones but for the `Keep` newest, this one among them. Those of more steps
-  /// stay. If it fails, all that were there are there. Gives the file's path.
+  /// stay. If it fails, all that were there are there. Makes the folder anew
+  /// where it was removed; fails where another with checkpoints took its place.
+  /// Gives the file's path.
   Result<std::string> save(Session &Session, uint64_t Steps,
                            const RunFacts &Facts, uint64_t Keep);
 
 private:
+  Status keepFolder();
+
   std::string Path;
   FolderLock Lock;
   bool WasEmpty = true;
