@@ -164,6 +164,30 @@ bool runtime::hasAverages(const Program &P) {
       [&](const Argument &A) { return findAverage(P, A) != nullptr; });
 }
 
+/// The optimizer counts the steps that were not skipped, where there may be
+/// such; else all steps.
+static const Argument *findCount(const Program &P) {
+  const Argument *Count = nullptr;
+  for (const Argument &A : P.Arguments) {
+    if (classify(P, A) != Kept::Optimizer)
+      continue;
+    if (A.Role == Role::State &&
+        A.Name.substr(0, A.Name.find('+')) == "updates")
+      return &A;
+    if (A.Role == Role::Step)
+      Count = &A;
+  }
+  return Count;
+}
+
+Result<bool> runtime::haveAveragesBegun(Session &S) {
+  const Argument *A = findCount(S.getProgram());
+  int64_t Count = 0;
+  if (A)
+    REMAT_TRY(S.readArgument(A->Name, &Count, sizeof Count));
+  return Count > 0;
+}
+
 /// Stores an average, which is f32, in the type of its parameter.
 static Status storeAverage(Session &S, const Argument &Average, DType Type,
                            const Session::Sink &To) {
@@ -182,6 +206,16 @@ static Status storeAverage(Session &S, const Argument &Average, DType Type,
 
 Status runtime::saveWeights(Session &S, const std::string &Path, Saved What) {
   const Program &P = S.getProgram();
+  if (What == Saved::Averages) {
+    Result<bool> Begun = haveAveragesBegun(S);
+    if (!Begun)
+      return Begun.getError();
+    if (!*Begun)
+      return Error(ErrorCode::InvalidArgument,
+                   "'" + Path +
+                       "' is not written: no step has changed the "
+                       "parameters, so that there are no averages");
+  }
   SafetensorsHeader Header =
       describeAll(P, P.Arguments, [&](const Argument &A) {
         Kept Class = classify(P, A);

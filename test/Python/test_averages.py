@@ -121,6 +121,21 @@ def test_a_kept_program_is_of_its_kind(tmp_path):
     assert losses[0] == losses[3] != losses[1] == losses[2]
 
 
+def test_averages_of_nothing(tmp_path):
+    """Before the first step that changes something."""
+    saved = tmp_path / "ema"
+    done = execute([GRAPH, "--steps", 0, *EMA, "--save-ema", saved])
+    assert done.returncode == 1 and "no step has changed the parameters" in done.stderr
+    # Each of its losses is NaN.
+    graph, skip = ROOT / "test/Tools/Inputs/nan.mlir", ("--on-nonfinite", "skip", *EMA)
+    options = ("--steps", 2, *skip, "--evaluate-every", 1, "--evaluate-ema", "--save-best", saved)
+    report, said = run(graph, tmp_path, *options)
+    assert report["evaluations"] == [] and said.count(": left out, for no step has changed the parameters") == 2
+    done = execute([graph, "--steps", 2, *skip, "--save-ema", saved])
+    assert done.returncode == 1 and "no step has changed the parameters" in done.stderr
+    assert not saved.exists()
+
+
 def test_what_is_refused(tmp_path):
     def said(*options, graph=GRAPH):
         done = execute([graph, *options])

@@ -114,22 +114,40 @@ Result<float> Evaluator::evaluate() {
   return static_cast<float>(Sum / static_cast<double>(Options.EvaluateSteps));
 }
 
+void Evaluator::print(TrainingProgress &Progress,
+                      const std::string &Line) const {
+  if (Options.Quiet)
+    return;
+  Progress.endLine();
+  llvm::outs() << Line << '\n';
+  llvm::outs().flush();
+}
+
 Status Evaluator::finishStep(uint64_t Step, TrainingProgress &Progress) {
   if (!Function || Step % Options.EvaluateEvery != 0)
     return {};
   std::string Where = "evaluation after step " + std::to_string(Step);
+  if (ReadsAverages) {
+    Result<bool> Begun = haveAveragesBegun(*Training);
+    if (!Begun)
+      return Begun.getError().within(Where);
+    if (!*Begun) {
+      print(Progress, Where + ": left out, for no step has changed the "
+                              "parameters and there are no averages");
+      return {};
+    }
+  }
   Result<float> Mean = evaluate();
   if (!Mean)
     return Mean.getError().within(Where);
   Done.push_back({Step, *Mean});
   bool IsBest = std::isfinite(*Mean) && (!Best || *Mean < *Best);
-  if (!Options.Quiet) {
-    Progress.endLine();
-    llvm::outs() << Where << ": loss " << llvm::format("%.6g", double(*Mean))
-                 << (ReadsAverages ? " of averages" : "")
-                 << (IsBest ? ", the lowest so far\n" : "\n");
-    llvm::outs().flush();
-  }
+  std::string Text;
+  llvm::raw_string_ostream(Text)
+      << Where << ": loss " << llvm::format("%.6g", double(*Mean))
+      << (ReadsAverages ? " of averages" : "")
+      << (IsBest ? ", the lowest so far" : "");
+  print(Progress, Text);
   if (!IsBest)
     return {};
   setBest(*Mean);

@@ -40,6 +40,7 @@ private:
   explicit Evaluator(const ToolOptions &Options) : Options(Options) {}
   runtime::Result<float> evaluate();
   void setBest(float Loss);
+  void print(TrainingProgress &Progress, const std::string &Line) const;
 
   ToolOptions Options; ///< with the data of evaluation
   runtime::Session *Training = nullptr, *Function = nullptr;

@@ -29,8 +29,11 @@ enum class Saved {
 /// other arguments and where it keeps none.
 const Argument *findAverage(const Program &Program, const Argument &Parameter);
 bool hasAverages(const Program &Program);
+/// Whether these are averages of something: they begin with the first step that
+/// is not skipped.
+Result<bool> haveAveragesBegun(Session &Session);
 
-/// Saves arguments, in the program's order.
+/// Saves arguments, in the program's order; averages only once they have begun.
 Status saveWeights(Session &Session, const std::string &Path, Saved What);
 
 /// Writes those inputs that `File` holds; every tensor of it must be an input.
