@@ -34,6 +34,17 @@ REMAT_CAPI_EXPORTED RematStatus rematDeviceCreate(const char *name,
 REMAT_CAPI_EXPORTED RematStatus rematDeviceCreateWithThreads(
     const char *name, unsigned threads, RematDevice *device);
 
+/**
+ * The same on a stream of the caller's, a cudaStream_t of the GPU's primary
+ * context that is no default stream: all work of the device is queued on it.
+ * It stays the caller's, and outlives the device and its sessions. Null is a
+ * stream of the device's own; on the host anything else is refused. Available
+ * since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematDeviceCreateOnStream(const char *name,
+                                                          void *stream,
+                                                          RematDevice *device);
+
 /** Frees a device; null is allowed. Available since 0.1. */
 REMAT_CAPI_EXPORTED void rematDeviceDestroy(RematDevice device);
 

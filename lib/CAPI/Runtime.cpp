@@ -20,28 +20,42 @@ RematStatus capi::makeStatus(const runtime::Status &S) {
   return S ? nullptr : makeStatus(S.getError());
 }
 
-RematStatus rematDeviceCreate(const char *Name, RematDevice *Device) {
-  return rematDeviceCreateWithThreads(Name, 0, Device);
-}
-
-RematStatus rematDeviceCreateWithThreads(const char *Name, unsigned Threads,
-                                         RematDevice *Device) {
+static RematStatus createDevice(const char *Name,
+                                const runtime::DeviceOptions &Options,
+                                RematDevice *Device) {
   return guard([&]() -> RematStatus {
     if (!Name || !Device)
       return makeNullError("name and device");
     *Device = nullptr;
-    if (Threads > runtime::MaxThreads)
-      return makeStatus(REMAT_ERROR, "threads is " + std::to_string(Threads) +
+    if (Options.Threads > runtime::MaxThreads)
+      return makeStatus(REMAT_ERROR, "threads is " +
+                                         std::to_string(Options.Threads) +
                                          "; it must be from 0 to " +
                                          std::to_string(runtime::MaxThreads));
-    runtime::DeviceOptions Options;
-    Options.Threads = Threads;
     auto Made = runtime::createDevice(Name, Options);
     if (!Made)
       return makeStatus(Made.getError());
     *Device = new RematDevice_{std::move(*Made)};
     return nullptr;
   });
+}
+
+RematStatus rematDeviceCreate(const char *Name, RematDevice *Device) {
+  return createDevice(Name, {}, Device);
+}
+
+RematStatus rematDeviceCreateOnStream(const char *Name, void *Stream,
+                                      RematDevice *Device) {
+  runtime::DeviceOptions Options;
+  Options.Stream = Stream;
+  return createDevice(Name, Options, Device);
+}
+
+RematStatus rematDeviceCreateWithThreads(const char *Name, unsigned Threads,
+                                         RematDevice *Device) {
+  runtime::DeviceOptions Options;
+  Options.Threads = Threads;
+  return createDevice(Name, Options, Device);
 }
 
 void rematDeviceDestroy(RematDevice Device) { delete Device; }

@@ -23,7 +23,11 @@ public:
   std::string getDescription() const override { return State->Name; }
   Result<void *> allocate(uint64_t Bytes) override;
   void deallocate(void *Address, uint64_t Bytes) override;
+  void *allocateHost(uint64_t Bytes) override;
+  void deallocateHost(void *Address) override;
   Status copyIn(void *Destination, const void *Source, uint64_t Bytes) override;
+  Status copyInLater(void *Destination, const void *Source,
+                     uint64_t Bytes) override;
   Status copyOut(void *Destination, const void *Source,
                  uint64_t Bytes) override;
   Status copyWithin(void *Destination, const void *Source,
@@ -77,14 +81,32 @@ void CUDADevice::deallocate(void *Address, uint64_t Bytes) {
     State->AllocatedBytes -= Bytes;
 }
 
-Status CUDADevice::copyIn(void *Destination, const void *Source,
-                          uint64_t Bytes) {
+/// Page-locked: the GPU reads it by itself.
+void *CUDADevice::allocateHost(uint64_t Bytes) {
+  void *At = nullptr;
+  if (!makeCurrent() ||
+      State->D.MemHostAlloc(&At, Bytes, PortableHost) != Success)
+    return nullptr;
+  return At;
+}
+
+void CUDADevice::deallocateHost(void *Address) {
+  (void)synchronize();
+  State->D.MemFreeHost(Address);
+}
+
+Status CUDADevice::copyInLater(void *Destination, const void *Source,
+                               uint64_t Bytes) {
   if (Status S = makeCurrent(); !S)
     return S;
-  if (Status S = State->D.check(State->D.CopyIn(toAddress(Destination), Source,
-                                                Bytes, State->TheStream),
-                                "cannot copy to the GPU");
-      !S)
+  return State->D.check(
+      State->D.CopyIn(toAddress(Destination), Source, Bytes, State->TheStream),
+      "cannot copy to the GPU");
+}
+
+Status CUDADevice::copyIn(void *Destination, const void *Source,
+                          uint64_t Bytes) {
+  if (Status S = copyInLater(Destination, Source, Bytes); !S)
     return S;
   return synchronize();
 }
@@ -196,6 +218,34 @@ static Status findDevice(DeviceState &State) {
   return {};
 }
 
+/// The stream that was given, if it is one of this context that a graph can be
+/// captured on, or a new one.
+static Status takeStream(DeviceState &State) {
+  const Driver &D = State.D;
+  void *Given = State.Options.Stream;
+  if (!Given)
+    return D.check(D.StreamCreate(&State.TheStream, NonBlocking),
+                   "cannot make a stream");
+  // The driver's handles of the default streams.
+  if (auto Number = reinterpret_cast<uintptr_t>(Given); Number <= 2)
+    return Error(ErrorCode::InvalidArgument,
+                 "the stream " + std::to_string(Number) +
+                     " is a default stream of CUDA, on which no step can be "
+                     "captured; cudaStreamCreate makes one");
+  State.TheStream = static_cast<Stream>(Given);
+  Context Of = nullptr;
+  if (Status S = D.check(D.StreamGetContext(State.TheStream, &Of),
+                         "cannot use the stream that was given");
+      !S)
+    return S;
+  if (Of != State.TheContext)
+    return Error(ErrorCode::InvalidArgument,
+                 "the stream that was given is of another context than the "
+                 "primary one of GPU " +
+                     std::to_string(State.Options.Ordinal));
+  return {};
+}
+
 Result<std::unique_ptr<Device>>
 remat::runtime::createCUDADevice(const DeviceOptions &Options) {
   Result<Driver> D = Driver::load();
@@ -216,9 +266,7 @@ remat::runtime::createCUDADevice(const DeviceOptions &Options) {
                           "cannot use the GPU's context");
       !S)
     return S.getError();
-  if (Status S = D->check(D->StreamCreate(&State->TheStream, NonBlocking),
-                          "cannot make a stream");
-      !S)
+  if (Status S = takeStream(*State); !S)
     return S.getError();
   return std::unique_ptr<Device>(
       std::make_unique<CUDADevice>(std::move(State)));

@@ -15,7 +15,7 @@ DeviceState::~DeviceState() {
   D.SetCurrent(TheContext);
   Cudnn.reset();
   Matmuls.reset();
-  if (TheStream)
+  if (TheStream && !Options.Stream)
     D.StreamDestroy(TheStream);
   D.PrimaryRelease(Device);
 }

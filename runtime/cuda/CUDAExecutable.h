@@ -19,7 +19,7 @@ struct DeviceState {
   DeviceOptions Options;
   Ordinal Device = 0;
   Context TheContext = nullptr;
-  Stream TheStream = nullptr;
+  Stream TheStream = nullptr; ///< Options.Stream, or owned
   std::string Name, Arch;
   std::unique_ptr<MatmulLibrary> Matmuls; ///< loaded when first needed
   std::unique_ptr<CudnnLibrary> Cudnn;    ///< loaded when first needed

@@ -30,11 +30,14 @@ Result<Driver> Driver::load() {
   Bind("cuMemAlloc_v2", D.MemAlloc);
   Bind("cuMemFree_v2", D.MemFree);
   Bind("cuMemGetInfo_v2", D.MemGetInfo);
+  Bind("cuMemHostAlloc", D.MemHostAlloc);
+  Bind("cuMemFreeHost", D.MemFreeHost);
   Bind("cuMemcpyHtoDAsync_v2", D.CopyIn);
   Bind("cuMemcpyDtoHAsync_v2", D.CopyOut);
   Bind("cuMemcpyDtoDAsync_v2", D.CopyWithin);
   Bind("cuMemsetD8Async", D.Fill);
   Bind("cuStreamCreate", D.StreamCreate);
+  Bind("cuStreamGetCtx", D.StreamGetContext);
   Bind("cuStreamSynchronize", D.StreamSynchronize);
   Bind("cuStreamDestroy_v2", D.StreamDestroy);
   Bind("cuStreamBeginCapture_v2", D.BeginCapture);

@@ -39,6 +39,7 @@ inline constexpr int ComputeMajor = 75,
                      ComputeMinor = 76;         ///< device attributes
 inline constexpr int MaxDynamicSharedBytes = 8; ///< function attribute
 inline constexpr unsigned NonBlocking = 1;      ///< stream flag
+inline constexpr unsigned PortableHost = 1;     ///< host memory flag
 inline constexpr int CaptureRelaxed = 2;        ///< capture mode
 
 /// The functions by the names that the driver exports.
@@ -57,11 +58,14 @@ struct Driver {
   Code (*MemAlloc)(Address *, size_t) = nullptr;
   Code (*MemFree)(Address) = nullptr;
   Code (*MemGetInfo)(size_t *, size_t *) = nullptr;
+  Code (*MemHostAlloc)(void **, size_t, unsigned) = nullptr;
+  Code (*MemFreeHost)(void *) = nullptr;
   Code (*CopyIn)(Address, const void *, size_t, Stream) = nullptr;
   Code (*CopyOut)(void *, Address, size_t, Stream) = nullptr;
   Code (*CopyWithin)(Address, Address, size_t, Stream) = nullptr;
   Code (*Fill)(Address, unsigned char, size_t, Stream) = nullptr;
   Code (*StreamCreate)(Stream *, unsigned) = nullptr;
+  Code (*StreamGetContext)(Stream, Context *) = nullptr;
   Code (*StreamSynchronize)(Stream) = nullptr;
   Code (*StreamDestroy)(Stream) = nullptr;
   Code (*BeginCapture)(Stream, int) = nullptr;

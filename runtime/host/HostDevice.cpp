@@ -264,6 +264,8 @@ Result<MemoryInfo> HostDevice::getMemoryInfo() {
 
 namespace remat::runtime {
 Result<std::unique_ptr<Device>> createHostDevice(const DeviceOptions &Options) {
+  if (Options.Stream)
+    return Error(ErrorCode::InvalidArgument, "the host has no streams");
   REMAT_TRY(loadBlas());
   return std::unique_ptr<Device>(std::make_unique<HostDevice>(Options));
 }

@@ -173,6 +173,11 @@ Status Session::writeArgument(std::string_view Name, const void *Data,
   return write(Name, Data, Bytes, &Device::copyIn);
 }
 
+Status Session::writeArgumentLater(std::string_view Name, const void *Data,
+                                   uint64_t Bytes) {
+  return write(Name, Data, Bytes, &Device::copyInLater);
+}
+
 Status Session::writeArgumentFromDevice(std::string_view Name, const void *Data,
                                         uint64_t Bytes) {
   return write(Name, Data, Bytes, &Device::copyWithin);

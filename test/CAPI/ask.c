@@ -206,6 +206,14 @@ static void testSteps(void) {
   RematDevice device = NULL;
   FAILS(rematDeviceCreateWithThreads("host", 1025, &device), REMAT_ERROR,
         "threads is 1025");
+  FAILS(rematDeviceCreateOnStream("host", &device, &device), REMAT_ERROR,
+        "the host has no streams");
+  CHECK(device == NULL);
+  FAILS(rematDeviceCreateOnStream(NULL, NULL, &device), REMAT_ERROR,
+        "name and device");
+  OK(rematDeviceCreateOnStream("host", NULL, &device));
+  CHECK(rematDeviceGetStream(device) == NULL);
+  rematDeviceDestroy(device);
   char before[65], digests[2][65];
   for (int i = 0; i < 2; ++i) {
     OK(rematDeviceCreateWithThreads("host", i ? 2 : 1, &device));

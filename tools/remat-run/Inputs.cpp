@@ -36,6 +36,15 @@ Result<InputFeeder> InputFeeder::create(Session &S,
   Feeder.Data = std::move(*Data);
   Feeder.Batches = std::make_unique<Prefetcher>(
       *Feeder.Data, Options.DataThreads, 2 * Options.DataThreads);
+  // On a GPU a batch is copied while the program begins its step.
+  const Program &P = S.getProgram();
+  std::vector<uint64_t> Bytes;
+  for (uint32_t Number : Feeder.Data->getArguments())
+    Bytes.push_back(P.Tensors[P.Arguments[Number].Tensor].Bytes);
+  Feeder.Memory = std::make_unique<HostMemory>(S.getDevice());
+  if (Status Reserved = Feeder.Batches->reserve(Bytes, *Feeder.Memory);
+      !Reserved)
+    return Reserved.getError().within("--data");
   return Feeder;
 }
 
@@ -66,8 +75,8 @@ Status InputFeeder::feed(Session &S, uint64_t Step) {
       return Made.getError().within("--data");
     for (const BatchInput &I : **Made)
       if (Status Written =
-              S.writeArgument(S.getProgram().Arguments[I.Argument].Name,
-                              I.Bytes.data(), I.Bytes.size());
+              S.writeArgumentLater(S.getProgram().Arguments[I.Argument].Name,
+                                   I.Bytes.data(), I.Bytes.size());
           !Written)
         return Written;
   }

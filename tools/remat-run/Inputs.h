@@ -6,6 +6,7 @@
 #include "Options.h"
 #include "remat/runtime/Data/BatchSource.h"
 #include "remat/runtime/Data/Prefetcher.h"
+#include "remat/runtime/HostMemory.h"
 #include "remat/runtime/Safetensors.h"
 #include "remat/runtime/Session.h"
 #include <optional>
@@ -30,6 +31,7 @@ private:
   uint64_t Seed = 0;
   std::optional<runtime::TensorFile> File;
   std::unique_ptr<runtime::BatchSource> Data;
+  std::unique_ptr<runtime::HostMemory> Memory;  ///< of `Batches`
   std::unique_ptr<runtime::Prefetcher> Batches; ///< of `Data`
 };
 

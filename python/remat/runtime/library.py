@@ -85,6 +85,7 @@ _FUNCTIONS = {
     "rematDeviceGetStream": (c_void_p, c_void_p),
     "rematDeviceCreate": (c_void_p, c_char_p, c_void_p),
     "rematDeviceCreateWithThreads": (c_void_p, c_char_p, c_uint, c_void_p),
+    "rematDeviceCreateOnStream": (c_void_p, c_char_p, c_void_p, c_void_p),
     "rematStatusGetNumDiagnostics": (c_size_t, c_void_p),
     "rematStatusGetDiagnostic": (c_int, c_void_p, c_size_t, c_void_p),
     "rematSessionCreate": (c_void_p, c_void_p, c_size_t, c_void_p, c_uint64, c_void_p),

@@ -1,6 +1,7 @@
 //===- Prefetcher.cpp - batches that threads make ready -------------------===//
 
 #include "remat/runtime/Data/Prefetcher.h"
+#include "lib/Guard.h"
 #include "remat/Support/Threads.h"
 #include <algorithm>
 #include <new>
@@ -13,6 +14,20 @@ Prefetcher::Prefetcher(const BatchSource &Source, unsigned Threads,
                        unsigned Depth)
     : Source(Source), NumThreads(hasLimitedAddresses() ? 0 : Threads),
       Slots(std::max(Depth, 2u)) {}
+
+Status Prefetcher::reserve(const std::vector<uint64_t> &Bytes,
+                           std::pmr::memory_resource &Memory) {
+  return guard([&]() -> Status {
+    for (Slot &S : Slots) {
+      S.Data.clear();
+      S.Data.reserve(Bytes.size());
+      for (size_t I = 0; I < Bytes.size(); ++I)
+        S.Data.push_back({Source.getArguments()[I],
+                          std::pmr::vector<uint8_t>(Bytes[I], &Memory)});
+    }
+    return {};
+  });
+}
 
 Prefetcher::~Prefetcher() { stop(); }
 

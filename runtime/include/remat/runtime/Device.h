@@ -31,6 +31,9 @@ inline constexpr unsigned MaxThreads = 1024;
 struct DeviceOptions {
   unsigned Threads = 0; ///< host: worker threads; 0: one a processor
   int Ordinal = 0;      ///< cuda: which GPU
+  /// cuda: the stream that all work is queued on, of the GPU's primary context;
+  /// not owned, and outlives the device and its sessions. Null: one of its own.
+  void *Stream = nullptr;
   /// cuda: choose only kernels whose values are the same at every run.
   bool Deterministic = true;
 };
@@ -104,11 +107,23 @@ public:
 
   // allocate, deallocate: see UpstreamAllocator.
 
+  /// Host memory that `copyInLater` copies from without waiting and at full
+  /// speed, aligned to 64 bytes; null where there is no more. Any thread may
+  /// call these.
+  virtual void *allocateHost(uint64_t Bytes);
+  /// Waits for copies that read it.
+  virtual void deallocateHost(void *Address);
+
   /// Copies `Bytes` bytes from host memory `Source` to device memory
   /// `Destination`. Neither is owned; `Source` may be reused on return. Ordered
   /// behind the work that was started before.
   virtual Status copyIn(void *Destination, const void *Source,
                         uint64_t Bytes) = 0;
+  /// The same, but `Source` stays as it is until `synchronize`.
+  virtual Status copyInLater(void *Destination, const void *Source,
+                             uint64_t Bytes) {
+    return copyIn(Destination, Source, Bytes);
+  }
   /// Copies device memory `Source` to host memory `Destination`, which holds
   /// the bytes on return.
   virtual Status copyOut(void *Destination, const void *Source,

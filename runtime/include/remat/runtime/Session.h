@@ -72,6 +72,7 @@ public:
   Session &operator=(const Session &) = delete;
 
   const Program &getProgram() const { return *TheProgram; }
+  Device &getDevice() const { return TheDevice; }
 
   /// Writes every argument but the inputs: parameters and states by their init
   /// (normal: mean 0, deviation init_value; uniform: [-init_value, init_value);
@@ -89,6 +90,10 @@ public:
   /// Writes or reads a whole tensor by name; `Bytes` must be its size. `Data`
   /// is host memory and stays the caller's.
   Status writeArgument(std::string_view Name, const void *Data, uint64_t Bytes);
+  /// The same, but `Data` stays as it is until the next step has ended. From
+  /// memory of Device::allocateHost nothing waits for the copy.
+  Status writeArgumentLater(std::string_view Name, const void *Data,
+                            uint64_t Bytes);
   /// `Data` is memory of the session's device, written by what its stream waits
   /// for.
   Status writeArgumentFromDevice(std::string_view Name, const void *Data,

@@ -55,6 +55,13 @@ TEST_P(DeviceConformance, CopiesAndFills) {
   ASSERT_TRUE(D->copyOut(Out.data(), *Memory, Bytes));
   EXPECT_TRUE(
       std::equal(Out.begin(), Out.begin() + Bytes / 2, In.begin() + Bytes / 2));
+  auto *Later = static_cast<uint8_t *>(D->allocateHost(Bytes));
+  ASSERT_TRUE(Later);
+  std::reverse_copy(In.begin(), In.end(), Later);
+  ASSERT_TRUE(D->copyInLater(*Memory, Later, Bytes));
+  ASSERT_TRUE(D->copyOut(Out.data(), *Memory, Bytes));
+  EXPECT_TRUE(std::equal(Out.begin(), Out.end(), Later));
+  D->deallocateHost(Later);
   EXPECT_EQ(D->getStream() == nullptr, GetParam() == "host");
   EXPECT_TRUE(D->synchronizeOthers());
   EXPECT_TRUE(D->synchronize());

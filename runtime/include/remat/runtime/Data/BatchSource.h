@@ -13,6 +13,7 @@
 #include "remat/runtime/Result.h"
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace remat::runtime {
 /// What one input holds in a step: the bytes of the whole tensor.
 struct BatchInput {
   uint32_t Argument = 0; ///< its number in the program
-  std::vector<uint8_t> Bytes;
+  std::pmr::vector<uint8_t> Bytes;
 };
 
 using Batch = std::vector<BatchInput>;

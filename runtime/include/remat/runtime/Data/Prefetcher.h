@@ -23,6 +23,11 @@ public:
   Prefetcher(const Prefetcher &) = delete;
   Prefetcher &operator=(const Prefetcher &) = delete;
 
+  /// Takes what all batches need from `Memory`, which is not owned and outlives
+  /// it: so many bytes for each argument of the source. Comes before `get`.
+  Status reserve(const std::vector<uint64_t> &Bytes,
+                 std::pmr::memory_resource &Memory);
+
   /// The batch of a step, valid until the next call. The batches behind it are
   /// made ready in order; another step may be asked for at any time.
   Result<const Batch *> get(uint64_t Step);

@@ -1,0 +1,110 @@
+/* A stand-in for libcuda.so.1 without a GPU: device memory is the host's, and a
+ * copy is done when its stream is waited for, as late as CUDA allows. What the
+ * device calls only to run programs is missing behind its name.
+ *
+ * The test reads and sets `fake`. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct {
+  int Refuses;            /* allocations of host memory fail */
+  int Pinned, Pending;    /* blocks of host memory, copies not done */
+  int Created, Destroyed; /* streams */
+  int FreedWhilePending;  /* host memory that copies still read */
+  void *Foreign;          /* a stream of another context */
+} fake;
+
+static struct {
+  void *To;
+  const void *From;
+  size_t Bytes;
+} Queue[64];
+
+static int wait(void) {
+  for (int I = 0; I < fake.Pending; ++I)
+    memcpy(Queue[I].To, Queue[I].From, Queue[I].Bytes);
+  fake.Pending = 0;
+  return 0;
+}
+
+int cuInit(unsigned Flags) { return 0; }
+int cuDriverGetVersion(int *Version) { return *Version = 13000, 0; }
+int cuDeviceGetCount(int *Count) { return *Count = 1, 0; }
+int cuDeviceGet(int *Device, int Number) { return *Device = Number, 0; }
+int cuDeviceGetName(char *Name, int Size, int D) {
+  return strncpy(Name, "fake", Size), 0;
+}
+int cuDeviceGetAttribute(int *Value, int What, int D) {
+  return *Value = What == 75 ? 9 : 0, 0;
+}
+int cuDevicePrimaryCtxRetain(void **Context, int D) {
+  return *Context = &fake, 0;
+}
+int cuStreamGetCtx(void *Stream, void **Context) {
+  return *Context = Stream == fake.Foreign ? NULL : (void *)&fake, 0;
+}
+int cuStreamCreate(void **Stream, unsigned Flags) {
+  return *Stream = &Queue[fake.Created++], 0;
+}
+int cuStreamDestroy_v2(void *Stream) { return ++fake.Destroyed, 0; }
+int cuStreamSynchronize(void *Stream) { return wait(); }
+int cuCtxSynchronize(void) { return wait(); }
+int cuMemAlloc_v2(void **Address, size_t Bytes) {
+  return (*Address = malloc(Bytes)) ? 0 : 2;
+}
+int cuMemFree_v2(void *Address) { return free(Address), 0; }
+int cuMemGetInfo_v2(size_t *Free, size_t *Total) {
+  return *Free = *Total = 1 << 20, 0;
+}
+int cuMemHostAlloc(void **Address, size_t Bytes, unsigned Flags) {
+  if (fake.Refuses || Flags != 1)
+    return 2;
+  ++fake.Pinned;
+  return (*Address = malloc(Bytes)) ? 0 : 2;
+}
+int cuMemFreeHost(void *Address) {
+  --fake.Pinned;
+  fake.FreedWhilePending += fake.Pending;
+  return free(Address), 0;
+}
+static int copy(void *To, const void *From, size_t Bytes) {
+  if (fake.Pending == 64)
+    return 1;
+  Queue[fake.Pending].To = To;
+  Queue[fake.Pending].From = From;
+  Queue[fake.Pending++].Bytes = Bytes;
+  return 0;
+}
+int cuMemcpyHtoDAsync_v2(void *To, const void *From, size_t Bytes, void *S) {
+  return copy(To, From, Bytes);
+}
+int cuMemcpyDtoHAsync_v2(void *To, const void *From, size_t Bytes, void *S) {
+  return copy(To, From, Bytes);
+}
+int cuMemcpyDtoDAsync_v2(void *To, const void *From, size_t Bytes, void *S) {
+  return copy(To, From, Bytes);
+}
+int cuMemsetD8Async(void *To, unsigned char Value, size_t Bytes, void *S) {
+  return memset(To, Value, Bytes), 0;
+}
+int cuGetErrorName(int Code, const char **Name) { return *Name = "FAKE", 0; }
+int cuGetErrorString(int Code, const char **Words) {
+  return *Words = "refused by the test", 0;
+}
+
+#define MISSING(Name)                                                          \
+  int Name(void) { return 801; }
+MISSING(cuDeviceGetPCIBusId)
+MISSING(cuDevicePrimaryCtxRelease_v2) MISSING(cuStreamBeginCapture_v2)
+    MISSING(cuStreamEndCapture) MISSING(cuGraphInstantiateWithFlags) MISSING(
+        cuGraphLaunch) MISSING(cuGraphExecDestroy) MISSING(cuGraphDestroy)
+        MISSING(cuModuleLoadData) MISSING(cuModuleUnload)
+            MISSING(cuModuleGetFunction) MISSING(cuFuncSetAttribute)
+                MISSING(cuFuncGetParamInfo) MISSING(cuLaunchKernel)
+                    MISSING(cuEventCreate) MISSING(cuEventRecord)
+                        MISSING(cuEventSynchronize) MISSING(cuEventElapsedTime)
+                            MISSING(cuEventDestroy_v2) int cuCtxSetCurrent(
+                                void *Context) {
+  return 0;
+}
