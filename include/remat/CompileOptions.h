@@ -44,6 +44,9 @@ struct OptimizerOptions {
 /// Micro-batches a step.
 inline constexpr int64_t MaxMicroBatches = 4096;
 
+/// Slices that large values are made and used in.
+inline constexpr int64_t MaxSlices = 1024;
+
 /// What is kept for the backward, said from outside the graph; names and globs
 /// as `NamePattern` takes them.
 struct Controls {
@@ -67,6 +70,7 @@ struct CompileOptions {
   std::string Autocast;            ///< "", "bf16" or "f16"
   std::vector<std::string> Freeze; ///< names and globs of parameters
   int64_t MicroBatches = 1;
+  int64_t Slices = 1;        ///< 0: what is fastest within the budget
   int64_t PlannerEffort = 1; ///< a count, not a clock
   uint64_t PlannerSeed = 0;
   bool Fuse = true;

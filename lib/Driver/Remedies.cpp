@@ -80,7 +80,11 @@ public:
   void run() {
     tryKeeps();
     tryOptimizers();
-    tryMicroBatches();
+    tryMore(&CompileOptions::MicroBatches, MaxMicroBatches, "--accumulate",
+            "each step in as many parts of the batch");
+    if (Options.Slices != 0)
+      tryMore(&CompileOptions::Slices, MaxSlices, "--slices",
+              "of the largest values a part at a time; sums round otherwise");
     tryAutocast();
     tryPlanner();
     llvm::sort(Refused.Remedies, [](const Remedy &Left, const Remedy &Right) {
@@ -105,7 +109,8 @@ private:
            std::optional<int64_t> Smallest);
   void tryKeeps();
   void tryOptimizers();
-  void tryMicroBatches();
+  void tryMore(int64_t CompileOptions::*Parts, int64_t Most, StringRef Option,
+               std::string Effect);
   void tryAutocast();
   void tryPlanner();
 
@@ -227,14 +232,15 @@ void RemedySearch::tryAutocast() {
       findSmallest(Module, Changed));
 }
 
-/// Twice as many micro-batches until it fits or they save nothing more. Only
-/// the best is named.
-void RemedySearch::tryMicroBatches() {
+/// Twice as many of them until it fits or they save nothing more. Only the best
+/// is named.
+void RemedySearch::tryMore(int64_t CompileOptions::*Parts, int64_t Most,
+                           StringRef Option, std::string Effect) {
   std::optional<int64_t> Best;
   CompileOptions Changed = Options;
-  int64_t Count = Options.MicroBatches;
-  while (Count <= MaxMicroBatches / 2) {
-    Changed.MicroBatches = 2 * Count;
+  int64_t Count = Options.*Parts;
+  while (Count <= Most / 2) {
+    Changed.*Parts = 2 * Count;
     std::optional<int64_t> Smallest = findSmallest(Module, Changed);
     if (!Smallest || *Smallest >= Best.value_or(Refused.SmallestFeasibleBytes))
       break;
@@ -243,8 +249,7 @@ void RemedySearch::tryMicroBatches() {
     if (*Best <= Refused.BudgetBytes)
       break;
   }
-  add("--accumulate " + std::to_string(Count),
-      "each step in as many parts of the batch", Best);
+  add((Option + " " + Twine(Count)).str(), std::move(Effect), Best);
 }
 
 /// Other plans of the same program.

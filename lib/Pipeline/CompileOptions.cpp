@@ -42,6 +42,11 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
        "do not train these parameters: a name, or a glob such as body.*", false,
        /*Repeatable=*/true},
       {"accumulate", "N", "micro-batches a step (default 1)", false},
+      {"slices", "N|auto",
+       "makes and uses the largest values, as a language model's logits, in N "
+       "slices one after the other; sums over slices round otherwise than "
+       "whole ones. auto: as many as is fastest within the budget (default 1)",
+       false},
       {"fuse", "true|false", "groups operations into kernels (default true)",
        false},
       {"arch", "sm_NN",
@@ -240,6 +245,14 @@ Failure setLossScale(OptimizerOptions &O, StringRef Text) {
   return std::nullopt;
 }
 
+Failure setSlices(CompileOptions &O, StringRef Text) {
+  if (Text == "auto") {
+    O.Slices = 0;
+    return std::nullopt;
+  }
+  return setInteger<int64_t>(O.Slices, Text, 1, MaxSlices);
+}
+
 /// The options that look at gradients before the update; nothing if `Name` is
 /// none of them.
 std::optional<Failure> setFinitenessOption(OptimizerOptions &O, StringRef Name,
@@ -303,6 +316,8 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
     return setChoice(O.Autocast, Text, {"bf16", "f16"});
   if (Name == "accumulate")
     return setInteger<int64_t>(O.MicroBatches, Text, 1, MaxMicroBatches);
+  if (Name == "slices")
+    return setSlices(O, Text);
   if (Name == "fuse")
     return setBool(O.Fuse, Text);
   if (std::optional<Failure> Done = addControl(O.Controls, Name, Text))
@@ -323,6 +338,7 @@ remat::getNumericOptions(const CompileOptions &O) {
   const OptimizerOptions &Rule = O.Optimizer;
   return {{"autocast", O.Autocast},
           {"accumulate", std::to_string(O.MicroBatches)},
+          {"slices", O.Slices ? std::to_string(O.Slices) : std::string("auto")},
           {"optimizer", Rule.Kind},
           {"learning-rate", formatReal(Rule.LearningRate)},
           {"beta1", formatReal(Rule.Beta1)},

@@ -3,6 +3,7 @@
 #include "remat/Pipeline.h"
 #include "Functions.h"
 #include "RefusalCauses.h"
+#include "Slices.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -99,6 +100,11 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
     addTraining(FuncPM, Options);
   FuncPM.addPass(createCanonicalizerPass());
   FuncPM.addPass(createCSEPass());
+  if (Options.Slices > 1) {
+    FuncPM.addPass(createSplit({Options.Slices}));
+    FuncPM.addPass(createCanonicalizerPass());
+    FuncPM.addPass(createCSEPass());
+  }
   FuncPM.addPass(createChannelsLast());
   if (Options.Fuse)
     FuncPM.addPass(createFuse({"before-plan"}));
@@ -213,6 +219,8 @@ LogicalResult remat::compile(ModuleOp Module, const CompileOptions &Options,
                              CompileReport &Report, CompileRecord *Record) {
   if (Options.AddsEvaluation && failed(addEvaluation(Module)))
     return failure();
+  if (Options.Slices == 0)
+    return compileInSlices(Module, Options, Program, Report, Record);
   if (!Options.FindsCauses || Options.Controls.empty())
     return compileOnce(Module, Options, Program, Report, Record);
   OwningOpRef<ModuleOp> Graph(Module.clone());

@@ -79,6 +79,16 @@ static json::Value describeCertificate(const CompileOptions &O,
       {"planner", std::move(Planner)}};
 }
 
+static json::Array describeSlices(const CompileReport &R) {
+  json::Array Slices;
+  for (const SlicedValue &S : R.Slices)
+    Slices.push_back(json::Object{{"value", json::fixUTF8(S.Name)},
+                                  {"location", json::fixUTF8(S.Location)},
+                                  {"bytes", S.Bytes},
+                                  {"slices", S.Count}});
+  return Slices;
+}
+
 static json::Array describeFunctions(const CompileReport &R) {
   json::Array Functions;
   for (const FunctionReport &F : R.Functions)
@@ -113,6 +123,7 @@ json::Object remat::toJSON(const CompileOptions &O, const CompileReport &R) {
       {"gap", UnlessRefused(R.Gap)},
       {"certificate", UnlessRefused(describeCertificate(O, R))},
       {"classes", listPairs(R.Classes)},
+      {"slices", describeSlices(R)},
       {"functions", UnlessRefused(describeFunctions(R))},
       {"planning_interrupted", R.Interrupted},
       {"from_cache", R.FromCache},

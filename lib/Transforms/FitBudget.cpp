@@ -21,6 +21,19 @@ ArrayRef<StringRef> remat::getFitStrategies() {
   return Names;
 }
 
+/// What remat-split says that it did.
+static std::vector<SlicedValue> takeSlices(func::FuncOp Func) {
+  std::vector<SlicedValue> Slices;
+  auto Noted =
+      dyn_cast_or_null<ArrayAttr>(Func->removeDiscardableAttr(SlicesAttrName));
+  if (!Noted)
+    return Slices;
+  for (auto One : Noted.getAsRange<SlicedAttr>())
+    Slices.push_back({One.getName().str(), One.getLocation().str(),
+                      One.getBytes(), One.getSlices()});
+  return Slices;
+}
+
 namespace {
 
 class FitBudgetPass : public remat::impl::FitBudgetBase<FitBudgetPass> {
@@ -77,9 +90,10 @@ private:
     if (failed(Options) || failed(legalizeResults(getOperation())))
       return signalPassFailure();
     writeValueNames(getOperation());
+    FitReport &Report = Request.Report ? *Request.Report : Unread;
+    Report.Slices = takeSlices(getOperation());
     std::unique_ptr<Target> Where = createTarget(getOperation());
-    BudgetLoop Loop(getOperation(), *Options, *Where,
-                    Request.Report ? *Request.Report : Unread);
+    BudgetLoop Loop(getOperation(), *Options, *Where, Report);
     if (failed(Loop.run()))
       signalPassFailure();
   }

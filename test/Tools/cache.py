@@ -24,6 +24,7 @@ CHANGED = {
     "planner-seed": "1",
     "autocast": "bf16",
     "accumulate": "2",
+    "slices": "2",
     "fuse": "false",
     "arch": "sm_80",
     "attention": "own",

@@ -85,6 +85,9 @@ def Remat_CostAndTraffic
     : DeclareOpInterfaceMethods<Remat_CostOpInterface, ["getFlops", "getBytes"]>;
 def Remat_SometimesRandom
     : DeclareOpInterfaceMethods<Remat_RandomOpInterface, ["drawsNumbers"]>;
+/// The loops of a pointwise operation, and those that the operation says.
+def Remat_PointwiseLoops : DeclareOpInterfaceMethods<Remat_LoopOpInterface>;
+def Remat_Loops : DeclareOpInterfaceMethods<Remat_LoopOpInterface, ["getLoops"]>;
 def Remat_View : DeclareOpInterfaceMethods<Remat_ViewOpInterface>;
 defvar Remat_InferType = InferTypeOpAdaptor;
 
@@ -122,7 +125,8 @@ def Remat_ScalarFunction : NativeOpTrait<"ScalarFunction"> { let cppNamespace = 
 class Remat_ScalarOp<string mnemonic, list<Trait> traits = [], string precision = "follow">
     : Remat_Op<mnemonic, !listconcat(
         [Remat_ElementwiseCost, Remat_InPlace, Remat_Pointwise,
-         Remat_ScalarFunction, Remat_Precision<precision>], traits)>;
+         Remat_PointwiseLoops, Remat_ScalarFunction,
+         Remat_Precision<precision>], traits)>;
 
 /// A function of one float. `adjoint` is the body of a C++ function that
 /// returns the operand's gradient, null for zero: `B` is an AdjointBuilder, `G`

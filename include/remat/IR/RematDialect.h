@@ -41,6 +41,7 @@ inline constexpr llvm::StringLiteral KeepAttrName = "remat.keep";
 inline constexpr llvm::StringLiteral ArenaAttrName = "remat.arena_bytes";
 inline constexpr llvm::StringLiteral StageAttrName = "remat.stage";
 inline constexpr llvm::StringLiteral PlanAttrName = "remat.plan";
+inline constexpr llvm::StringLiteral SlicesAttrName = "remat.slices";
 inline constexpr llvm::StringLiteral TargetAttrName = "remat.target";
 
 /// Where `Func` runs: its `remat.target`, or the host.

@@ -204,6 +204,22 @@ def Remat_StageAttr : Remat_EnumAttr<Remat_Stage, "stage"> {
   }];
 }
 
+def Remat_SlicedAttr : AttrDef<Remat_Dialect, "Sliced"> {
+  let mnemonic = "sliced";
+  let summary = "a value that remat-split made one of slices";
+  let description = [{
+    On a function, in an array: what the value was called, where it was written,
+    its bytes as a whole, and in how many `slices` it is made and used.
+  }];
+  let parameters = (ins
+      StringRefParameter<"of the value">:$name,
+      StringRefParameter<"where it was written">:$location,
+      "int64_t":$bytes, "int64_t":$slices);
+  let assemblyFormat = [{
+    `<` $name `,` $location `,` `bytes` `=` $bytes `,` `slices` `=` $slices `>`
+  }];
+}
+
 def Remat_PlanAttr : AttrDef<Remat_Dialect, "Plan"> {
   let mnemonic = "plan";
   let summary = "what fitting the budget found, promises and proves";

@@ -115,6 +115,33 @@ def Remat_RandomOpInterface : OpInterface<"RandomOpInterface"> {
       "bool", "drawsNumbers", (ins), "", [{ return true; }]>];
 }
 
+def Remat_LoopOpInterface : OpInterface<"LoopOpInterface"> {
+  let cppNamespace = "::remat";
+  let description = [{
+    Along which dimensions an operation can be cut into slices, each an operation
+    of its kind over a part of the operands: as the loops of a tensor contraction
+    are, with sums where a loop does not appear in a result.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The loops. The default is that of pointwise operations: one for each
+      dimension of the result that is larger than 1.
+    }], "::llvm::SmallVector<::remat::Loop>", "getLoops", (ins), "",
+      [{ return ::remat::detail::getPointwiseLoops($_op); }]>,
+    InterfaceMethod<[{
+      What each of `count` slices contributes to a mean: a f32 tensor [count] with
+      the sum 1; null where all contribute alike. Of loops with `IsMean`.
+    }], "::mlir::Value", "buildShares",
+      (ins "::mlir::OpBuilder &":$builder, "const ::remat::Loop &":$loop,
+           "int64_t":$count), "", [{ return {}; }]>,
+    InterfaceMethod<[{
+      Sets what attributes and result types say of sizes: the operation, whose
+      operands are cut already, is one of `count` slices.
+    }], "void", "becomeSlice",
+      (ins "const ::remat::Loop &":$loop, "int64_t":$count), "",
+      [{ ::remat::detail::cutResults($_op, loop, count); }]>];
+}
+
 // Operations that change the world when they run twice (optimizer updates):
 // never recomputed.
 def Remat_RunsOnce : NativeOpTrait<"RunsOnce"> {

@@ -7,7 +7,8 @@ include "remat/IR/RematBase.td"
 
 def Remat_MatmulOp : Remat_Op<"matmul", [
     Remat_Cost, Remat_UsesMatrixUnits, Remat_Precision<"low">,
-    Remat_Differentiable]> {
+    Remat_Differentiable,
+    DeclareOpInterfaceMethods<Remat_LoopOpInterface, ["getLoops", "becomeSlice"]>]> {
   let summary = "matrix product, batched, with transposes and bias";
   let description = [{
     With no transposes, lhs is [batch..., M, K], rhs [batch..., K, N], the result
@@ -31,7 +32,7 @@ def Remat_MatmulOp : Remat_Op<"matmul", [
 }
 
 def Remat_SoftmaxOp : Remat_Op<"softmax", [
-    SameOperandsAndResultType, Remat_Cost, Remat_InPlace, Remat_Rowwise,
+    SameOperandsAndResultType, Remat_Cost, Remat_InPlace, Remat_Rowwise, Remat_Loops,
     Remat_Precision<"follow">, Remat_Differentiable]> {
   let summary = "exp(x - max) / sum over the last dimension";
   let description = [{ Computed in f32. The backward reads the result only. }];
@@ -42,7 +43,7 @@ def Remat_SoftmaxOp : Remat_Op<"softmax", [
 }
 
 def Remat_SoftmaxBackwardOp : Remat_Op<"softmax_backward", [
-    SameOperandsAndResultType, Remat_Cost, Remat_InPlace, Remat_Rowwise,
+    SameOperandsAndResultType, Remat_Cost, Remat_InPlace, Remat_Rowwise, Remat_Loops,
     Remat_Precision<"follow">]> {
   let summary = "output * (grad - sum(output * grad)) over the last dimension";
   let arguments = (ins Remat_FloatTensor:$output, Remat_FloatTensor:$grad);
@@ -51,7 +52,7 @@ def Remat_SoftmaxBackwardOp : Remat_Op<"softmax_backward", [
 }
 
 def Remat_LayerNormOp : Remat_Op<"layer_norm", [
-    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands,
+    Remat_InferType, Remat_Cost, Remat_Loops, Remat_InPlaceFromOperands,
     Remat_OperandPrecision, Remat_Differentiable]> {
   let summary = "normalises the last dimension, then scales and shifts";
   let description = [{
@@ -71,7 +72,7 @@ def Remat_LayerNormOp : Remat_Op<"layer_norm", [
 }
 
 def Remat_LayerNormBackwardOp : Remat_Op<"layer_norm_backward", [
-    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands]> {
+    Remat_InferType, Remat_Cost, Remat_Loops, Remat_InPlaceFromOperands]> {
   let summary = "gradients of layer_norm: of operand, scale and bias";
   let description = [{
     The gradient of the operand has the operand's type, those of scale and bias
@@ -106,7 +107,7 @@ def Remat_MomentsOp : Remat_Op<"moments", [
 
 def Remat_NormalizeOp : Remat_Op<"normalize", [
     Remat_InferType, Remat_ElementwiseCost, Remat_InPlace, Remat_Pointwise,
-    Remat_ScalarFunction, Remat_OperandPrecision, Remat_Differentiable]> {
+    Remat_PointwiseLoops, Remat_ScalarFunction, Remat_OperandPrecision, Remat_Differentiable]> {
   let summary = "(x - mean) * rstd * scale + bias with statistics of groups of x";
   let description = [{
     Computed in f32 and rounded once. mean, rstd, scale and bias are f32 of one
@@ -145,7 +146,7 @@ def Remat_NormalizeSumsOp : Remat_Op<"normalize_sums", [
 }
 
 def Remat_RMSNormOp : Remat_Op<"rms_norm", [
-    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands,
+    Remat_InferType, Remat_Cost, Remat_Loops, Remat_InPlaceFromOperands,
     Remat_OperandPrecision, Remat_Differentiable]> {
   let summary = "divides the last dimension by its root mean square, then scales";
   let description = [{
@@ -163,7 +164,7 @@ def Remat_RMSNormOp : Remat_Op<"rms_norm", [
 }
 
 def Remat_RMSNormBackwardOp : Remat_Op<"rms_norm_backward", [
-    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands]> {
+    Remat_InferType, Remat_Cost, Remat_Loops, Remat_InPlaceFromOperands]> {
   let summary = "gradients of rms_norm: of operand and weight";
   let description = [{
     Each gradient has the type of what it is the gradient of. The first result
@@ -257,7 +258,8 @@ def Remat_EmbeddingBackwardOp : Remat_Op<"embedding_backward", [Remat_Cost]> {
 }
 
 def Remat_CrossEntropyOp : Remat_Op<"cross_entropy", [
-    Remat_InferType, Remat_Cost, Remat_Precision<"any">, Remat_Differentiable]> {
+    Remat_InferType, Remat_Cost,
+    DeclareOpInterfaceMethods<Remat_LoopOpInterface, ["getLoops", "buildShares"]>, Remat_Precision<"any">, Remat_Differentiable]> {
   let summary = "mean negative log-likelihood of targets under softmax(logits)";
   let description = [{
     logits [rows..., V], targets [rows...] of i32 or i64. Rows whose target is
@@ -273,7 +275,8 @@ def Remat_CrossEntropyOp : Remat_Op<"cross_entropy", [
 }
 
 def Remat_CrossEntropyBackwardOp : Remat_Op<"cross_entropy_backward", [
-    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands]> {
+    Remat_InferType, Remat_Cost,
+    DeclareOpInterfaceMethods<Remat_LoopOpInterface, ["getLoops", "buildShares"]>, Remat_InPlaceFromOperands]> {
   let summary = "(softmax(logits) - one_hot(targets)) * grad / counted rows, in place of the logits";
   let arguments = (ins Remat_F32Scalar:$grad, Remat_FloatTensor:$logits,
                        Remat_IntTensor:$targets, Remat_F32Tensor:$lse,
@@ -286,7 +289,7 @@ def Remat_CrossEntropyBackwardOp : Remat_Op<"cross_entropy_backward", [
 }
 
 def Remat_MseOp : Remat_Op<"mse", [
-    SameTypeOperands, DeclareOpInterfaceMethods<InferTypeOpInterface>, Remat_Cost,
+    SameTypeOperands, DeclareOpInterfaceMethods<InferTypeOpInterface>, Remat_Cost, Remat_Loops,
     Remat_Precision<"full">, Remat_Differentiable]> {
   let summary = "mean of (x - y)^2 over all elements, in f32";
   let arguments = (ins Remat_FloatTensor:$prediction, Remat_FloatTensor:$target);

@@ -49,7 +49,25 @@ template <Precision Policy> struct HasPrecision {
   };
 };
 
+/// A loop of an operation; see LoopOpInterface.
+struct Loop {
+  /// Stands for a dimension where there is none.
+  static constexpr int64_t None = -1;
+  /// The dimension of each operand that the loop runs through; with `None`
+  /// every slice reads all of it.
+  llvm::SmallVector<int64_t> Operands;
+  /// The same of each result; with `None` it is the sum over the slices, or,
+  /// with `IsMean`, the mean.
+  llvm::SmallVector<int64_t> Results;
+  bool IsMean = false;
+  /// The operand that is the gradient of such a mean, if one is: a slice takes
+  /// its share of it.
+  std::optional<unsigned> Shared = std::nullopt;
+};
+
 namespace detail {
+llvm::SmallVector<Loop> getPointwiseLoops(mlir::Operation *Op);
+void cutResults(mlir::Operation *Op, const Loop &Along, int64_t Count);
 mlir::LogicalResult verifySizedTensors(mlir::Operation *Op);
 mlir::LogicalResult
 inferBroadcastType(std::optional<mlir::Location> Loc, mlir::ValueRange Operands,

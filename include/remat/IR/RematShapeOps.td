@@ -6,7 +6,8 @@
 include "remat/IR/RematBase.td"
 
 def Remat_ReshapeOp : Remat_Op<"reshape", [
-    Remat_View, Remat_CopiesOperand, Remat_Precision<"follow">, Remat_Differentiable]> {
+    Remat_View, Remat_CopiesOperand, Remat_Precision<"follow">, Remat_Loops,
+    Remat_Differentiable]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Remat_Tensor:$operand);
   let results = (outs Remat_Tensor:$result);
@@ -17,7 +18,7 @@ def Remat_ReshapeOp : Remat_Op<"reshape", [
 
 def Remat_TransposeOp : Remat_Op<"transpose", [
     Remat_InferType, Remat_ElementwiseCost, Remat_CopiesOperand, Remat_Precision<"follow">,
-    Remat_Differentiable]> {
+    Remat_Loops, Remat_Differentiable]> {
   let summary = "permutes dimensions: result dimension i is operand dimension permutation[i]";
   let arguments = (ins Remat_Tensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs Remat_Tensor:$result);
@@ -29,6 +30,7 @@ def Remat_TransposeOp : Remat_Op<"transpose", [
 
 def Remat_SliceOp : Remat_Op<"slice", [
     Remat_InferType, Remat_ElementwiseCost, Remat_View, Remat_CopiesOperand, Remat_Precision<"follow">,
+    DeclareOpInterfaceMethods<Remat_LoopOpInterface, ["getLoops", "becomeSlice"]>,
     Remat_Differentiable]> {
   let summary = "the box of `sizes` elements that begins at `offsets`";
   let arguments = (ins Remat_Tensor:$operand, DenseI64ArrayAttr:$offsets,
@@ -64,7 +66,7 @@ def Remat_ConcatOp : Remat_Op<"concat", [
 }
 
 def Remat_BroadcastOp : Remat_Op<"broadcast", [
-    Remat_ElementwiseCost, Remat_Pointwise, Remat_CheapToRepeat,
+    Remat_ElementwiseCost, Remat_Pointwise, Remat_PointwiseLoops, Remat_CheapToRepeat,
     Remat_CopiesOperand, Remat_Precision<"follow">, Remat_Differentiable]> {
   let summary = "repeats elements to a larger shape, by NumPy's rule";
   let arguments = (ins Remat_Tensor:$operand);
@@ -75,7 +77,7 @@ def Remat_BroadcastOp : Remat_Op<"broadcast", [
 }
 
 def Remat_ReduceOp : Remat_Op<"reduce", [
-    Remat_InferType, Remat_Cost, Remat_Rowwise, Remat_OwnPrecision,
+    Remat_InferType, Remat_Cost, Remat_Rowwise, Remat_Loops, Remat_OwnPrecision,
     Remat_Differentiable]> {
   let summary = "sum, mean or max over dimensions";
   let description = [{

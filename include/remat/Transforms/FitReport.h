@@ -100,6 +100,13 @@ struct FunctionReport {
   int64_t RecomputedOps = 0;
 };
 
+/// A value that is made and used in slices, with all that hangs together with
+/// it.
+struct SlicedValue {
+  std::string Name, Location;
+  int64_t Bytes = 0, Count = 1; ///< of the whole; of slices
+};
+
 /// What was found on the way, promised and proven.
 struct FitReport {
   std::string Device = "host", Arch; ///< of the target; no arch for the host
@@ -112,6 +119,7 @@ struct FitReport {
   /// overhead is over the fastest program made here for whatever budget.
   double PredictedOverhead = 0, PredictedMs = 0;
   int64_t RecomputedOps = 0;
+  std::vector<SlicedValue> Slices;
   /// Bytes at the peak by class: "parameters", "gradients", "optimizer_state",
   /// "activations", "temporaries", "workspaces", "inputs", "outputs",
   /// "constants", "slack".

@@ -328,6 +328,51 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
 // Fusion
 //===----------------------------------------------------------------------===//
 
+def Split : Remat_Pass<"remat-split", "planned"> {
+  let summary = "makes and uses large values slice by slice";
+  let description = [{
+    Finds the operations around the largest values that can all be cut along one
+    dimension, as the rows of a batch, and writes them once a slice, one slice
+    after the other: of the large values a slice is there at a time. What the
+    operations are is not asked, only along which loops they can be cut
+    (`LoopOpInterface`). What is read elsewhere is joined again; a sum over the
+    dimension is added up in f32, in the order of the slices, so that another
+    number of slices gives other roundings. Where a loss is the mean of the rows
+    that count, each slice has the share of its rows.
+
+    A group is split where that saves memory: where its largest values are larger
+    than the sums that are kept and the slices that are joined. Of a language
+    model these are the logits, their gradient and all that reads them. Runs
+    behind `remat-differentiate`: forward and backward of a slice run one after
+    the other.
+
+    Before:
+
+    ```mlir
+    %0 = remat.matmul %x, %w : (tensor<4x2xf32>, tensor<2x64xf32>) -> tensor<4x64xf32>
+    %1 = remat.exp %0 : tensor<4x64xf32>
+    %2 = remat.reduce <sum> %1, [1] : (tensor<4x64xf32>) -> tensor<4xf32>
+    ```
+
+    After `remat-split{slices=2}`:
+
+    ```mlir
+    %0 = remat.slice %x, [0, 0] [2, 2] : (tensor<4x2xf32>) -> tensor<2x2xf32>
+    %1 = remat.matmul %0, %w : (tensor<2x2xf32>, tensor<2x64xf32>) -> tensor<2x64xf32>
+    %2 = remat.exp %1 : tensor<2x64xf32>
+    %3 = remat.reduce <sum> %2, [1] : (tensor<2x64xf32>) -> tensor<2xf32>
+    %4 = remat.slice %x, [2, 0] [2, 2] : (tensor<4x2xf32>) -> tensor<2x2xf32>
+    %5 = remat.matmul %4, %w : (tensor<2x2xf32>, tensor<2x64xf32>) -> tensor<2x64xf32>
+    %6 = remat.exp %5 : tensor<2x64xf32>
+    %7 = remat.reduce <sum> %6, [1] : (tensor<2x64xf32>) -> tensor<2xf32>
+    %8 = remat.concat %3, %7 {dim = 0 : i64} : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let options = [
+    Option<"slices", "slices", "int64_t", "1", "how many slices; 1: nothing is split">];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def ChannelsLast : Remat_Pass<"remat-channels-last", "planned"> {
   let summary = "Stores images as [N, X..., C] where cuDNN runs their convolutions";
   let description = [{

@@ -341,6 +341,12 @@ explainOperationAttribute(Operation *Op, NamedAttribute Named) {
   if (Name == PlanAttrName)
     return Check(isa<FunctionOpInterface>(Op) && isa<PlanAttr>(Value),
                  "must be a #remat.plan on a function");
+  if (Name == SlicesAttrName) {
+    auto List = dyn_cast<ArrayAttr>(Value);
+    return Check(isa<FunctionOpInterface>(Op) && List &&
+                     llvm::all_of(List, llvm::IsaPred<SlicedAttr>),
+                 "must be an array of #remat.sliced on a function");
+  }
   if (Name == TargetAttrName)
     return Check(isa<FunctionOpInterface>(Op) && isa<TargetAttr>(Value),
                  "must be a #remat.target on a function");
