@@ -45,6 +45,16 @@ double RooflineTarget::getMicroseconds(Operation *Op) const {
 }
 
 Target::Ceilings RooflineTarget::getCeilings(Operation *Op) const {
+  if (auto Scan = dyn_cast<ScanOp>(Op)) {
+    Ceilings Sum;
+    auto Steps = static_cast<double>(Scan.getSteps());
+    for (Operation &Inner : Scan.getBlock().without_terminator()) {
+      Ceilings Of = getCeilings(&Inner);
+      Sum.ArithmeticMicroseconds += Steps * Of.ArithmeticMicroseconds;
+      Sum.TrafficMicroseconds += Steps * Of.TrafficMicroseconds;
+    }
+    return Sum;
+  }
   OpCost Cost = getCost(Op);
   return {1e6 * Cost.Flops / getFlopRate(Op),
           1e6 * Cost.Bytes / Rates.BytesPerSecond};

@@ -110,6 +110,7 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
     FuncPM.addPass(createFuse({"before-plan"}));
   FuncPM.addPass(createSinkConstants());
   addControls(FuncPM, Options.Controls);
+  FuncPM.addPass(createPlanBodies({Options.Fuse}));
   FuncPM.addPass(createLegalizeResults());
   FuncPM.addPass(createFitBudget(
       getFitting(Options),

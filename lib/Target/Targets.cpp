@@ -2,6 +2,7 @@
 
 #include "remat/Target/Targets.h"
 #include "remat/Analysis/Cost.h"
+#include "remat/Analysis/ScanBody.h"
 #include "remat/Target/CUDA/CUDATarget.h"
 
 using namespace mlir;
@@ -15,12 +16,17 @@ public:
   using RooflineTarget::RooflineTarget;
 
   SmallVector<KernelAttr> getImplementations(Operation *Op) const override {
+    if (auto Scan = dyn_cast<ScanOp>(Op)) {
+      KernelAttr Kernel = getScanKernel(*this, Scan);
+      return Kernel ? SmallVector<KernelAttr>{Kernel}
+                    : SmallVector<KernelAttr>();
+    }
     return {KernelAttr::get(Op->getContext(), KernelKind::own,
                             getMicroseconds(Op), /*workspace=*/0,
                             /*launches=*/1)};
   }
   InFlightDiagnostic emitNoImplementation(Operation *Op) const override {
-    return Op->emitOpError("cannot run on the host");
+    return emitNoScanKernel(cast<ScanOp>(Op));
   }
 };
 

@@ -130,12 +130,11 @@ LogicalResult Accumulation::check() {
 /// so that no two micro-batches share one.
 LogicalResult Accumulation::findIdStride() {
   std::optional<int64_t> Low, High;
-  for (Operation &Op : Block)
-    if (auto Random = dyn_cast<RandomOpInterface>(&Op)) {
-      int64_t Id = Random.getRandomId();
-      Low = std::min(Low.value_or(Id), Id);
-      High = std::max(High.value_or(Id), Id);
-    }
+  Graph.walk([&](RandomOpInterface Random) {
+    int64_t Id = Random.getRandomId();
+    Low = std::min(Low.value_or(Id), Id);
+    High = std::max(High.value_or(Id), Id);
+  });
   if (!Low)
     return success();
   int64_t Shift, Top;
@@ -161,16 +160,24 @@ void Accumulation::findStates() {
   }
 }
 
+/// Whether `Op`, or an operation in its body, draws random numbers.
+static bool drawsNumbers(Operation &Op) {
+  WalkResult Walked = Op.walk([](RandomOpInterface Random) {
+    return Random.drawsNumbers() ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+  });
+  return Walked.wasInterrupted();
+}
+
 void Accumulation::markVarying() {
   for (const State &S : States)
     Varying.insert(S.Argument);
   for (unsigned Index : getArgsOfRole(Graph, Role::input))
     Varying.insert(Graph.getArgument(Index));
   for (Operation &Op : Block.without_terminator()) {
-    auto Random = dyn_cast<RandomOpInterface>(&Op);
-    bool Draws = Random && Random.drawsNumbers();
-    if (!Draws && llvm::none_of(Op.getOperands(),
-                                [&](Value V) { return Varying.contains(V); }))
+    if (!drawsNumbers(Op) && llvm::none_of(Op.getOperands(), [&](Value V) {
+          return Varying.contains(V);
+        }))
       continue;
     Body.push_back(&Op);
     Varying.insert_range(Op.getResults());
@@ -239,8 +246,9 @@ void Accumulation::addToSum(Value Original, Value Part, bool Last) {
 void Accumulation::cloneBody(int64_t Index) {
   for (Operation *Op : Body) {
     Operation *Clone = B.clone(*Op, Mapping);
-    if (auto Random = dyn_cast<RandomOpInterface>(Clone))
+    Clone->walk([&](RandomOpInterface Random) {
       Random.setRandomId(Random.getRandomId() + Index * IdStride);
+    });
     for (auto [Original, Part] :
          llvm::zip_equal(Op->getResults(), Clone->getResults()))
       if (Averaged.contains(Original))

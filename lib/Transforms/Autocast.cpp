@@ -31,6 +31,7 @@ public:
   LogicalResult run();
 
 private:
+  void castBlock(Block &Body, TypeRange Returned);
   void visit(Operation *Op);
   void setOperands(PrecisionOpInterface Op, Precision How);
   void setResults(PrecisionOpInterface Op, Precision How);
@@ -82,10 +83,10 @@ static Location getCastLocation(Value V, Type Type, Location Loc) {
       Name = Names[Result.getResultNumber()].str();
   } else {
     auto Argument = cast<BlockArgument>(V);
-    auto Graph = cast<func::FuncOp>(Argument.getOwner()->getParentOp());
-    if (auto Given = Graph.getArgAttrOfType<StringAttr>(Argument.getArgNumber(),
-                                                        NameAttrName))
-      Name = Given.str();
+    if (auto Graph = dyn_cast<func::FuncOp>(Argument.getOwner()->getParentOp()))
+      if (auto Given = Graph.getArgAttrOfType<StringAttr>(
+              Argument.getArgNumber(), NameAttrName))
+        Name = Given.str();
   }
   if (Name.empty())
     return Loc;
@@ -178,6 +179,9 @@ void Autocasting::visit(Operation *Op) {
   if (!Interface) {
     for (OpOperand &Operand : Op->getOpOperands())
       restore(Operand);
+    // What goes into a body and comes out of it stays as it is written.
+    if (auto Scan = dyn_cast<ScanOp>(Op))
+      castBlock(Scan.getBlock(), llvm::to_vector(Scan.getYielded().getTypes()));
     return;
   }
   Precision How = Interface.getPrecision();
@@ -211,25 +215,29 @@ LogicalResult Autocasting::run() {
     Diag.attachNote() << "run remat-autocast before remat-differentiate";
     return Diag;
   }
+  // The signature stays as the user wrote it.
+  castBlock(Graph.getBody().front(), Graph.getResultTypes());
+  return success();
+}
+
+void Autocasting::castBlock(Block &Body, TypeRange Returned) {
   SmallVector<Operation *> Ops;
-  for (BlockArgument Argument : Graph.getArguments())
+  for (BlockArgument Argument : Body.getArguments())
     Written[Argument] = getElementTypeOrSelf(Argument.getType());
-  for (Operation &Op : Graph.getBody().front().without_terminator()) {
+  for (Operation &Op : Body.without_terminator()) {
     Ops.push_back(&Op);
     for (Value Result : Op.getResults())
       Written[Result] = getElementTypeOrSelf(Result.getType());
   }
   for (Operation *Op : Ops)
     visit(Op);
-  // The signature stays as the user wrote it.
-  func::ReturnOp Return = getReturn(Graph);
+  Operation *Return = Body.getTerminator();
   for (auto [Operand, Type] :
-       llvm::zip_equal(Return->getOpOperands(), Graph.getResultTypes()))
+       llvm::zip_equal(Return->getOpOperands(), Returned))
     if (auto Element = dyn_cast<FloatType>(getElementTypeOrSelf(Type)))
       Operand.set(castTo(Operand.get(), Element, Return));
   for (Operation *Op : Ops)
     removeLeftover(Op);
-  return success();
 }
 
 namespace {

@@ -1,15 +1,16 @@
 //===- Differentiate.cpp - reverse-mode differentiation -------------------===//
 //
-// One walk backward over the block. A value is active when it is a float tensor
-// that depends on a parameter; gradients flow to active values only, so that
-// nothing is computed for inputs. The adjoint of each operation comes from its
-// DifferentiableOpInterface. The verifier of `remat.role` has seen to it that
-// the loss is a tensor<f32> and that parameters are float tensors.
+// One walk backward over the block (ReverseWalk.h). A value is active when it
+// is a float tensor that depends on a parameter; gradients flow to active
+// values only, so that nothing is computed for inputs. The verifier of
+// `remat.role` has seen to it that the loss is a tensor<f32> and that
+// parameters are float tensors.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GradientScale.h"
 #include "remat/Analysis/ValueNames.h"
+#include "remat/IR/ReverseWalk.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -24,11 +25,6 @@ namespace remat {
 
 namespace {
 
-bool isFloatTensor(Value V) {
-  auto Type = dyn_cast<RankedTensorType>(V.getType());
-  return Type && isa<FloatType>(Type.getElementType());
-}
-
 /// The state of one differentiation.
 class Differentiation {
 public:
@@ -38,7 +34,7 @@ public:
       : Scale(Scale), IsDynamic(IsDynamic), Graph(Graph),
         Block(Graph.getBody().front()),
         Marker(Graph.getContext(), Phase::backward),
-        Builder(Block.getTerminator()) {
+        Builder(Block.getTerminator()), Walk(Builder, Active) {
     Builder.setListener(&Marker);
   }
 
@@ -46,10 +42,7 @@ public:
 
 private:
   FailureOr<Value> findLoss();
-  void markActive();
   LogicalResult seed(Value Loss);
-  LogicalResult visit(Operation *Op);
-  void accumulate(Value Of, Value Gradient, Location Loc);
   LogicalResult appendGradients();
   void sinkWideningCasts();
 
@@ -61,7 +54,7 @@ private:
   OpBuilder Builder;
   SmallVector<unsigned> Parameters;
   DenseSet<Value> Active;
-  DenseMap<Value, Value> Gradients;
+  ReverseWalk Walk;
 };
 
 } // namespace
@@ -83,18 +76,6 @@ FailureOr<Value> Differentiation::findLoss() {
   return getReturn(Graph).getOperand(Losses.front());
 }
 
-void Differentiation::markActive() {
-  for (unsigned Index : Parameters)
-    Active.insert(Graph.getArgument(Index));
-  for (Operation &Op : Block)
-    if (!isa<StopGradientOp>(Op) &&
-        llvm::any_of(Op.getOperands(),
-                     [&](Value V) { return Active.contains(V); }))
-      for (Value Result : Op.getResults())
-        if (isFloatTensor(Result))
-          Active.insert(Result);
-}
-
 LogicalResult Differentiation::seed(Value Loss) {
   if (IsDynamic) {
     SignatureEditor Signature(Graph);
@@ -106,7 +87,7 @@ LogicalResult Differentiation::seed(Value Loss) {
     Signature.write();
     // remat-add-optimizer finds it by its name.
     if (getArgName(Graph, State.getArgNumber()) == LossScaleName) {
-      Gradients[Loss] = State;
+      Walk.accumulate(Loss, State, Loss.getLoc());
       return success();
     }
     InFlightDiagnostic Diag =
@@ -116,51 +97,11 @@ LogicalResult Differentiation::seed(Value Loss) {
     return Diag;
   }
   auto Type = cast<RankedTensorType>(Loss.getType());
-  Gradients[Loss] = ConstantOp::create(
+  auto One = ConstantOp::create(
       Builder, Loss.getLoc(),
       DenseElementsAttr::get(
           Type, Builder.getFloatAttr(Type.getElementType(), Scale)));
-  return success();
-}
-
-/// Adds in the order of the walk, so that sums are the same at every run.
-void Differentiation::accumulate(Value Of, Value Gradient, Location Loc) {
-  Value &Sum = Gradients[Of];
-  Sum = Sum ? AddOp::create(Builder, Loc, Sum, Gradient).getResult() : Gradient;
-}
-
-/// Builds the adjoint of `Op` if a gradient flows into one of its results.
-LogicalResult Differentiation::visit(Operation *Op) {
-  SmallVector<Value> ResultGrads;
-  for (Value Result : Op->getResults())
-    ResultGrads.push_back(Gradients.lookup(Result));
-  if (llvm::none_of(ResultGrads, [](Value V) { return bool(V); }))
-    return success();
-  SmallVector<bool> Needed;
-  for (Value Operand : Op->getOperands())
-    Needed.push_back(Active.contains(Operand));
-  if (!llvm::is_contained(Needed, true))
-    return success();
-
-  auto Differentiable = dyn_cast<DifferentiableOpInterface>(Op);
-  if (!Differentiable) {
-    InFlightDiagnostic Diag =
-        Op->emitOpError("has no adjoint, but the loss depends on a parameter "
-                        "through it");
-    Diag.attachNote() << (isa<KernelOp>(Op)
-                              ? "differentiate before operations are fused"
-                              : "write it with differentiable operations, or "
-                                "pass its operands as inputs");
-    return Diag;
-  }
-  SmallVector<Value> OperandGrads(Op->getNumOperands());
-  if (failed(Differentiable.buildAdjoint(Builder, ResultGrads, Needed,
-                                         OperandGrads)))
-    return failure();
-  for (auto [Operand, Gradient] :
-       llvm::zip_equal(Op->getOperands(), OperandGrads))
-    if (Gradient)
-      accumulate(Operand, Gradient, Op->getLoc());
+  Walk.accumulate(Loss, One, Loss.getLoc());
   return success();
 }
 
@@ -169,7 +110,7 @@ LogicalResult Differentiation::appendGradients() {
   for (unsigned Index : Parameters) {
     BlockArgument Parameter = Graph.getArgument(Index);
     std::string Name = getArgName(Graph, Index);
-    Value Gradient = Gradients.lookup(Parameter);
+    Value Gradient = Walk.getGradient(Parameter);
     if (!Gradient) {
       InFlightDiagnostic Diag = emitError(Parameter.getLoc())
                                 << "the loss does not depend on parameter '"
@@ -221,22 +162,23 @@ LogicalResult Differentiation::run() {
   Parameters = getArgsOfRole(Graph, Role::parameter);
   if (!*Loss || Parameters.empty())
     return success();
-  markActive();
+  for (ScanOp Scan : llvm::to_vector(Block.getOps<ScanOp>()))
+    stackCarries(Scan);
+  for (unsigned Index : Parameters)
+    Active.insert(Graph.getArgument(Index));
+  markActive(Block, Active);
 
   SmallVector<Operation *> Forward;
   for (Operation &Op : Block.without_terminator())
     Forward.push_back(&Op);
   if (Active.contains(*Loss) && failed(seed(*Loss)))
     return failure();
-  for (Operation *Op : llvm::reverse(Forward))
-    if (failed(visit(Op)))
-      return failure();
-  if (failed(appendGradients()))
+  if (failed(Walk.run(Forward)) || failed(appendGradients()))
     return failure();
-  for (auto Op : llvm::make_early_inc_range(Block.getOps<StopGradientOp>())) {
+  Graph.walk([](StopGradientOp Op) {
     Op.replaceAllUsesWith(Op.getOperand());
     Op.erase();
-  }
+  });
   sinkWideningCasts();
   setStage(Graph, Stage::differentiated);
   return success();

@@ -30,6 +30,24 @@ static std::string getSignature(Operation *Op) {
   return Text;
 }
 
+/// The operations of a block and who reads whom, the blocks in them included:
+/// equal for a block and its clone.
+static void printBlock(Block &Body, DenseMap<Value, size_t> &Local,
+                       raw_ostream &OS) {
+  for (BlockArgument Argument : Body.getArguments())
+    Local.try_emplace(Argument, Local.size());
+  for (Operation &Op : Body) {
+    OS << getSignature(&Op) << '(';
+    for (Value Operand : Op.getOperands())
+      OS << Local.at(Operand) << ',';
+    OS << ')';
+    for (Region &Inner : Op.getRegions())
+      printBlock(Inner.front(), Local, OS);
+    for (Value Result : Op.getResults())
+      Local.try_emplace(Result, Local.size());
+  }
+}
+
 unsigned ValueNumbering::getNumber(StringRef Signature,
                                    ArrayRef<unsigned> Operands) {
   std::string Key = Signature.str();
@@ -57,6 +75,11 @@ void ValueNumbering::number(Operation *Op) {
   for (Value Operand : Op->getOperands())
     Operands.push_back(Numbers.at(Operand));
   std::string Signature = getSignature(Op);
+  if (auto Scan = dyn_cast<ScanOp>(Op)) {
+    DenseMap<Value, size_t> Local;
+    llvm::raw_string_ostream OS(Signature);
+    printBlock(Scan.getBlock(), Local, OS);
+  }
   for (OpResult Result : Op->getResults())
     Numbers[Result] = getNumber(
         (Signature + " #" + Twine(Result.getResultNumber())).str(), Operands);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Analysis/Liveness.h"
+#include "remat/Analysis/ScanBody.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Transforms/Memory.h"
 #include "remat/Transforms/Passes.h"
@@ -78,6 +79,7 @@ private:
   LogicalResult checkWrites(Operation *Op);
   LogicalResult checkWorkspace(Operation *Op);
   LogicalResult checkEnd();
+  static LogicalResult checkBody(ScanOp Scan);
 
   func::FuncOp Func;
   DenseMap<Value, Range> Ranges;
@@ -208,6 +210,13 @@ LogicalResult Verifier::checkEnd() {
   return success();
 }
 
+/// A step of the body begins with what the one before it left, as does a step
+/// of the program.
+LogicalResult Verifier::checkBody(ScanOp Scan) {
+  FailureOr<OwningOpRef<func::FuncOp>> Body = outlineBody(Scan);
+  return failed(Body) ? failure() : Verifier(**Body).run();
+}
+
 LogicalResult Verifier::run() {
   auto Size = Func->getAttrOfType<IntegerAttr>(ArenaAttrName);
   if (!Size)
@@ -225,6 +234,8 @@ LogicalResult Verifier::run() {
   for (Operation &Op : Body.without_terminator()) {
     if (isResidentConstant(&Op))
       continue;
+    if (auto Scan = dyn_cast<ScanOp>(Op); Scan && failed(checkBody(Scan)))
+      return failure();
     if (isView(&Op)) {
       int64_t Begin = Ranges.at(Op.getOperand(0)).Begin +
                       *cast<ViewOpInterface>(&Op).getViewOffset();

@@ -110,6 +110,8 @@ class Operation:
     attributes: Dict[str, object] = field(default_factory=dict)
     comment: str = ""
     location: str = ""
+    block: Optional[object] = None  # the body of a scan: remat.loops.Block
+    groups: Tuple[int, ...] = ()  # of a scan: how many operands are carried, sliced, read
 
     def types(self) -> str:
         results = [str(value.type) for value in self.results]
@@ -155,6 +157,8 @@ class Graph:
         self._random_ids = 0
         self._seed: Optional[Value] = None
         self._step: Optional[Value] = None
+        self._blocks: List = []  # bodies of scans around what is written now
+        self._closed: Dict[int, Value] = {}  # values of bodies that are written
 
     # Arguments ---------------------------------------------------------------------------------
 
@@ -239,7 +243,14 @@ class Graph:
 
     @property
     def step(self) -> Value:
-        """The number of finished steps, `tensor<i64>`; an argument when first asked for."""
+        """The number of finished steps, `tensor<i64>`; an argument when first asked for.
+
+        In the body of a scan a number that is another one in each of its steps, too.
+        """
+        if self._blocks:
+            block = self._blocks[-1]
+            block.counter = block.counter or Value(self, TensorType((), "i64"))
+            return block.counter
         if self._step is None:
             self._step = self._argument("step", "step", TensorType((), "i64"), {})
         return self._step
@@ -290,8 +301,7 @@ class Graph:
 
     def _result(self, role: str, value: Value, name: str) -> None:
         text.check_name(name)
-        if value.graph is not self:
-            raise ValueError(f"result {name!r} belongs to another graph")
+        self._check_reach(f"result {name!r}", value)
         if any(result.attributes["remat.name"] == name for result in self.results):
             raise ValueError(f"result {name!r} is there already")
         attributes = {"remat.role": text.Enum("role", role), "remat.name": name}
@@ -310,8 +320,7 @@ class Graph:
     ) -> Tuple[Value, ...]:
         """Appends `remat.<mnemonic>` and returns its results; `remat.ops` checks the types."""
         for operand in operands:
-            if operand.graph is not self:
-                raise ValueError(f"{mnemonic}: operand {operand!r} belongs to another graph")
+            self._check_reach(mnemonic, operand)
         values = tuple(Value(self, type) for type in results)
         operation = Operation(
             mnemonic,
@@ -326,6 +335,27 @@ class Graph:
         self._comment = ""
         self.operations.append(operation)
         return values
+
+    def _check_reach(self, reader: str, value: Value) -> None:
+        if value.graph is not self:
+            raise ValueError(f"{reader}: operand {value!r} belongs to another graph")
+        if id(value) in self._closed:
+            raise ValueError(f"{reader}: {value!r} is of a scan's body, which is written already")
+
+    @contextmanager
+    def _inside(self, block) -> Iterator[None]:
+        """What is added goes into the body of a scan, which has constants of its own."""
+        around = self.operations, self._constants
+        self.operations, self._constants = block.operations, block.constants
+        self._blocks.append(block)
+        try:
+            yield
+        finally:
+            self.operations, self._constants = around
+            self._blocks.pop()
+            values = [*block.arguments, *([block.counter] if block.counter else [])]
+            values += (value for operation in block.operations for value in operation.results)
+            self._closed.update((id(value), value) for value in values)
 
     def splat(self, number, dtype: str, shape: Sequence[int] = ()) -> Value:
         """A constant tensor of one number; equal ones are made once."""

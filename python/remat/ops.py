@@ -15,6 +15,7 @@ from .elementwise import *  # noqa: F403  (part of this module's operations)
 from .elementwise import _float, _same_dtype, _unary
 from .graph import Graph, Value
 from .indexing import *  # noqa: F403
+from .loops import scan  # noqa: F401
 from .types import (
     TensorType,
     broadcast_shapes,

@@ -126,7 +126,51 @@ def _comment(lines: str, indent: str) -> List[str]:
     return [f"{indent}// {line}".rstrip() for line in lines.splitlines()]
 
 
-def _operation(operation, names, location: bool) -> List[str]:
+def _number(operations, names: Dict[int, str]) -> None:
+    """Names of all values that have none, in bodies of scans too: numbers in their order."""
+    number = sum(name.isdecimal() for name in names.values())
+    for operation in operations:
+        for value in operation.results:
+            names[id(value)] = value.ssa or str(number)
+            number += not value.ssa
+        if operation.block:
+            for value in operation.block.arguments:
+                names[id(value)] = value.ssa or str(number)
+                number += not value.ssa
+            _number(operation.block.operations, names)
+            number = sum(name.isdecimal() for name in names.values())
+
+
+def _scan(operation, names, location: bool, indent: str) -> List[str]:
+    block = operation.block
+    bound = [
+        f"%{names[id(inner)]} = %{names[id(outer)]} : {outer.type}"
+        for inner, outer in zip(block.arguments, operation.operands)
+    ]
+    carries, slices, _ = operation.groups
+    results = ", ".join(f"%{names[id(value)]}" for value in operation.results)
+    types = ", ".join(str(value.type) for value in operation.results)
+    attributes = dictionary(operation.attributes)
+    lines = [
+        f"{indent}{results} = remat.scan {operation.head} ({', '.join(bound[:carries])})",
+        f"{indent}    over ({', '.join(bound[carries : carries + slices])})",
+        f"{indent}    with ({', '.join(bound[carries + slices :])})",
+        f"{indent}    -> ({types}){' attributes ' + attributes if attributes else ''} {{",
+    ]
+    for inner in block.operations:
+        lines.extend(_comment(inner.comment, indent + "  "))
+        lines.extend(_operation(inner, names, location, indent + "  "))
+    values = ", ".join(f"%{names[id(value)]}" for value in block.yielded)
+    yielded = ", ".join(str(value.type) for value in block.yielded)
+    lines.append(f"{indent}  remat.yield {values} : {yielded}")
+    where = f" loc({string(operation.location)})" if location else ""
+    lines.append(f"{indent}}}{where}")
+    return lines
+
+
+def _operation(operation, names, location: bool, indent: str = "  ") -> List[str]:
+    if operation.block:
+        return _scan(operation, names, location, indent)
     results = ", ".join(f"%{names[id(value)]}" for value in operation.results)
     operands = [f"%{names[id(value)]}" for value in operation.operands]
     head = operation.head
@@ -135,14 +179,14 @@ def _operation(operation, names, location: bool) -> List[str]:
     attributes = dictionary(operation.attributes)
     if operation.mnemonic == "constant":
         head, attributes = " ".join(filter(None, (attributes, head))), ""
-    line = f"  {results} = remat.{operation.mnemonic} {head}"
+    line = f"{indent}{results} = remat.{operation.mnemonic} {head}"
     if attributes:
         line += f" {attributes}"
     types = operation.types()
     tail = f" : {types}" if types else ""
     where = f" loc({string(operation.location)})" if location else ""
     if types and len(line) + len(tail) + len(where) > WIDTH:
-        return [line, f"      :{tail[2:]}{where}"]
+        return [line, f"{indent}    :{tail[2:]}{where}"]
     return [f"{line}{tail}{where}"]
 
 
@@ -162,14 +206,7 @@ def print_graph(graph, locations: bool, function: str = "main") -> str:
     if not graph.results:
         raise ValueError("the graph returns nothing: call loss() or output()")
     names = {id(argument.value): argument.value.ssa for argument in graph.arguments}
-    number = 0
-    for operation in graph.operations:
-        for value in operation.results:
-            if value.ssa:
-                names[id(value)] = value.ssa
-            else:
-                names[id(value)] = str(number)
-                number += 1
+    _number(graph.operations, names)
 
     arguments = [
         _wrapped(f"%{argument.value.ssa}: {argument.value.type}", argument.attributes)

@@ -45,7 +45,7 @@ Error CUDAExecutable::describeFailure(size_t Index, const Error &E) const {
 //===----------------------------------------------------------------------===//
 
 char *CUDAExecutable::getAddress(uint32_t Tensor) const {
-  return Base + TheProgram->Tensors[Tensor].Offset;
+  return locate(TheProgram->Tensors[Tensor].Offset);
 }
 
 Status CUDAExecutable::runLaunch(const Step &S, const Launch &L) {
@@ -55,7 +55,7 @@ Status CUDAExecutable::runLaunch(const Step &S, const Launch &L) {
   // what is here.
   constexpr size_t MostBytes = 32764;
   static const std::vector<char> Zeros(MostBytes);
-  std::vector<void *> Pointers(MostBytes, const_cast<char *>(Zeros.data()));
+  Pointers.resize(MostBytes, const_cast<char *>(Zeros.data()));
   for (size_t I = 0; I < L.Arguments.size(); ++I) {
     const KernelArgument &A = L.Arguments[I];
     Pointers[I] = &Words[I];
@@ -64,19 +64,20 @@ Status CUDAExecutable::runLaunch(const Step &S, const Launch &L) {
       Words[I] = reinterpret_cast<uint64_t>(getAddress(A.Index));
       break;
     case KernelArgument::Kind::Workspace:
-      Words[I] = reinterpret_cast<uint64_t>(Base + S.Workspace.Offset + A.Int);
+      Words[I] = reinterpret_cast<uint64_t>(locate(S.Workspace.Offset) + A.Int);
       break;
     case KernelArgument::Kind::Int:
       Words[I] = static_cast<uint64_t>(A.Int);
       break;
     }
   }
-  return State->D.check(
-      State->D.LaunchKernel(Functions[L.Kernel], L.Grid[0], L.Grid[1],
-                            L.Grid[2], L.Block[0], L.Block[1], L.Block[2],
-                            L.SharedBytes, State->TheStream, Pointers.data(),
-                            nullptr),
-      "cannot launch kernel '" + TheProgram->Kernels[L.Kernel].Name + "'");
+  Code Launched = State->D.LaunchKernel(
+      Functions[L.Kernel], L.Grid[0], L.Grid[1], L.Grid[2], L.Block[0],
+      L.Block[1], L.Block[2], L.SharedBytes, State->TheStream, Pointers.data(),
+      nullptr);
+  std::fill_n(Pointers.begin(), Words.size(), const_cast<char *>(Zeros.data()));
+  return State->D.check(Launched, "cannot launch kernel '" +
+                                      TheProgram->Kernels[L.Kernel].Name + "'");
 }
 
 Status CUDAExecutable::runMatmul(const Step &S, Matmul &Product) {
@@ -86,7 +87,7 @@ Status CUDAExecutable::runMatmul(const Step &S, Matmul &Product) {
   if (S.Operands.size() > 2 && S.Operands[2] != NoTensor)
     Where.Bias = getAddress(S.Operands[2]);
   Where.Result = getAddress(S.Results[0]);
-  Where.Workspace = S.Workspace.Bytes ? Base + S.Workspace.Offset : nullptr;
+  Where.Workspace = S.Workspace.Bytes ? locate(S.Workspace.Offset) : nullptr;
   return Product.run(Where, State->TheStream);
 }
 
@@ -106,7 +107,7 @@ Status CUDAExecutable::runAttention(const Step &S, Attention &A) {
   Where.Query = Pick(S.Operands, First, 0);
   Where.Key = Pick(S.Operands, First, 1);
   Where.Value = Pick(S.Operands, First, 2);
-  Where.Workspace = Base + S.Workspace.Offset;
+  Where.Workspace = locate(S.Workspace.Offset);
   if (!IsBackward) {
     Where.Output = getAddress(S.Results[0]);
     Where.Lse = getAddress(S.Results[1]);
@@ -126,7 +127,7 @@ Status CUDAExecutable::runConvolution(const Step &S, Convolution &C) {
   char *First = getAddress(S.Operands[0]), *Second = getAddress(S.Operands[1]);
   char *Result = getAddress(S.Results[0]);
   ConvolutionAddresses Where = {First, Second, Result,
-                                Base + S.Workspace.Offset};
+                                locate(S.Workspace.Offset)};
   if (S.Op == "convolution_input_grad")
     std::swap(Where.X, Where.Y);
   if (S.Op == "convolution_weight_grad")
@@ -147,9 +148,64 @@ Status CUDAExecutable::runStep(size_t Index) {
     Ran = runAttention(S, *Prepared.TheAttention);
   if (Prepared.TheConvolution)
     Ran = runConvolution(S, *Prepared.TheConvolution);
+  if (Prepared.Body)
+    Ran = runLoop(S, *Prepared.Body);
   if (!Ran)
     return describeFailure(Index, Ran.getError());
   return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+Status CUDAExecutable::copy(const std::vector<LoopFrame::Copy> &Rows) {
+  for (const LoopFrame::Copy &Row : Rows)
+    if (Status S = State->D.check(
+            State->D.CopyWithin(reinterpret_cast<Address>(Row.To),
+                                reinterpret_cast<Address>(Row.From), Row.Bytes,
+                                State->TheStream),
+            "cannot copy a row");
+        !S)
+      return S;
+  return {};
+}
+
+/// One step of the loop that this is the body of.
+Status CUDAExecutable::runBody(const LoopFrame &Of) {
+  Frame = &Of;
+  Status Ran;
+  if (Poisons)
+    Ran = poison(TheProgram->UnusedAtStart);
+  if (Ran)
+    Ran = copy(Of.getRowsIn());
+  for (size_t I = 0; Ran && I < Steps.size(); ++I) {
+    Ran = runStep(I);
+    if (Ran && Poisons)
+      Ran = poison(TheProgram->Steps[I].Freed);
+  }
+  if (Ran)
+    Ran = copy(Of.getRowsOut());
+  Frame = nullptr;
+  return Ran;
+}
+
+/// Launches every step of the loop: in a capture, nodes of the one graph.
+Status CUDAExecutable::runLoop(const Step &S, CUDAExecutable &Body) {
+  std::vector<char *> Operands, Results;
+  for (uint32_t Tensor : S.Operands)
+    Operands.push_back(getAddress(Tensor));
+  for (uint32_t Tensor : S.Results)
+    Results.push_back(getAddress(Tensor));
+  LoopFrame Of(S, Operands, Results,
+               S.Workspace.Bytes ? locate(S.Workspace.Offset) : nullptr);
+  Body.Poisons = Poisons;
+  Status Ran = copy(Of.getBegin());
+  for (int64_t I = 0; Ran && I < Of.getNumSteps(); ++I) {
+    Of.enter(I);
+    Ran = Body.runBody(Of);
+  }
+  return Ran;
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,7 +215,7 @@ Status CUDAExecutable::runStep(size_t Index) {
 Status CUDAExecutable::poison(const std::vector<ByteRange> &Ranges) {
   for (const ByteRange &R : Ranges)
     if (Status S = State->D.check(
-            State->D.Fill(reinterpret_cast<Address>(Base + R.Offset), 0xff,
+            State->D.Fill(reinterpret_cast<Address>(locate(R.Offset)), 0xff,
                           R.Bytes, State->TheStream),
             "cannot poison freed memory");
         !S)
@@ -247,6 +303,7 @@ Status CUDAExecutable::run(void *Arena, const RunOptions &Options) {
   if (Status S = D.check(D.SetCurrent(State->TheContext), "no context"); !S)
     return S;
   StepMs.clear();
+  Poisons = Options.Poison;
   if (Options.Poison || Options.Ranges || Options.AfterStep || Profiling) {
     if (Base != Arena)
       dropGraph();

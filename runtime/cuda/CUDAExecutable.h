@@ -7,6 +7,7 @@
 #include "cuda/Driver.h"
 #include "cuda/Matmul.h"
 #include "remat/runtime/Device.h"
+#include "remat/runtime/Loop.h"
 #include <map>
 #include <memory>
 #include <vector>
@@ -50,6 +51,7 @@ private:
     std::shared_ptr<Matmul> Product;
     std::shared_ptr<Attention> TheAttention;
     std::shared_ptr<Convolution> TheConvolution;
+    std::unique_ptr<CUDAExecutable> Body; ///< of a loop
   };
 
   Status checkArch() const;
@@ -63,12 +65,19 @@ private:
   prepareOnce(std::map<std::string, std::shared_ptr<Prepared>> &Known,
               Problem P);
 
+  /// The address of a byte of the arena; in a loop's body, of its arena.
+  char *locate(uint64_t Offset) const {
+    return Frame ? Frame->at(Offset) : Base + Offset;
+  }
   char *getAddress(uint32_t Tensor) const;
   Status runStep(size_t Index);
   Status runLaunch(const Step &S, const Launch &L);
   Status runMatmul(const Step &S, Matmul &Product);
   Status runAttention(const Step &S, Attention &A);
   Status runConvolution(const Step &S, Convolution &C);
+  Status runLoop(const Step &S, CUDAExecutable &Body);
+  Status runBody(const LoopFrame &Of);
+  Status copy(const std::vector<LoopFrame::Copy> &Rows);
   Status runAll(const RunOptions &Options);
   Status runProfiled(const RunOptions &Options);
   Status capture(void *Arena);
@@ -86,6 +95,10 @@ private:
   std::map<std::string, std::shared_ptr<Attention>> KnownAttentions;
   std::map<std::string, std::shared_ptr<Convolution>> KnownConvolutions;
   char *Base = nullptr; ///< the arena that the graph was captured for
+  const LoopFrame *Frame = nullptr; ///< while this is a loop's body that runs
+  bool Poisons = false;
+  /// What a launch gives the driver; between launches all are zeros.
+  std::vector<void *> Pointers;
   GraphExec TheGraph = nullptr;
   bool Profiling = false;
   std::vector<double> StepMs;

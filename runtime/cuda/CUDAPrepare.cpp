@@ -104,6 +104,10 @@ Status CUDAExecutable::prepareStep(const Step &S, PreparedStep &Out) {
   for (const Launch &L : S.Launches)
     if (Status Checked = checkLaunch(L); !Checked)
       return Checked;
+  if (S.TheLoop) {
+    Out.Body = std::make_unique<CUDAExecutable>(S.TheLoop->Body, State);
+    return Out.Body->prepare();
+  }
   switch (S.Kernel) {
   case KernelKind::Own:
     if (!S.Launches.empty())

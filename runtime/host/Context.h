@@ -27,6 +27,11 @@ public:
   Context(const Context &) = delete;
   Context &operator=(const Context &) = delete;
 
+  /// Whether kernels that run other kernels fill bytes that hold nothing, as
+  /// RunOptions::Poison has it.
+  bool poisons() const { return Poisons; }
+  void setPoisons(bool On) { Poisons = On; }
+
   using Task = std::function<void(int64_t Index, unsigned Worker)>;
 
   /// Calls `F` for 0 .. Count - 1 and waits for all. Not to be nested. When a
@@ -77,6 +82,7 @@ private:
   uint64_t Generation = 0;
   unsigned Busy = 0;
   bool Stop = false;
+  bool Poisons = false;
   const Task *Current = nullptr;
   int64_t Count = 0;
   std::atomic<int64_t> Next{0};

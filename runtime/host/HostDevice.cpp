@@ -21,6 +21,8 @@
 
 using namespace remat::runtime;
 
+static Status verifyKernels(const Program &P);
+
 namespace {
 
 /// A step with its kernel and, once bound, its addresses.
@@ -86,10 +88,7 @@ public:
   }
   Result<std::unique_ptr<Executable>>
   prepare(std::shared_ptr<const Program> P) override {
-    for (const Step &S : P->Steps)
-      if (!findKernel(S.Op))
-        return Error(ErrorCode::Unavailable,
-                     "the host has no kernel of the op '" + S.Op + "'");
+    REMAT_TRY(verifyKernels(*P));
     return std::unique_ptr<Executable>(
         std::make_unique<HostExecutable>(std::move(P), TheContext));
   }
@@ -102,6 +101,18 @@ private:
 
 } // namespace
 
+/// Whether the host has a kernel for each step, those in loops included.
+static Status verifyKernels(const Program &P) {
+  for (const Step &S : P.Steps) {
+    if (!findKernel(S.Op))
+      return Error(ErrorCode::Unavailable,
+                   "the host has no kernel of the op '" + S.Op + "'");
+    if (S.TheLoop)
+      REMAT_TRY(verifyKernels(*S.TheLoop->Body));
+  }
+  return {};
+}
+
 //===----------------------------------------------------------------------===//
 // Executable
 //===----------------------------------------------------------------------===//
@@ -109,17 +120,7 @@ private:
 HostExecutable::HostExecutable(std::shared_ptr<const Program> P, Context &C)
     : TheProgram(std::move(P)), TheContext(C) {
   for (const Step &S : TheProgram->Steps) {
-    BoundStep Bound = {findKernel(S.Op), {}};
-    Bound.Call.Name = S.Op;
-    Bound.Call.Attributes = &S.Attributes;
-    Bound.Call.TheStep = &S;
-    for (uint32_t Tensor : S.Operands)
-      Bound.Call.Operands.push_back(
-          Tensor == NoTensor ? Value::missing()
-                             : Value::of(TheProgram->Tensors[Tensor]));
-    for (uint32_t Tensor : S.Results)
-      Bound.Call.Results.push_back(Value::of(TheProgram->Tensors[Tensor]));
-    Steps.push_back(std::move(Bound));
+    Steps.push_back({findKernel(S.Op), makeCall(*TheProgram, S)});
   }
   findFirstUpdate();
 }
@@ -152,16 +153,9 @@ void HostExecutable::bind(char *Arena) {
   if (BoundTo == Arena)
     return;
   BoundTo = Arena;
-  for (size_t I = 0; I < Steps.size(); ++I) {
-    const Step &S = TheProgram->Steps[I];
-    OpCall &Call = Steps[I].Call;
-    for (size_t J = 0; J < S.Operands.size(); ++J)
-      if (S.Operands[J] != NoTensor)
-        Call.Operands[J].Data =
-            Arena + TheProgram->Tensors[S.Operands[J]].Offset;
-    for (size_t J = 0; J < S.Results.size(); ++J)
-      Call.Results[J].Data = Arena + TheProgram->Tensors[S.Results[J]].Offset;
-  }
+  for (BoundStep &Bound : Steps)
+    bindCall(Bound.Call, *TheProgram,
+             [&](uint64_t Offset) { return Arena + Offset; });
 }
 
 /// Runs a kernel; a library that finds no memory for its lists may throw.
@@ -198,6 +192,7 @@ Status HostExecutable::run(void *Arena, const RunOptions &Options) {
         std::memset(Base + R.Offset, 0xff, R.Bytes);
   };
   bind(Base);
+  TheContext.setPoisons(Options.Poison);
   StepMs.clear();
   Poison(TheProgram->UnusedAtStart);
   ScopeRanges Ranges(Options.Ranges);

@@ -13,7 +13,8 @@ const HostKernel *remat::runtime::findKernel(std::string_view Name) {
           getReductionKernels(), getMatmulKernels(), getMomentKernels(),
           getNormKernels(), getAttentionKernels(), getEmbeddingKernels(),
           getIndexKernels(), getLossKernels(), getConvolutionKernels(),
-          getPoolingKernels(), getOptimizerKernels(), getGroupKernels()})
+          getPoolingKernels(), getOptimizerKernels(), getGroupKernels(),
+          getLoopKernels()})
       for (const HostKernel &Kernel : Table)
         Map.emplace(Kernel.Name, &Kernel);
     return Map;

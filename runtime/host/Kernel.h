@@ -36,6 +36,7 @@ std::span<const HostKernel> getOptimizerKernels();
 std::span<const HostKernel> getConvolutionKernels();
 std::span<const HostKernel> getPoolingKernels();
 std::span<const HostKernel> getGroupKernels();
+std::span<const HostKernel> getLoopKernels();
 
 } // namespace remat::runtime
 

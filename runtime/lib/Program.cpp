@@ -49,8 +49,9 @@ std::span<const int64_t> AttributeList::getInts(std::string_view Name) const {
 // Program
 //===----------------------------------------------------------------------===//
 
-static Status verify(Program &P) {
+Status remat::runtime::verifyProgram(Program &P, unsigned Depth) {
   REMAT_TRY(verifyStructure(P));
+  REMAT_TRY(verifyLoops(P, Depth));
   REMAT_TRY(verifyOps(P));
   return verifyMemory(P);
 }
@@ -61,10 +62,10 @@ loadVerified(std::span<const uint8_t> Bytes) {
   if (!Decoded)
     return Decoded.getError();
   Program &P = Decoded->Main;
-  if (Status S = verify(P); !S)
+  if (Status S = verifyProgram(P); !S)
     return S.getError();
   for (auto &[Name, Body] : Decoded->Functions) {
-    Status S = verify(Body);
+    Status S = verifyProgram(Body);
     if (S)
       S = verifyFunction(P, Name, Body);
     if (!S)

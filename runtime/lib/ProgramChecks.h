@@ -25,6 +25,13 @@ Result<DecodedProgram> decodeProgram(std::span<const uint8_t> Bytes);
 /// Fills Tensor::Bytes and NumElements.
 Status verifyStructure(Program &P);
 
+/// All stages, of a program in `Depth` loops around it.
+Status verifyProgram(Program &P, unsigned Depth = 0);
+
+/// Between stages 2 and 3: each loop's body has passed all stages and fits its
+/// step. Fills the loops' slots.
+Status verifyLoops(Program &P, unsigned Depth);
+
 /// Stage 3: every op is known and its check passes.
 Status verifyOps(const Program &P);
 

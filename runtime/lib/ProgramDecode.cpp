@@ -106,6 +106,7 @@ private:
   BodyOp bodyOp(const format::BodyOp &From);
   Launch launch(const format::Launch &From);
   Step step(const format::Step &From);
+  std::shared_ptr<Loop> loop(const format::Loop &From);
   Argument argument(const format::Argument &From);
   Program program(const format::Program &From);
   void plan(const format::Plan &From, PlanSummary &To);
@@ -177,6 +178,17 @@ Launch Decoder::launch(const format::Launch &From) {
   return L;
 }
 
+/// verifyStructure refuses a loop without a body.
+std::shared_ptr<Loop> Decoder::loop(const format::Loop &From) {
+  auto L = std::make_shared<Loop>();
+  if (From.body())
+    L->Body = std::make_shared<Program>(program(*From.body()));
+  L->Carries = From.carries();
+  L->Slices = From.slices();
+  L->BoundBytes = From.bound_bytes();
+  return L;
+}
+
 Step Decoder::step(const format::Step &From) {
   Step S;
   S.Op = text(From.op());
@@ -194,6 +206,8 @@ Step Decoder::step(const format::Step &From) {
   tables(From.launches(), S.Launches,
          [&](const format::Launch &L) { return launch(L); });
   S.Recomputes = From.recomputes();
+  if (From.loop())
+    S.TheLoop = loop(*From.loop());
   S.Flops = From.flops();
   return S;
 }
@@ -296,7 +310,7 @@ remat::runtime::decodeProgram(std::span<const uint8_t> Bytes) {
   auto *Data = reinterpret_cast<const uint8_t *>(Aligned.data());
   if (!format::ProgramBufferHasIdentifier(Data))
     return Fail("no program: the identifier is not 'RMAT'");
-  fb::Verifier Verifier(Data, Bytes.size(), /*max_depth=*/16,
+  fb::Verifier Verifier(Data, Bytes.size(), /*max_depth=*/32,
                         /*max_tables=*/10'000'000);
   if (!format::VerifyProgramBuffer(Verifier))
     return Fail("the program's bytes are malformed or truncated");

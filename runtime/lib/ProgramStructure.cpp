@@ -211,6 +211,7 @@ static Status verifyFinite(double Number, const char *What) {
 }
 
 static Status verifyKernel(const Step &S) {
+  REMAT_REQUIRE(!S.TheLoop || S.Op == "scan", "has a loop and is no scan");
   REMAT_REQUIRE(S.Kernel <= KernelKind::Cudnn,
                 "is run by the unknown kind of kernel " +
                     std::to_string(static_cast<unsigned>(S.Kernel)));
@@ -280,19 +281,6 @@ Status remat::runtime::verifyStructure(Program &P) {
 //===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
-
-static OpCall makeCall(const Program &P, const Step &S) {
-  OpCall Call;
-  Call.Name = S.Op;
-  Call.Attributes = &S.Attributes;
-  Call.TheStep = &S;
-  for (uint32_t Tensor : S.Operands)
-    Call.Operands.push_back(Tensor == NoTensor ? Value::missing()
-                                               : Value::of(P.Tensors[Tensor]));
-  for (uint32_t Tensor : S.Results)
-    Call.Results.push_back(Value::of(P.Tensors[Tensor]));
-  return Call;
-}
 
 static bool overlap(const ByteRange &A, const ByteRange &B) {
   return A.Bytes && B.Bytes && A.Offset < B.Offset + B.Bytes &&

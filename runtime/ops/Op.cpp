@@ -15,6 +15,19 @@ Value Value::missing() {
   return V;
 }
 
+OpCall remat::runtime::makeCall(const Program &P, const Step &S) {
+  OpCall Call;
+  Call.Name = S.Op;
+  Call.Attributes = &S.Attributes;
+  Call.TheStep = &S;
+  for (uint32_t Tensor : S.Operands)
+    Call.Operands.push_back(Tensor == NoTensor ? Value::missing()
+                                               : Value::of(P.Tensors[Tensor]));
+  for (uint32_t Tensor : S.Results)
+    Call.Results.push_back(Value::of(P.Tensors[Tensor]));
+  return Call;
+}
+
 //===----------------------------------------------------------------------===//
 // Registry
 //===----------------------------------------------------------------------===//
@@ -26,7 +39,7 @@ static const std::map<std::string_view, const OpSignature *> &getRegistry() {
          {getElementwiseOps(), getRandomOps(), getShapeOps(), getReductionOps(),
           getMatmulOps(), getMomentOps(), getNormOps(), getAttentionOps(),
           getEmbeddingOps(), getIndexOps(), getLossOps(), getOptimizerOps(),
-          getWindowOps(), getGroupOps()})
+          getWindowOps(), getGroupOps(), getLoopOps()})
       for (const OpSignature &Signature : Table)
         Map.emplace(Signature.Name, &Signature);
     return Map;

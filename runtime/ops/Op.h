@@ -40,6 +40,7 @@ struct OpCall {
   std::vector<Value> Operands, Results;
   const AttributeList *Attributes = nullptr;
   const Step *TheStep = nullptr; ///< null for an op inside a kernel group
+  char *Workspace = nullptr;     ///< of the step, once bound
 
   bool has(size_t Operand) const {
     return Operand < Operands.size() && Operands[Operand].Present;
@@ -62,6 +63,23 @@ const OpSignature *findOp(std::string_view Name);
 /// All signatures, by name.
 std::vector<const OpSignature *> getAllOps();
 
+/// The call of a step, without addresses.
+OpCall makeCall(const Program &P, const Step &S);
+
+/// Sets the addresses of the call of a step: `At` says that of a byte of the
+/// arena.
+template <typename Function>
+void bindCall(OpCall &Call, const Program &P, Function At) {
+  const Step &S = *Call.TheStep;
+  for (size_t I = 0; I < S.Operands.size(); ++I)
+    if (S.Operands[I] != NoTensor)
+      Call.Operands[I].Data = At(P.Tensors[S.Operands[I]].Offset);
+  for (size_t I = 0; I < S.Results.size(); ++I)
+    Call.Results[I].Data = At(P.Tensors[S.Results[I]].Offset);
+  if (S.Workspace.Bytes)
+    Call.Workspace = At(S.Workspace.Offset);
+}
+
 /// Those of the families, one file each.
 std::span<const OpSignature> getElementwiseOps();
 std::span<const OpSignature> getRandomOps();
@@ -77,6 +95,7 @@ std::span<const OpSignature> getLossOps();
 std::span<const OpSignature> getOptimizerOps();
 std::span<const OpSignature> getWindowOps();
 std::span<const OpSignature> getGroupOps();
+std::span<const OpSignature> getLoopOps();
 
 //===----------------------------------------------------------------------===//
 // Helpers of checks

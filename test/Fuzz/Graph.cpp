@@ -162,7 +162,7 @@ Outcome remat::fuzz::runStages(Bytes Data) {
         "remat-add-optimizer{kind=sgd momentum=0.9 clip-norm=1}",
         "remat-fuse{mode=before-plan}", "remat-fuse{mode=after-plan}",
         "remat-set-target{device=cuda},remat-channels-last",
-        "remat-sink-constants", "remat-legalize-results",
+        "remat-sink-constants", "remat-plan-bodies", "remat-legalize-results",
         "remat-plan{strategy=mincut}",
         "remat-set-target{device=cuda},remat-plan{strategy=sqrt budget=20000}",
         "remat-dump-problem", "remat-assign-memory",

@@ -142,7 +142,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @+1 {{'remat.yield' op expects parent op 'remat.kernel'}}
+  // expected-error @+1 {{'remat.yield' op expects parent op to be one of 'remat.kernel, remat.scan'}}
   remat.yield %x : tensor<4x8xf32>
 }
 

@@ -215,6 +215,14 @@ def every_op() -> remat.Graph:
     values.append(ops.gather(x, values[-1], 1))
     values.append(ops.scatter_add(values[-2], values[-1], 5, 1))
     values.append(ops.cumsum(x, 0, reverse=True))
+    rows = graph.input("rows", (4, 2, 3))
+
+    def step(state, rows):
+        return (state[0] + rows[0] * y,), (ops.dropout(state[0], 0.5), rows[0])
+
+    last, stacked = ops.scan(step, (x,), (rows,), reverse=True)
+    values += last + stacked
+    values += ops.scan(lambda state, _: (ops.scan(step, state, (rows,))[0], ()), (x,), steps=2)[0]
     values.append(ops.mse(x, x * 2))
     graph.keep(values[-1], "prefer")
     for number, value in enumerate(values):
@@ -227,7 +235,9 @@ def test_every_op_verifies(remat_opt):
     assert verify(remat_opt, printed) == printed
 
 
-OPERATION_MODULES = (ops.__name__, "remat.elementwise", "remat.indexing", "remat.windows")
+OPERATION_MODULES = (
+    ops.__name__, "remat.elementwise", "remat.indexing", "remat.loops", "remat.windows"
+)  # fmt: skip
 
 
 def test_every_public_op_is_in_that_test():

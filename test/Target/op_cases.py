@@ -390,6 +390,17 @@ def indices():
     yield from simple("cumsum", "remat.cumsum %0 {dim = 0 : i64} : @RESULTS@", [T], [T])
 
 
+def loops():
+    for element in TYPES:
+        whole, row = tensor(SHAPE, element), tensor(SHAPE[1:], element)
+        text = (
+            f"remat.scan 4 (%h = %0 : {row}) over (%x = %1 : {whole}) with (%w = %2 : {row}) "
+            f"-> ({row}, {whole}, {whole}) {{ %c = remat.copy %x : {row}\n"
+            f"    remat.yield %c, %h, %w : {row}, {row}, {row} }}"
+        )
+        yield Case("scan", element, text, [row, whole, row], [row, whole, whole])
+
+
 def optimizers():
     wide = tensor(SHAPE, "f32")
     for gradient in FLOATS:
@@ -425,6 +436,7 @@ SECTIONS = {
     "Convolution and pooling": [*windows()],
     "Elements by index and order": [*indices()],
     "Embeddings and losses": [*losses()],
+    "Loops": [*loops()],
     "Optimizers": [*optimizers()],
 }
 CASES = [case for cases in SECTIONS.values() for case in cases]

@@ -206,6 +206,15 @@ def root_mean_square_norm(graph):
 
 
 @case
+def scan(graph):
+    h, x = graph.parameter("h", (4,), normal), graph.parameter("x", (3, 4), normal)
+    w = graph.parameter("w", (4,), normal)
+    step = lambda state, rows: ((ops.sin(state[0] * w + rows[0]),), (state[0] * rows[0],))  # noqa: E731
+    last, stacked = ops.scan(step, (h,), (x,))
+    return ops.concat([ops.reshape(last[0], (1, 4)), *stacked], 0)
+
+
+@case
 def batch_statistics(graph):
     x = graph.parameter("x", (3, 2, 4), normal)
     scale, bias = graph.parameter("scale", (2,), normal), graph.parameter("bias", (2,), normal)

@@ -6,6 +6,7 @@
 include "remat/IR/RematElementwiseOps.td"
 include "remat/IR/RematShapeOps.td"
 include "remat/IR/RematIndexOps.td"
+include "remat/IR/RematLoopOps.td"
 include "remat/IR/RematNetworkOps.td"
 include "remat/IR/RematTrainingOps.td"
 include "remat/IR/RematWindowOps.td"

@@ -108,11 +108,12 @@ def Remat_KernelOp : Remat_Op<"kernel", [
 }
 
 def Remat_YieldOp : Remat_Op<"yield", [
-    ReturnLike, Terminator, ParentOneOf<["KernelOp"]>]> {
-  let summary = "ends a kernel group and names its results";
+    ReturnLike, Terminator, ParentOneOf<["KernelOp", "ScanOp"]>]> {
+  let summary = "ends a kernel group or the body of a scan and names its results";
   let description = [{
-    Its operands are what the kernel writes, in the order of the kernel's results;
-    whatever else the kernel computes stays inside.
+    In a kernel its operands are what the kernel writes, in the order of the kernel's
+    results; whatever else the kernel computes stays inside. In a scan they are the next
+    carries, then what is stacked.
 
     ```mlir
     %sum, %root = remat.kernel(%a = %x : tensor<4x8xf32>, %b = %y : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {

@@ -45,6 +45,33 @@ def LegalizeResults : Remat_Pass<"remat-legalize-results", "assigned"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def PlanBodies : Remat_Pass<"remat-plan-bodies", "planned"> {
+  let summary = "Assigns the memory of the bodies of scans";
+  let description = [{
+    The body of a scan is planned once, as it is written and without
+    recomputation: its operations are fused, and each value has an offset. Rows
+    that are sliced or stacked, carries and what is read lie outside, and stand
+    for `bound` bytes at the begin of the body's arena; what is above them is the
+    workspace of the scan, the same in each step. So a scan is one operation to
+    the planner, as any other: it may be computed again as a whole.
+
+    ```mlir
+    %0 = remat.scan 3 (%h = %a : tensor<64xf32>) over () with () -> tensor<64xf32> {
+      %1 = remat.exp %h : tensor<64xf32>
+      remat.yield %1 : tensor<64xf32>
+    }
+    // becomes
+    %0 = remat.scan 3 (%h = %a : tensor<64xf32>) over () with () -> tensor<64xf32> attributes {arena = 256 : i64} {
+      %1 = remat.exp %h {remat.offsets = array<i64: 0>} : tensor<64xf32>
+      remat.yield %1 : tensor<64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let options = [Option<"Fuse", "fuse", "bool", "true",
+                        "whether operations of a body become kernels">];
+}
+
 def FitBudget : Remat_Pass<"remat-fit-budget", "planned"> {
   let summary = "Plans, fuses and assigns memory until the budget is met, or refuses it";
   let description = [{

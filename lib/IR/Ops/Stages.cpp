@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpUtils.h"
-#include "remat/IR/RematDialect.h"
+#include "remat/IR/RematOps.h"
 
 using namespace mlir;
 using namespace remat;
@@ -114,14 +114,22 @@ LogicalResult StageVerifier::run() {
   if (failed(
           verifyNotYet(Func, Stage::assigned, {ArenaAttrName, PlanAttrName})))
     return failure();
-  WalkResult Walked = Func.getFunctionBody().walk([&](Operation *Op) {
-    bool Bad =
-        failed(verifyNotYet(Op, Stage::planned,
-                            {IdAttrName, OriginAttrName, ChoiceAttrName})) ||
-        failed(verifyNotYet(Op, Stage::assigned,
-                            {OffsetsAttrName, WorkspaceAttrName}));
-    return Bad ? WalkResult::interrupt() : WalkResult::advance();
-  });
+  // A scan's body whose memory is assigned is ahead of the function.
+  auto IsAhead = [](Operation *Op) {
+    auto Scan = dyn_cast<ScanOp>(Op->getParentOp());
+    return Scan && Scan.getArena();
+  };
+  auto Walked =
+      Func.getFunctionBody().walk<WalkOrder::PreOrder>([&](Operation *Op) {
+        if (IsAhead(Op))
+          return WalkResult::skip();
+        bool Bad = failed(verifyNotYet(
+                       Op, Stage::planned,
+                       {IdAttrName, OriginAttrName, ChoiceAttrName})) ||
+                   failed(verifyNotYet(Op, Stage::assigned,
+                                       {OffsetsAttrName, WorkspaceAttrName}));
+        return Bad ? WalkResult::interrupt() : WalkResult::advance();
+      });
   return failure(Walked.wasInterrupted());
 }
 

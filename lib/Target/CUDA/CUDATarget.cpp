@@ -10,6 +10,7 @@
 #include "remat/Target/CUDA/CUDATarget.h"
 #include "remat/Analysis/Cost.h"
 #include "remat/Analysis/Liveness.h"
+#include "remat/Analysis/ScanBody.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/CUDA/Emission.h"
 #include "remat/Target/CUDA/KernelPlan.h"
@@ -228,6 +229,10 @@ static InFlightDiagnostic explainMatmul(MatmulOp Op) {
 SmallVector<KernelAttr> CUDATarget::getImplementations(Operation *Op) const {
   if (isView(Op) || isResidentConstant(Op))
     return {makeKernel(KernelKind::own, 0, /*Workspace=*/0, /*Launches=*/0)};
+  if (auto Scan = dyn_cast<ScanOp>(Op)) {
+    KernelAttr Kernel = getScanKernel(*this, Scan);
+    return Kernel ? SmallVector<KernelAttr>{Kernel} : SmallVector<KernelAttr>();
+  }
   if (auto Matmul = dyn_cast<MatmulOp>(Op)) {
     if (hasOtherBias(Matmul) || getBatches(Matmul) > MostBatches)
       return {};
@@ -246,7 +251,18 @@ SmallVector<KernelAttr> CUDATarget::getImplementations(Operation *Op) const {
                      Needs.Launches)};
 }
 
+/// The first operation of a body that no kernel runs is what keeps a scan from
+/// running.
+static InFlightDiagnostic explainScan(const CUDATarget &Where, ScanOp Scan) {
+  for (Operation &Op : Scan.getBlock().without_terminator())
+    if (Scan.getArena() && Where.getImplementations(&Op).empty())
+      return Where.emitNoImplementation(&Op);
+  return emitNoScanKernel(Scan);
+}
+
 InFlightDiagnostic CUDATarget::emitNoImplementation(Operation *Op) const {
+  if (auto Scan = dyn_cast<ScanOp>(Op))
+    return explainScan(*this, Scan);
   if (auto Matmul = dyn_cast<MatmulOp>(Op))
     return explainMatmul(Matmul);
   if (isa<AttentionOp, AttentionBackwardOp>(Op)) {

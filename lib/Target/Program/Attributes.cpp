@@ -98,7 +98,8 @@ program::DType remat::convertElementType(Type Type) {
 
 SmallVector<Value> remat::getProgramOperands(Operation *Op) {
   SmallVector<Value> Operands;
-  if (Op->hasTrait<OpTrait::AttrSizedOperandSegments>()) {
+  // Segments that are lists have no operand that may be missing.
+  if (!isa<ScanOp>(Op) && Op->hasTrait<OpTrait::AttrSizedOperandSegments>()) {
     auto Segments = Op->getAttrOfType<DenseI32ArrayAttr>("operandSegmentSizes");
     unsigned Next = 0;
     for (int32_t Size : Segments.asArrayRef()) {

@@ -2,6 +2,7 @@
 
 #include "ProgramBuilder.h"
 #include "remat/Analysis/Cost.h"
+#include "remat/Analysis/ScanBody.h"
 
 using namespace mlir;
 using namespace remat;
@@ -106,6 +107,27 @@ void ProgramBuilder::addBody(KernelOp Kernel, program::StepT &Step) {
     Step.yields.push_back(Numbers.at(Yielded));
 }
 
+/// The body is a program of its own, with its own kernels.
+LogicalResult ProgramBuilder::addLoop(ScanOp Scan, program::StepT &Step) const {
+  FailureOr<int64_t> Bound = getBoundBytes(Scan);
+  FailureOr<OwningOpRef<func::FuncOp>> Body = outlineBody(Scan);
+  if (failed(Bound) || failed(Body))
+    return failure();
+  // Times are asked for of whole steps.
+  EmitOptions Untimed = Options;
+  Untimed.Times = nullptr;
+  ProgramBuilder Builder(**Body, Untimed);
+  if (failed(Builder.build()))
+    return failure();
+  Step.loop = std::make_unique<program::LoopT>();
+  Step.loop->body =
+      std::make_unique<program::ProgramT>(std::move(Builder.Program));
+  Step.loop->carries = Scan.getNumCarries();
+  Step.loop->slices = Scan.getSlices().size();
+  Step.loop->bound_bytes = *Bound;
+  return success();
+}
+
 /// The kernel that memory assignment chose for `Op`, which is the project's own
 /// where it named none. It must have its workspace.
 FailureOr<KernelAttr> ProgramBuilder::getChosen(Operation *Op,
@@ -151,6 +173,8 @@ LogicalResult ProgramBuilder::addStep(Operation &Op) {
   Step->attributes = convertAttributes(&Op);
   if (auto Kernel = dyn_cast<KernelOp>(Op))
     addBody(Kernel, *Step);
+  if (auto Scan = dyn_cast<ScanOp>(Op); Scan && failed(addLoop(Scan, *Step)))
+    return failure();
 
   if (auto Workspace = Op.getAttrOfType<DenseI64ArrayAttr>(WorkspaceAttrName)) {
     auto Arena = static_cast<int64_t>(Program.arena_bytes);
@@ -193,9 +217,13 @@ void ProgramBuilder::setOrigins() {
   // A fused group stands for every op inside it.
   llvm::DenseMap<Attribute, int32_t> StepOfId;
   for (auto [Number, Op] : llvm::enumerate(StepOps))
-    Op->walk([&](Operation *Inner) {
+    Op->walk<WalkOrder::PreOrder>([&](Operation *Inner) {
+      // A body numbers its own.
+      if (isa<ScanOp>(Inner->getParentOp()))
+        return WalkResult::skip();
       if (Attribute Id = Inner->getAttr(IdAttrName))
         StepOfId.try_emplace(Id, Number);
+      return WalkResult::advance();
     });
   for (auto [Number, Op] : llvm::enumerate(StepOps)) {
     auto It = StepOfId.find(Op->getAttr(OriginAttrName));

@@ -125,37 +125,62 @@ LogicalResult ProgramBuilder::compileKernels(const cuda::KernelTable &Table) {
   return success();
 }
 
-LogicalResult remat::printCUDA(func::FuncOp Func,
-                               const CUDATextOptions &Options,
-                               llvm::raw_ostream &OS) {
-  if (!Func.getBody().hasOneBlock())
-    return Func.emitOpError("must have one block to be a program");
+namespace {
+
+/// Prints the launches of operations, those in the bodies of scans further in,
+/// and collects their kernels.
+class CUDAPrinter {
+public:
+  void print(Block &Body, unsigned Depth);
+
   cuda::KernelTable Table;
   std::string Steps;
+
+private:
   unsigned Number = 0;
-  for (Operation &Op : Func.getBody().front().without_terminator()) {
+};
+
+} // namespace
+
+void CUDAPrinter::print(Block &Body, unsigned Depth) {
+  std::string Indent = "// " + std::string(size_t(Depth) * 4, ' ');
+  for (Operation &Op : Body.without_terminator()) {
     if (isView(&Op) || isResidentConstant(&Op))
       continue;
     std::string User = describeUser(&Op, Number++);
-    Steps += "// " + cuda::sanitizeComment(User) + '\n';
+    Steps += Indent + cuda::sanitizeComment(User) + '\n';
+    if (auto Scan = dyn_cast<ScanOp>(Op)) {
+      print(Scan.getBlock(), Depth + 1);
+      continue;
+    }
     SmallVector<cuda::Launch> Launches;
     auto Chosen = Op.getAttrOfType<KernelAttr>(ChoiceAttrName);
     if (!Chosen || Chosen.getKind() == KernelKind::own)
       Launches = getLaunches(&Op);
     if (Launches.empty())
-      Steps += "//   a library\n";
+      Steps += Indent + "  a library\n";
     for (const cuda::Launch &Launch : Launches) {
       unsigned Kernel = Table.add(Launch, User);
-      Steps += "//   " + Table.getNames()[Kernel] + "<<<" +
+      Steps += Indent + "  " + Table.getNames()[Kernel] + "<<<" +
                std::to_string(Launch.Grid[0]) + ", " +
                std::to_string(Launch.Block[0]) + ">>>\n";
     }
   }
-  OS << Table.getSource(Options.Prelude) << "\n// Launches\n" << Steps;
+}
+
+LogicalResult remat::printCUDA(func::FuncOp Func,
+                               const CUDATextOptions &Options,
+                               llvm::raw_ostream &OS) {
+  if (!Func.getBody().hasOneBlock())
+    return Func.emitOpError("must have one block to be a program");
+  CUDAPrinter Printer;
+  Printer.print(Func.getBody().front(), 0);
+  OS << Printer.Table.getSource(Options.Prelude) << "\n// Launches\n"
+     << Printer.Steps;
   for (const std::string &Arch : Options.CompileFor) {
     std::string Error;
     std::vector<std::vector<uint8_t>> Cubins;
-    if (!cuda::compileSources(Table.getParts(), Arch, Cubins, Error))
+    if (!cuda::compileSources(Printer.Table.getParts(), Arch, Cubins, Error))
       return emitError(Func.getLoc(), "kernels do not compile for '")
              << Arch << "': " << Error;
   }

@@ -66,6 +66,7 @@ private:
   void argument(const program::Argument &Argument);
   void step(unsigned Number, const program::Step &Step);
   void body(const program::Step &Step);
+  void loop(const program::Loop &Loop);
   void launch(const program::Launch &Launch);
   void plan(const program::Plan &Plan);
   void functions(const program::Program &Program);
@@ -148,6 +149,15 @@ void Printer::body(const program::Step &Step) {
   OS << '\n';
 }
 
+/// The verifier bounds how deep loops lie in loops.
+void Printer::loop(const program::Loop &Loop) {
+  OS << "loop of " << Loop.carries() << " carries, " << Loop.slices()
+     << " slices, " << Loop.bound_bytes() << " bound bytes\n";
+  if (Loop.body())
+    print(*Loop.body());
+  OS << "end of loop\n";
+}
+
 void Printer::launch(const program::Launch &Launch) {
   OS << "  launch kernel " << Launch.kernel() << " grid (";
   list(Launch.grid());
@@ -205,6 +215,8 @@ void Printer::step(unsigned Number, const program::Step &Step) {
   OS << '\n';
   if (Step.body() && Step.body()->size())
     body(Step);
+  if (Step.loop())
+    loop(*Step.loop());
   if (Step.launches())
     for (const program::Launch *Launch : *Step.launches())
       launch(*Launch);
@@ -299,7 +311,7 @@ static const program::Program *verify(llvm::ArrayRef<uint8_t> Bytes,
     return nullptr;
   }
   // Depth and table limits bound what a hostile file costs.
-  fb::Verifier Verifier(Bytes.data(), Bytes.size(), /*max_depth=*/16,
+  fb::Verifier Verifier(Bytes.data(), Bytes.size(), /*max_depth=*/32,
                         /*max_tables=*/10'000'000);
   if (!program::VerifyProgramBuffer(Verifier)) {
     Error = "no program: the bytes are malformed or truncated";
@@ -316,11 +328,22 @@ bool remat::printProgram(llvm::ArrayRef<uint8_t> Bytes, llvm::raw_ostream &OS,
   return Program != nullptr;
 }
 
+/// The kernels of the program, then those of its loops' bodies.
+static void printSource(const program::Program &Program,
+                        llvm::raw_ostream &OS) {
+  if (Program.cuda_source())
+    OS << llvm::StringRef(Program.cuda_source()->c_str(),
+                          Program.cuda_source()->size());
+  if (Program.steps())
+    for (const program::Step *Step : *Program.steps())
+      if (Step->loop() && Step->loop()->body())
+        printSource(*Step->loop()->body(), OS);
+}
+
 bool remat::printProgramSource(llvm::ArrayRef<uint8_t> Bytes,
                                llvm::raw_ostream &OS, std::string &Error) {
   const program::Program *Program = verify(Bytes, Error);
-  if (Program && Program->cuda_source())
-    OS << llvm::StringRef(Program->cuda_source()->c_str(),
-                          Program->cuda_source()->size());
+  if (Program)
+    printSource(*Program, OS);
   return Program != nullptr;
 }

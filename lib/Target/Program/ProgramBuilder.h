@@ -60,6 +60,7 @@ private:
   mlir::FailureOr<KernelAttr> getChosen(mlir::Operation *Op,
                                         int64_t Workspace) const;
   void addBody(KernelOp Kernel, program::StepT &Step);
+  mlir::LogicalResult addLoop(ScanOp Scan, program::StepT &Step) const;
   void setOrigins();
   void setPlan();
 

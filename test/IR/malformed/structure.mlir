@@ -86,7 +86,7 @@ func.func @main(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.name =
 
 // -----
 
-// ERROR: expects parent op 'remat.kernel'
+// ERROR: expects parent op to be one of 'remat.kernel, remat.scan'
 func.func @main() { "remat.yield"() : () -> () }
 
 // -----

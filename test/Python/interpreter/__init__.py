@@ -85,9 +85,24 @@ def run_block(block, arguments, rounding):
     raise EvaluationError("the block has no terminator")
 
 
+def run_scan(operation, operands, rounding):
+    """The body, step by step: carries, rows of what is sliced, and what each step reads."""
+    carried, sliced, _ = operation.attributes["operandSegmentSizes"]
+    steps = operation.attributes["steps"]
+    state, rest = operands[:carried], operands[carried:]
+    rows = {}
+    for t in reversed(range(steps)) if "reverse" in operation.attributes else range(steps):
+        arguments = [*state, *(x[t] for x in rest[:sliced]), *rest[sliced:]]
+        made = run_block(operation.regions[0], arguments, rounding)
+        state, rows[t] = made[:carried], made[carried:]
+    return [*state, *(np.stack(column) for column in zip(*(rows[t] for t in range(steps))))]
+
+
 def evaluate(operation, operands, rounding):
     if operation.name == "remat.kernel":
         return run_block(operation.regions[0], operands, rounding)
+    if operation.name == "remat.scan":
+        return run_scan(operation, operands, rounding)
     results = OPERATIONS[operation.name](Call(operation), *operands)
     results = results if isinstance(results, (list, tuple)) else [results]
     types = operation.result_types

@@ -12,6 +12,8 @@
 //  - whatever a step reads was written, and nothing overwrote it in between;
 //  - constants, and arguments that are not donated, are intact at the end
 //    (inputs: or are marked to be given anew for each step);
+//  - the body of a loop is such a program itself, and reaches nothing but its
+//    step's operands, results and workspace;
 //  - each function beside the program's own steps is such a program itself, has
 //    all that survives a step as arguments at the same bytes, and writes none.
 // So devices need not check a Program again.
@@ -132,6 +134,26 @@ struct ByteRange {
   uint64_t Offset = 0, Bytes = 0;
 };
 
+struct Program;
+
+/// A run of bytes that an argument of a loop's body stands for.
+struct LoopSlot {
+  uint64_t Offset = 0, Bytes = 0; ///< in the body's arena
+  bool IsResult = false; ///< of the results of the step, else of its operands
+  uint32_t Number = 0;   ///< which of them
+  bool IsRow = false;    ///< a row of it, else all of it
+  bool IsCopied = false; ///< it lies in the workspace
+};
+
+/// The body of a step of "scan"; see Program.fbs.
+struct Loop {
+  std::shared_ptr<Program> Body;
+  uint32_t Carries = 0, Slices = 0;
+  uint64_t BoundBytes = 0;
+  /// One for each argument of the body, found by the verifier, in order.
+  std::vector<LoopSlot> Slots;
+};
+
 struct Step {
   std::string Op;
   std::vector<uint32_t> Operands; ///< tensor numbers or NoTensor
@@ -146,6 +168,7 @@ struct Step {
   std::vector<Launch> Launches;
   int32_t Recomputes = -1;
   double Flops = 0;
+  std::shared_ptr<Loop> TheLoop; ///< of "scan"
   /// Bytes that hold nothing any more once this step is done: what a device
   /// poisons when it is asked to.
   std::vector<ByteRange> Freed;
@@ -196,8 +219,6 @@ struct Kernel {
   std::string Name;
   uint32_t Module = 0; ///< index into Cubins
 };
-
-struct Program;
 
 /// What runs between two runs of a program's own steps, over the same arena.
 struct ProgramFunction {

@@ -1,0 +1,78 @@
+//===- PlanBodies.cpp - memory of the bodies of scans ---------------------===//
+//
+// Each body is a function of its own here (ScanBody.h), which the passes that
+// plan a graph plan once, the innermost first. To all that comes after, a scan
+// is one operation with a workspace.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Pass/PassManager.h"
+#include "remat/Analysis/ScanBody.h"
+#include "remat/Analysis/Uses.h"
+#include "remat/Transforms/FitBudget.h"
+#include "remat/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace remat {
+#define GEN_PASS_DEF_PLANBODIES
+#include "remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+/// Bytes of the program lie where they are loaded once; a workspace is made
+/// anew in each step.
+static LogicalResult verifyConstants(ScanOp Scan) {
+  for (Operation &Op : Scan.getBlock())
+    if (isResidentConstant(&Op)) {
+      InFlightDiagnostic Diag =
+          Op.emitOpError("of several values cannot lie in the body of a scan");
+      Diag.attachNote() << "run --canonicalize, which moves it out";
+      return Diag;
+    }
+  return success();
+}
+
+namespace {
+
+struct PlanBodiesPass : remat::impl::PlanBodiesBase<PlanBodiesPass> {
+  using PlanBodiesBase::PlanBodiesBase;
+
+  void runOnGraph() override {
+    SmallVector<ScanOp> Scans;
+    getOperation().walk([&](ScanOp Scan) {
+      if (!Scan.getArena())
+        Scans.push_back(Scan);
+    });
+    for (ScanOp Scan : Scans)
+      if (failed(plan(Scan)))
+        return signalPassFailure();
+  }
+
+private:
+  /// The order stays and nothing is computed twice: what a body holds is little
+  /// beside what the scan stacks, and every step would pay for it.
+  LogicalResult plan(ScanOp Scan) const {
+    if (failed(verifyConstants(Scan)))
+      return failure();
+    FailureOr<OwningOpRef<func::FuncOp>> Body = outlineBody(Scan);
+    if (failed(Body))
+      return failure();
+    PassManager PM(Scan.getContext(), func::FuncOp::getOperationName());
+    if (Fuse)
+      PM.addPass(createFuse({"before-plan"}));
+    PM.addPass(createSinkConstants());
+    PM.addPass(createLegalizeResults());
+    FitBudgetOptions Options;
+    Options.Budget = "unlimited";
+    Options.Strategy = "none";
+    Options.Fuse = Fuse;
+    PM.addPass(createFitBudget(Options, {}));
+    if (failed(PM.run(**Body)))
+      return failure();
+    takeBody(Scan, **Body);
+    return success();
+  }
+};
+
+} // namespace
