@@ -121,7 +121,7 @@ def _composite_in_place(target) -> bool:
 
 def _trace(module: torch.nn.Module, args: Tuple, kwargs: Dict[str, Any]):
     try:
-        with guards.refusing():
+        with guards.refusing(), whole.recurrent_by_shape():
             program = torch.export.export(module, args, kwargs, strict=False)
     except ImportFailure:
         raise
@@ -140,7 +140,8 @@ def _trace(module: torch.nn.Module, args: Tuple, kwargs: Dict[str, Any]):
     _stop_gradients(program.graph_module)
     _keep_whole(program.graph_module)
     try:
-        return program.run_decompositions(whole.table())
+        with whole.recurrent_by_shape():
+            return program.run_decompositions(whole.table())
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ImportFailure(f"the module's graph cannot be decomposed: {first}") from error

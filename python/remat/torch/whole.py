@@ -7,6 +7,9 @@ one normalisation has one gradient, twelve pointwise operations have twelve.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import Iterator
+
 import torch
 
 KEPT = frozenset(
@@ -33,6 +36,40 @@ KEPT = frozenset(
     """.split()
 )
 
+# Of these the overload for a batch of one length; the one for packed sequences is taken apart.
+KEPT_OVERLOADS = frozenset("lstm.input gru.input rnn_tanh.input rnn_relu.input".split())
+
+
+def _recurrent_shapes(
+    input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+):
+    """Empty results of the right shapes."""
+    states = hx if isinstance(hx, (list, tuple)) else [hx]
+    width = states[0].shape[-1] * (2 if bidirectional else 1)
+    output = input.new_empty((*input.shape[:2], width))
+    return (output, *(torch.empty_like(state) for state in states))
+
+
+@contextmanager
+def recurrent_by_shape() -> Iterator[None]:
+    """Recurrent layers are traced by the shapes of their results alone.
+
+    To find these PyTorch would go through every step in time: a minute for 1,024 of them.
+    """
+    kinds = [getattr(torch.ops.aten, name.partition(".")[0]).input for name in KEPT_OVERLOADS]
+    kept = [(kind, dict(kind.py_kernels), torch._decomp.decomposition_table[kind]) for kind in kinds]
+    try:
+        for kind, kernels, _ in kept:
+            kind.py_kernels.update(dict.fromkeys(kernels, _recurrent_shapes))
+            torch._decomp.decomposition_table[kind] = _recurrent_shapes
+            kind._dispatch_cache.clear()
+        yield
+    finally:
+        for kind, kernels, decomposition in kept:
+            kind.py_kernels.update(kernels)
+            torch._decomp.decomposition_table[kind] = decomposition
+            kind._dispatch_cache.clear()
+
 
 # What PyTorch's default table leaves, although it knows how to take it apart.
 APART = "bucketize dist exponential grid_sampler_2d".split()
@@ -44,6 +81,8 @@ def table():
     more = [getattr(torch.ops.aten, name) for name in APART]
     made.update(torch._decomp.get_decompositions(more))
     for operation in list(made.keys()):
-        if operation.namespace == "aten" and operation._opname in KEPT:
+        overload = f"{operation._opname}.{operation._overloadname}"
+        kept = operation._opname in KEPT or overload in KEPT_OVERLOADS
+        if operation.namespace == "aten" and kept:
             del made[operation]
     return made

@@ -37,6 +37,7 @@ from . import (  # noqa: E402, F401  (each registers its rules)
     pointwise,
     products,
     randomness,
+    recurrent,
     reductions,
     resampling,
     selection,
