@@ -157,18 +157,26 @@ Outcome remat::fuzz::runStages(Bytes Data) {
   // Every text goes to every pass: which one trusts it is not known before.
   unsigned Done = 0;
   for (const char *Pipeline :
-       {"remat-autocast", "remat-accumulate{micro-batches=2}",
-        "remat-differentiate", "remat-add-optimizer",
+       {"remat-autocast",
+        "remat-accumulate{micro-batches=2}",
+        "remat-differentiate",
+        "remat-add-optimizer",
         "remat-add-optimizer{kind=sgd momentum=0.9 clip-norm=1}",
-        "remat-fuse{mode=before-plan}", "remat-fuse{mode=after-plan}",
+        "remat-fuse{mode=before-plan}",
+        "remat-fuse{mode=after-plan}",
         "remat-set-target{device=cuda},remat-channels-last",
-        "remat-sink-constants", "remat-plan-bodies", "remat-legalize-results",
+        "remat-sink-constants",
+        "remat-plan-bodies",
+        "remat-legalize-results",
         "remat-plan{strategy=mincut}",
         "remat-set-target{device=cuda},remat-plan{strategy=sqrt budget=20000}",
-        "remat-dump-problem", "remat-assign-memory",
+        "remat-dump-problem",
+        "remat-assign-memory",
         "remat-set-target{device=cuda},remat-assign-memory{node-limit=100}",
-        "remat-verify-memory", "remat-print-liveness",
-        "remat-set-target{device=cuda},remat-print-cost", "canonicalize,cse"})
+        "remat-verify-memory",
+        "remat-print-liveness",
+        "remat-set-target{device=cuda},remat-print-cost",
+        "canonicalize,cse"})
     Done +=
         runPasses(*Module, Pipeline == StringRef("canonicalize,cse")
                                ? std::string(Pipeline)

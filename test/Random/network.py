@@ -34,6 +34,26 @@ def make_matmul(c: Context) -> None:
     c.made(value, -bound, bound, *([x, y, bias] if bias else [x, y]))
 
 
+@maker("scan", 1.0)
+def make_scan(c: Context) -> None:
+    """h' = tanh(h w + x) over rows of x; with |w| < 1 no rounding grows from step to step."""
+    x = c.small(c.float(rank=1), 8.0)
+    row = x.shape[1:]
+    h, w = c.like(row, x.dtype), c.small(c.like(row, x.dtype), 0.8)
+    stacks_old = c.chance(0.3)
+
+    def step(state, rows):
+        after = ops.tanh(ops.add(ops.mul(state[0], w.value), rows[0]))
+        return (after,), (ops.mul(after, rows[0]), *(state if stacks_old else ()))
+
+    last, stacked = ops.scan(step, (h.value,), (x.value,), reverse=c.chance(0.4))
+    c.made(last[0], -1.0, 1.0, x, h, w)
+    c.made(stacked[0], -x.largest, x.largest, x, h, w)
+    if stacks_old:
+        bound = max(h.largest, 1.0)
+        c.made(stacked[1], -bound, bound, x, h, w)
+
+
 @maker("softmax", 1.5)
 def make_softmax(c: Context) -> None:
     x = c.float(rank=1)

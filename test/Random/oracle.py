@@ -30,7 +30,7 @@ EXACT = {
 NOT_LOWERED = {
     f"remat.{name}"
     for name in "exp log pow rsqrt reciprocal mse reduce cast cross_entropy global_norm layer_norm rms_norm moments normalize "
-    "embedding kernel".split()
+    "embedding kernel scan".split()
 } | {"func.return", "remat.yield"}
 LEAST_F16 = 2.0**-24  # half of f16's spacing around zero
 FACTOR, SAMPLES, MORE_SAMPLES = 10.0, 3, 24
@@ -106,6 +106,17 @@ class Call:
         return Move.apply(x, self.noise, self.result_types[0].element, True)
 
 
+def run_scan(o, operands: List[torch.Tensor], noise: Noise) -> List[torch.Tensor]:
+    carried, sliced, _ = o.attributes["operandSegmentSizes"]
+    steps, state, rest = o.attributes["steps"], operands[:carried], operands[carried:]
+    rows: Dict[int, List[torch.Tensor]] = {}
+    for t in reversed(range(steps)) if "reverse" in o.attributes else range(steps):
+        arguments = [*state, *(x[t] for x in rest[:sliced]), *rest[sliced:]]
+        made = run_block(o.regions[0], arguments, noise)
+        state, rows[t] = made[:carried], made[carried:]
+    return [*state, *(torch.stack(column) for column in zip(*(rows[t] for t in range(steps))))]
+
+
 def run_block(block, arguments: List[torch.Tensor], noise: Noise) -> List[torch.Tensor]:
     values = dict(zip(block.arguments, arguments, strict=True))
     rows = set()  # autocast lets some readers have them as they are, others rounded
@@ -131,6 +142,8 @@ def run_block(block, arguments: List[torch.Tensor], noise: Noise) -> List[torch.
             return operands
         if o.name == "remat.kernel":
             results = run_block(o.regions[0], operands, noise)
+        elif o.name == "remat.scan":
+            results = run_scan(o, operands, noise)
         else:
             results = OPERATIONS[o.name](Call(o, noise), *operands)
         results = list(results) if isinstance(results, (list, tuple)) else [results]

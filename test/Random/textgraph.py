@@ -40,7 +40,10 @@ class Operation:
 
     @property
     def types(self) -> List[str]:
-        """Of the results: whatever the form, they are the last types that it names."""
+        """Of the results: whatever the form, they are the last types that it names, of a scan
+        those behind the arrow."""
+        if self.text.startswith("remat.scan"):
+            return TENSOR.findall(re.search(r"-> \((.*)\)", self.text)[1])
         return TENSOR.findall(self.text)[-len(self.results) :]
 
     @property
