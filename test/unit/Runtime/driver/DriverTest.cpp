@@ -113,6 +113,106 @@ TEST_F(FakeDriver, BatchesLieInPinnedMemory) {
   D->deallocate(*To, 8);
 }
 
+/// Adds tensors of `Count` elements, by the only kernel that there is.
+void add(ProgramMaker &P, uint32_t Lhs, uint32_t Rhs, uint32_t Sum,
+         int64_t Count) {
+  program::StepT &S = P.step("add", {Lhs, Rhs}, {Sum});
+  auto L = std::make_unique<program::LaunchT>();
+  L->grid = L->block = {1, 1, 1};
+  for (uint32_t Tensor : {Lhs, Rhs, Sum}) {
+    L->arguments.push_back(std::make_unique<program::KernelArgumentT>());
+    L->arguments.back()->index = Tensor;
+  }
+  L->arguments.push_back(std::make_unique<program::KernelArgumentT>());
+  L->arguments.back()->kind = program::ArgumentKind::Int;
+  L->arguments.back()->int_value = Count;
+  S.launches.push_back(std::move(L));
+}
+
+void setKernel(ProgramMaker &P) {
+  P.Program.device = "cuda";
+  P.Program.arch = "sm_90";
+  P.Program.kernels.push_back(std::make_unique<program::KernelT>());
+  P.Program.kernels.back()->name = "add";
+  P.Program.modules.push_back(std::make_unique<program::ModuleT>());
+  P.Program.modules.back()->cubin = {1};
+}
+
+/// h += x and s = h + x, over rows of x into rows of s. Rows of 64 elements are
+/// used where they lie, others in the workspace.
+ProgramMaker makeLoop(int64_t Width, bool Reverse) {
+  Array Row = f32({Width}), All = f32({3, Width});
+  bool Bound = Width % 64 == 0;
+  ProgramMaker B, P;
+  uint32_t H = B.argument("h", Row, program::Role::State, 0);
+  uint32_t X = B.argument("x", Row, program::Role::State);
+  uint32_t S = B.argument("s", Row, program::Role::State, 1);
+  uint32_t NextH = B.tensor(Row, int64_t(offsetOf(B, H)));
+  uint32_t NextS = B.tensor(Row, int64_t(offsetOf(B, S)));
+  add(B, H, X, NextH, Width);
+  add(B, NextH, X, NextS, Width);
+  B.result("h", NextH, program::Role::State);
+  B.result("s", NextS, program::Role::State);
+  setKernel(B);
+
+  uint32_t First = P.argument("h", Row), Rows = P.argument("x", All);
+  uint32_t Last = P.tensor(Row), Stack = P.tensor(All);
+  uint32_t Space = P.tensor(f32({128}));
+  Attrs List = {ints("steps", {3})};
+  if (Reverse)
+    List.push_back(flag("reverse"));
+  program::StepT &Scan = P.step("scan", {First, Rows}, {Last, Stack}, List);
+  Scan.workspace_offset = offsetOf(P, Space);
+  Scan.workspace_bytes = 512;
+  Scan.loop = std::make_unique<program::LoopT>();
+  Scan.loop->body = std::make_unique<program::ProgramT>(std::move(B.Program));
+  Scan.loop->carries = Scan.loop->slices = 1;
+  Scan.loop->bound_bytes = Bound ? 768 : 256;
+  P.result("last", Last);
+  P.result("stack", Stack);
+  setKernel(P);
+  return P;
+}
+
+/// The first element of each row of the stack, and of the last carry; h begins
+/// as 0.5, the rows of x are 1, 2 and 3.
+std::vector<float> runLoop(Device &D, int64_t Width, bool Reverse) {
+  auto P = Program::load(makeLoop(Width, Reverse).finish());
+  EXPECT_TRUE(P) << messageOf(P);
+  auto E = D.prepare(*P);
+  EXPECT_TRUE(E) << messageOf(E);
+  auto Arena = D.allocate((*P)->ArenaBytes);
+  // Device memory is the host's here.
+  auto At = [&](uint32_t Tensor, int64_t Row) {
+    return reinterpret_cast<float *>(static_cast<char *>(*Arena) +
+                                     (*P)->Tensors[Tensor].Offset) +
+           Row * Width;
+  };
+  std::fill_n(At(0, 0), Width, 0.5f);
+  for (int Row : {0, 1, 2})
+    std::fill_n(At(1, Row), Width, float(Row + 1));
+  RunOptions Options; // poisoned, and so not captured
+  Options.Poison = true;
+  Status Ran = (*E)->run(*Arena, Options);
+  EXPECT_TRUE(Ran) << messageOf(Ran);
+  EXPECT_TRUE(D.synchronize());
+  std::vector<float> Found = {*At(3, 0), *At(3, 1), *At(3, 2), *At(2, 0)};
+  D.deallocate(*Arena, (*P)->ArenaBytes);
+  return Found;
+}
+
+TEST_F(FakeDriver, RunsLoops) {
+  std::unique_ptr<Device> D = make();
+  ASSERT_TRUE(D);
+  for (int64_t Width : {64, 10}) {
+    // Carries 1.5, 3.5, 6.5; in reverse 3.5, 5.5, 6.5.
+    std::vector<float> Forward = {2.5f, 5.5f, 9.5f, 6.5f};
+    EXPECT_EQ(runLoop(*D, Width, false), Forward) << Width;
+    std::vector<float> Backward = {7.5f, 7.5f, 6.5f, 6.5f};
+    EXPECT_EQ(runLoop(*D, Width, true), Backward) << Width;
+  }
+}
+
 TEST_F(FakeDriver, WorksOnAGivenStream) {
   int Stream = 0, Other = 0;
   {

@@ -1,6 +1,7 @@
 /* A stand-in for libcuda.so.1 without a GPU: device memory is the host's, and a
- * copy is done when its stream is waited for, as late as CUDA allows. What the
- * device calls only to run programs is missing behind its name.
+ * copy is done when its stream is waited for or goes on to other work, as late
+ * as CUDA allows. Each kernel adds numbers. What the device calls only to
+ * capture programs is missing behind its name.
  *
  * The test reads and sets `fake`. */
 #include <stddef.h>
@@ -86,25 +87,50 @@ int cuMemcpyDtoDAsync_v2(void *To, const void *From, size_t Bytes, void *S) {
   return copy(To, From, Bytes);
 }
 int cuMemsetD8Async(void *To, unsigned char Value, size_t Bytes, void *S) {
-  return memset(To, Value, Bytes), 0;
+  return wait(), memset(To, Value, Bytes), 0;
+}
+int cuModuleLoadData(void **Module, const void *Image) {
+  return *Module = &fake, 0;
+}
+int cuModuleUnload(void *Module) { return 0; }
+int cuModuleGetFunction(void **Function, void *Module, const char *Name) {
+  return *Function = &fake, 0;
+}
+int cuFuncGetParamInfo(void *Function, size_t I, size_t *At, size_t *Bytes) {
+  return *At = I * 8, *Bytes = 8, 0;
+}
+/* Parameters: two addresses of floats, that of their sums, and how many. */
+int cuLaunchKernel(void *Function, unsigned GridX, unsigned GridY,
+                   unsigned GridZ, unsigned BlockX, unsigned BlockY,
+                   unsigned BlockZ, unsigned Shared, void *Stream,
+                   void **Parameters, void **Extra) {
+  wait();
+  float *Lhs = *(float **)Parameters[0], *Rhs = *(float **)Parameters[1];
+  float *Sum = *(float **)Parameters[2];
+  for (long long I = 0; I < *(long long *)Parameters[3]; ++I)
+    Sum[I] = Lhs[I] + Rhs[I];
+  return 0;
 }
 int cuGetErrorName(int Code, const char **Name) { return *Name = "FAKE", 0; }
 int cuGetErrorString(int Code, const char **Words) {
   return *Words = "refused by the test", 0;
 }
 
-#define MISSING(Name)                                                          \
-  int Name(void) { return 801; }
+int cuCtxSetCurrent(void *Context) { return 0; }
+
+/* clang-format off */
+#define MISSING(Name) int Name(void) { return 801; }
 MISSING(cuDeviceGetPCIBusId)
-MISSING(cuDevicePrimaryCtxRelease_v2) MISSING(cuStreamBeginCapture_v2)
-    MISSING(cuStreamEndCapture) MISSING(cuGraphInstantiateWithFlags) MISSING(
-        cuGraphLaunch) MISSING(cuGraphExecDestroy) MISSING(cuGraphDestroy)
-        MISSING(cuModuleLoadData) MISSING(cuModuleUnload)
-            MISSING(cuModuleGetFunction) MISSING(cuFuncSetAttribute)
-                MISSING(cuFuncGetParamInfo) MISSING(cuLaunchKernel)
-                    MISSING(cuEventCreate) MISSING(cuEventRecord)
-                        MISSING(cuEventSynchronize) MISSING(cuEventElapsedTime)
-                            MISSING(cuEventDestroy_v2) int cuCtxSetCurrent(
-                                void *Context) {
-  return 0;
-}
+MISSING(cuDevicePrimaryCtxRelease_v2)
+MISSING(cuStreamBeginCapture_v2)
+MISSING(cuStreamEndCapture)
+MISSING(cuGraphInstantiateWithFlags)
+MISSING(cuGraphLaunch)
+MISSING(cuGraphExecDestroy)
+MISSING(cuGraphDestroy)
+MISSING(cuFuncSetAttribute)
+MISSING(cuEventCreate)
+MISSING(cuEventRecord)
+MISSING(cuEventSynchronize)
+MISSING(cuEventElapsedTime)
+MISSING(cuEventDestroy_v2)
