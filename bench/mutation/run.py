@@ -229,11 +229,14 @@ def main() -> None:
 
     lines = options.output.read_text().splitlines() if options.output.exists() else []
     known = {(row["file"], row["line"], row["column"], row["after"]): row for row in map(json.loads, lines)}
-    if options.retry:  # what failed then stays; the rest meets these tests too
+    passed = {key: row["passed"] for key, row in known.items()}
+    goal = max(options.count, sum(row["verdict"] in COUNTED for row in known.values()))
+    if options.retry:  # the rest meets the tests that it has not met
         known = {key: row for key, row in known.items() if row["verdict"] == "caught"}
     rows = list(known.values())
     waiting = [(number, site) for number, site in mutants.items() if site.key not in known]
     random.Random(options.seed).shuffle(waiting)
+    waiting.sort(key=lambda item: item[1].key not in passed)
     lock = threading.Lock()
 
     def work(worker: int) -> None:
@@ -241,10 +244,10 @@ def main() -> None:
         while True:
             with lock:
                 counted = sum(row["verdict"] in COUNTED for row in rows)
-                if not waiting or counted >= options.count or time.monotonic() - start > options.seconds:
+                if not waiting or counted >= goal or time.monotonic() - start > options.seconds:
                     return
                 number, site = waiting.pop(0)
-            outcome = suite.try_number(number, options.cap, scratch)
+            outcome = suite.try_number(number, options.cap, scratch, passed.get(site.key, []))
             if outcome["verdict"] == "not reached" and site.file.startswith(GPU):
                 outcome["verdict"] = "needs a GPU"
             before = site.before if len(site.before) < 60 else site.before[:57] + "..."

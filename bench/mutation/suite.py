@@ -87,7 +87,7 @@ class Suite:
         return tests
 
     def pytest(self, *names: str) -> list[str]:
-        return [self.python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *names]
+        return [self.python, "-m", "pytest", "-q", "-x", "-o", "cache_dir=$TMPDIR/cache", *names]
 
     def run(self, test: Test, scratch: pathlib.Path, processor: float, **variables: str) -> Outcome:
         """Runs one test with its files under `scratch`. Each process may take `processor` seconds, and none waits for ever."""
@@ -186,26 +186,31 @@ class Suite:
             self.left_out, self.traced = rows["left_out"], rows["traced"]
             self.tests = [Test(**row) for row in rows["tests"]]
 
-    def try_number(self, number: int, cap: float, scratch: pathlib.Path) -> dict:
-        """Runs what comes by this change, the quick ones first, until one fails. One that fails without the change too, right
-        after, proves nothing."""
+    def try_number(self, number: int, cap: float, scratch: pathlib.Path, before: list[str]) -> dict:
+        """Runs what comes by this change, but for what passed `before`, the quick ones first, until one fails. One that fails
+        without the change too, right after, proves nothing."""
         mine = sorted((test for test in self.tests if number in test.hits), key=lambda test: test.seconds)
-        start, spent, ran, unsure = time.monotonic(), 0.0, 0, []
-        verdict, by = ("survived", "") if mine else ("not reached", "")
+        start, spent, passed, unsure = time.monotonic(), 0.0, list(before), []
+        verdict, by = ("survived", "") if mine or before else ("not reached", "")
         for test in mine:
-            if spent + test.seconds > cap and ran:
+            if test.name in before:
+                continue
+            if spent and spent + test.seconds > cap:
                 verdict = "capped"
                 break
             processor = 4 * test.seconds + 10
             outcome = self.run(test, scratch, processor, REMAT_MUTANT=str(number))
-            spent, ran = spent + outcome.seconds, ran + 1
-            if not outcome.passed:
+            spent += outcome.seconds
+            if outcome.passed:
+                passed.append(test.name)
+            else:
                 if self.run(test, scratch, processor).passed:
                     verdict, by = "caught", test.name
                     break
                 unsure.append(test.name)
         seconds = round(time.monotonic() - start, 1)
-        return {"verdict": verdict, "by": by, "ran": ran, "reach": len(mine), "unsure": unsure, "seconds": seconds}
+        return {"verdict": verdict, "by": by, "reach": len(mine), "unsure": unsure, "seconds": seconds,
+                "passed": [] if verdict == "caught" else passed}  # fmt: skip
 
 
 def kill_group(process: int) -> None:
