@@ -100,8 +100,8 @@ struct CompileOptions {
 
 /// One option as users name it.
 struct CompileOption {
-  llvm::StringLiteral Name;  ///< "budget", "learning-rate", ...
-  llvm::StringLiteral Value; ///< what its value looks like, for help
+  llvm::StringLiteral Name; ///< "budget", "learning-rate", ...
+  llvm::StringRef Value;    ///< what its value looks like, for help
   llvm::StringLiteral Help;
   bool OfOptimizer;
   /// May be given several times, and each adds to those before.

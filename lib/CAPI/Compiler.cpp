@@ -180,22 +180,17 @@ RematStatus rematOptionsSetCache(RematOptions Options, const char *Folder) {
 static constexpr llvm::StringLiteral GraphName = "graph";
 
 /// Makes what the device has free the budget, where that is asked for.
-static RematStatus chooseBudget(llvm::StringRef Graph,
-                                const RematOptions_ &Given,
-                                CompileOptions &Options, MLIRContext &Context,
+static RematStatus chooseBudget(LazyGraph &Graph, const RematOptions_ &Given,
+                                CompileOptions &Options,
                                 Diagnostics &Collected) {
   if (Options.Budget.Kind != Budget::Kind::Max)
     return nullptr;
-  OwningOpRef<ModuleOp> Module = parseGraph(Graph, GraphName, Context);
-  if (!Module)
+  if (!Graph.get())
     return Collected.takeError();
-  runtime::Result<FreeMemory> Found = resolveMaxBudget(*Module, Options);
-  if (!Found)
-    return makeStatus(Found.getError());
-  Given.Log("budget: max is " + std::to_string(Found->BudgetBytes) +
-            " bytes; of the " + std::to_string(Found->FreeBytes) +
-            " free on the " + Found->Device + " device " +
-            std::to_string(Found->MarginBytes) + " are left alone");
+  runtime::Result<std::string> Line = resolveMaxBudget(Graph.get(), Options);
+  if (!Line)
+    return makeStatus(Line.getError());
+  Given.Log(*Line);
   return nullptr;
 }
 
@@ -208,7 +203,7 @@ static RematStatus makeRefusal(const CompileOptions &Options,
 }
 
 /// What is kept is found, and what is made is kept.
-static RematStatus compile(llvm::StringRef Graph, const RematOptions_ &Given,
+static RematStatus compile(llvm::StringRef Text, const RematOptions_ &Given,
                            RematProgram_ &Result, CompileReport &Report) {
   MLIRContext Context(MLIRContext::Threading::DISABLED);
   Context.printOpOnDiagnostic(false);
@@ -216,19 +211,18 @@ static RematStatus compile(llvm::StringRef Graph, const RematOptions_ &Given,
   CompileOptions Options = Given.Options;
   if (Given.Watcher.OnProgress)
     Options.Watcher = &Given.Watcher;
-  if (RematStatus Failed =
-          chooseBudget(Graph, Given, Options, Context, Collected))
+  LazyGraph Graph(Text, GraphName, Context);
+  if (RematStatus Failed = chooseBudget(Graph, Given, Options, Collected))
     return Failed;
-  CachedCompilation Kept(Given.Cache, GraphName, Graph, Options);
+  CachedCompilation Kept(Given.Cache, GraphName, Text, Options);
   if (Kept.find(Result.Bytes, Report)) {
     Given.Log("the program is from the cache");
     return load(Result);
   }
-  OwningOpRef<ModuleOp> Module = parseGraph(Graph, GraphName, Context);
-  if (!Module)
+  if (!Graph.get())
     return Collected.takeError();
   Options.Seeds = &Kept.findSeeds();
-  if (succeeded(compile(*Module, Options, Result.Bytes, Report))) {
+  if (succeeded(compile(Graph.get(), Options, Result.Bytes, Report))) {
     // The program is there all the same.
     if (FileFailure Failed = Kept.store(Result.Bytes, Report))
       Given.Log("the program is not kept: " + *Failed);

@@ -7,10 +7,8 @@
 
 using namespace remat;
 
-static constexpr uint64_t LeastMargin = uint64_t(256) << 20;
-
-uint64_t remat::getMargin(uint64_t FreeBytes) {
-  return std::max(FreeBytes / 16, LeastMargin);
+static uint64_t getMargin(uint64_t FreeBytes) {
+  return std::max(FreeBytes / 16, uint64_t(256) << 20);
 }
 
 /// As the pass remat-set-target decides it.
@@ -22,28 +20,26 @@ static std::string getDevice(mlir::ModuleOp Graph,
   return stringifyDeviceKind(getTargetAttr(Func).getDevice()).str();
 }
 
-runtime::Result<FreeMemory> remat::resolveMaxBudget(mlir::ModuleOp Graph,
-                                                    CompileOptions &Options) {
-  FreeMemory Found;
-  Found.Device = getDevice(Graph, Options);
+runtime::Result<std::string> remat::resolveMaxBudget(mlir::ModuleOp Graph,
+                                                     CompileOptions &Options) {
+  std::string Name = getDevice(Graph, Options);
   runtime::DeviceOptions Asking;
   Asking.Threads = 1; // nothing is run
-  auto Device = runtime::createDevice(Found.Device, Asking);
+  auto Device = runtime::createDevice(Name, Asking);
   if (!Device)
     return Device.getError().within("budget max");
   runtime::Result<runtime::MemoryInfo> Info = (*Device)->getMemoryInfo();
   if (!Info)
     return Info.getError().within("budget max");
-  Found.FreeBytes = Info->FreeBytes;
-  Found.MarginBytes = getMargin(Found.FreeBytes);
-  if (Found.FreeBytes <= Found.MarginBytes)
-    return runtime::Error(
-        runtime::ErrorCode::OutOfMemory,
-        "budget max: the device '" + Found.Device + "' has " +
-            std::to_string(Found.FreeBytes) + " bytes free, and " +
-            std::to_string(Found.MarginBytes) + " are left alone");
-  Found.BudgetBytes = static_cast<int64_t>(Found.FreeBytes - Found.MarginBytes);
+  uint64_t Free = Info->FreeBytes, Margin = getMargin(Free);
+  if (Free <= Margin)
+    return runtime::Error(runtime::ErrorCode::OutOfMemory,
+                          "budget max: the device '" + Name + "' has " +
+                              std::to_string(Free) + " bytes free, and " +
+                              std::to_string(Margin) + " are left alone");
   Options.Budget.Kind = Budget::Kind::Bytes;
-  Options.Budget.Bytes = Found.BudgetBytes;
-  return Found;
+  Options.Budget.Bytes = static_cast<int64_t>(Free - Margin);
+  return "budget: max is " + std::to_string(Options.Budget.Bytes) +
+         " bytes; of the " + std::to_string(Free) + " free on the " + Name +
+         " device " + std::to_string(Margin) + " are left alone";
 }

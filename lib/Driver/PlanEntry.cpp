@@ -184,18 +184,12 @@ static std::optional<PlanEntry::Summary> readHead(llvm::StringRef Line) {
   return Head;
 }
 
-static std::string digestOf(llvm::StringRef Bytes) {
-  runtime::Sha256 Digest;
-  Digest.update(Bytes.data(), Bytes.size());
-  return Digest.finish();
-}
-
 std::string PlanEntry::write() const {
   std::string Rest;
   llvm::raw_string_ostream OS(Rest);
   OS << ::describe(Head) << '\n' << ::describe(Report) << '\n';
   OS << llvm::toStringRef(llvm::ArrayRef(Program));
-  return Magic.str() + digestOf(Rest) + "\n" + Rest;
+  return Magic.str() + runtime::computeSha256(Rest) + "\n" + Rest;
 }
 
 std::optional<PlanEntry::Summary>
@@ -209,7 +203,8 @@ PlanEntry::readSummary(llvm::StringRef Beginning) {
 std::optional<PlanEntry> PlanEntry::read(llvm::StringRef Bytes) {
   auto [First, Rest] = Bytes.split('\n');
   // A digest that could not be made is no digest.
-  if (!First.consume_front(Magic) || First.empty() || First != digestOf(Rest))
+  if (!First.consume_front(Magic) || First.empty() ||
+      First != runtime::computeSha256(Rest))
     return std::nullopt;
   std::optional<Summary> Head = readSummary(Bytes);
   auto [Line, Program] = Rest.split('\n').second.split('\n');

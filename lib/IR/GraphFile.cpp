@@ -8,6 +8,7 @@
 #include "remat/IR/TypeUtils.h"
 #include "remat/Support/File.h"
 #include "llvm/Support/WithColor.h"
+#include <chrono>
 
 using namespace mlir;
 using namespace remat;
@@ -262,6 +263,17 @@ OwningOpRef<ModuleOp> remat::parseGraph(StringRef Text, StringRef Name,
                                         const GraphFileOptions &Options) {
   return parse(llvm::MemoryBuffer::getMemBufferCopy(Text, Name), Context,
                Options);
+}
+
+ModuleOp LazyGraph::get() {
+  if (!Module) {
+    auto Begin = std::chrono::steady_clock::now();
+    Module = parseGraph(Text, Name, Context, Options);
+    std::chrono::duration<double> Time =
+        std::chrono::steady_clock::now() - Begin;
+    Seconds = Time.count();
+  }
+  return Module.get();
 }
 
 OwningOpRef<ModuleOp> remat::loadGraph(StringRef Path, MLIRContext &Context,

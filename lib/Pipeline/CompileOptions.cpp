@@ -7,9 +7,11 @@
 
 #include "remat/CompileOptions.h"
 #include "remat/Analysis/NamePattern.h"
+#include "remat/IR/RematDialect.h"
 #include "remat/Support/Architecture.h"
 #include "remat/Support/Numbers.h"
 #include "remat/Transforms/FitReport.h"
+#include "remat/Transforms/Schedule.h"
 #include "remat/Transforms/ScopeBudget.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -24,7 +26,16 @@ using namespace remat;
 // The table
 //===----------------------------------------------------------------------===//
 
+static SmallVector<StringRef> listOptimizers() {
+  SmallVector<StringRef> Names(getUpdateKindNames());
+  Names.push_back("none");
+  return Names;
+}
+
 ArrayRef<CompileOption> remat::getCompileOptions() {
+  static const std::string Optimizers = join(listOptimizers(), "|"),
+                           Schedules = join(getScheduleKinds(), "|"),
+                           Strategies = join(getFitStrategies(), "|");
   static const CompileOption Table[] = {
       {"device", "host|cuda",
        "where the program runs (default: as the graph says, else host)", false},
@@ -32,8 +43,8 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
        "memory that the program may own; smallest: the least that is found to "
        "do; max: what the device has free, less a margin (default unlimited)",
        false},
-      {"strategy", "none|sqrt|mincut|search",
-       "how recomputation is chosen (default search)", false},
+      {"strategy", Strategies, "how recomputation is chosen (default search)",
+       false},
       {"effort", "N", "amount of search, 0 to 20 (default 1)", false},
       {"planner-seed", "N", "seed of the search (default 0)", false},
       {"autocast", "bf16|f16", "computes in this type, parameters stay f32",
@@ -73,8 +84,8 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
        "say in the report (remat-run: on standard output too) why these values "
        "are computed again or kept: a name, a glob such as h.1/*, or all",
        false, /*Repeatable=*/true},
-      {"optimizer", "adamw|adam|sgd|lion|rmsprop|adafactor|muon|none",
-       "none: gradients are results (default adamw)", true},
+      {"optimizer", Optimizers, "none: gradients are results (default adamw)",
+       true},
       {"learning-rate", "X", "learning rate (default 0.001)", true},
       {"beta1", "X", "adamw, adam, lion: decay of the mean (default 0.9)",
        true},
@@ -90,7 +101,7 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
       {"momentum", "X", "sgd, rmsprop, muon: momentum (default 0)", true},
       {"clip-norm", "X",
        "largest global norm of the gradients; 0: any (default 0)", true},
-      {"schedule", "constant|linear|cosine|step|exponential",
+      {"schedule", Schedules,
        "how the learning rate goes on behind the warm-up (default constant)",
        true},
       {"warmup-steps", "N",
@@ -220,10 +231,8 @@ Failure setArch(std::string &Target, StringRef Text) {
 /// them.
 std::optional<Failure> setScheduleOption(OptimizerOptions &O, StringRef Name,
                                          StringRef Text) {
-  constexpr int64_t MaxSteps = 1'000'000'000;
   if (Name == "schedule")
-    return setChoice(O.Schedule, Text,
-                     {"constant", "linear", "cosine", "step", "exponential"});
+    return setChoice(O.Schedule, Text, getScheduleKinds());
   if (Name == "warmup-steps")
     return setInteger<int64_t>(O.WarmupSteps, Text, 0, MaxSteps);
   if (Name == "hold-steps")
@@ -264,7 +273,7 @@ std::optional<Failure> setFinitenessOption(OptimizerOptions &O, StringRef Name,
   if (Name == "loss-scale")
     return setLossScale(O, Text);
   if (Name == "loss-scale-interval")
-    return setInteger<int64_t>(O.LossScaleInterval, Text, 1, 1'000'000'000);
+    return setInteger<int64_t>(O.LossScaleInterval, Text, 1, MaxSteps);
   return std::nullopt;
 }
 
@@ -272,9 +281,7 @@ std::optional<Failure> setFinitenessOption(OptimizerOptions &O, StringRef Name,
 std::optional<Failure> setOptimizerOption(OptimizerOptions &O, StringRef Name,
                                           StringRef Text) {
   if (Name == "optimizer")
-    return setChoice(O.Kind, Text,
-                     {"adamw", "adam", "sgd", "lion", "rmsprop", "adafactor",
-                      "muon", "none"});
+    return setChoice(O.Kind, Text, listOptimizers());
   if (Name == "learning-rate")
     return setReal(O.LearningRate, Text);
   if (Name == "beta1")

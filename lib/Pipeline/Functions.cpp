@@ -51,7 +51,6 @@ private:
   Planned *findLargestRefusal();
   void widen(const CompileReport &Of);
   void refuse(Planned &Largest);
-  void addSeconds(const CompileReport &Of);
   void writePlan();
   void finish();
 
@@ -61,7 +60,6 @@ private:
   FitRecord *Record;
   Planned Main;
   std::vector<Planned> Others;
-  std::vector<std::pair<std::string, double>> Spent; ///< seconds by phase
 };
 
 } // namespace
@@ -105,7 +103,9 @@ LogicalResult FunctionPlanner::plan(Planned &P, const CompileOptions &How) {
   LogicalResult Done = planFunction(*P.Module, How, P.Report,
                                     How.Function.empty() ? Record : nullptr);
   P.Refused = Holder.take();
-  addSeconds(P.Report);
+  // Phases have one name in all functions.
+  for (const auto &[Phase, Seconds] : P.Report.Seconds)
+    Report.addSeconds(Phase, Seconds);
   return success(succeeded(Done) || P.Report.Refused);
 }
 
@@ -176,18 +176,6 @@ void FunctionPlanner::refuse(Planned &Largest) {
     Module.getContext()->getDiagEngine().emit(std::move(*Largest.Refused));
 }
 
-/// Phases have one name in all functions.
-void FunctionPlanner::addSeconds(const CompileReport &Of) {
-  for (const auto &[Phase, Seconds] : Of.Seconds) {
-    auto It = llvm::find_if(
-        Spent, [&](const auto &Entry) { return Entry.first == Phase; });
-    if (It == Spent.end())
-      Spent.push_back({Phase, Seconds});
-    else
-      It->second += Seconds;
-  }
-}
-
 /// What the program carries is said of all its functions.
 void FunctionPlanner::writePlan() {
   func::FuncOp Func = Main.get();
@@ -231,9 +219,10 @@ void FunctionPlanner::finish() {
 
 LogicalResult FunctionPlanner::run() {
   LogicalResult Done = planAll();
+  auto Seconds = std::move(Report.Seconds);
   Report = Main.Report;
   Report.Refused.reset();
-  Report.Seconds = std::move(Spent);
+  Report.Seconds = std::move(Seconds);
   if (failed(Done))
     return failure();
   for (Planned &P : Others)

@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "GradientScale.h"
-#include "Schedule.h"
 #include "UpdateBuilder.h"
 #include "Updates.h"
 #include "remat/Analysis/Uses.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
+#include "remat/Transforms/Schedule.h"
 #include <cmath>
 
 using namespace mlir;
@@ -91,7 +91,7 @@ LogicalResult AddOptimizer::checkOptions() {
     InFlightDiagnostic Diag = emitError(getOperation().getLoc())
                               << "unknown optimizer '" << kind.getValue()
                               << "'";
-    Diag.attachNote() << "known are " << listUpdateKinds()
+    Diag.attachNote() << "known are " << llvm::join(getUpdateKindNames(), ", ")
                       << "; leave the pass out to keep gradients as results";
     return Diag;
   }

@@ -20,15 +20,6 @@ static constexpr size_t MaxOpsOfSeries = 5'000;
 /// Nodes of the exact offset search in one attempt.
 static constexpr int64_t MaxPackNodes = 4'000;
 
-void BudgetLoop::addSeconds(StringRef Phase, double Seconds) {
-  for (auto &[Name, Sum] : Report.Seconds)
-    if (Name == Phase) {
-      Sum += Seconds;
-      return;
-    }
-  Report.Seconds.push_back({Phase.str(), Seconds});
-}
-
 /// The second fusion. What it makes of an operation that overwrites an argument
 /// may have to write elsewhere, so results are made legal again.
 LogicalResult BudgetLoop::fuse(func::FuncOp Copy) {
@@ -37,7 +28,7 @@ LogicalResult BudgetLoop::fuse(func::FuncOp Copy) {
   PM.addPass(createFuse({"after-plan"}));
   if (failed(PM.run(Copy)) || failed(legalizeResults(Copy)))
     return failure();
-  addSeconds("fuse", Time.getSeconds());
+  Report.addSeconds("fuse", Time.getSeconds());
   return success();
 }
 
@@ -54,7 +45,7 @@ LogicalResult BudgetLoop::carryOut(func::FuncOp Copy, Attempt &A,
   if (failed(Summary))
     return failure();
   A.Summary = *Summary;
-  addSeconds("plan", PlanTime.getSeconds());
+  Report.addSeconds("plan", PlanTime.getSeconds());
 
   if (Options.Fuse && failed(fuse(Copy)))
     return failure();
@@ -64,7 +55,7 @@ LogicalResult BudgetLoop::carryOut(func::FuncOp Copy, Attempt &A,
       assignMemory(Copy, Where, MaxPackNodes, A.PackTarget);
   if (failed(Assigned))
     return failure();
-  addSeconds("assign", AssignTime.getSeconds());
+  Report.addSeconds("assign", AssignTime.getSeconds());
   A.ArenaBytes = Assigned->ArenaBytes;
   A.Microseconds = 0;
   for (Operation &Op : Copy.getBody().front().without_terminator())
@@ -129,7 +120,7 @@ solver::SolveResult BudgetLoop::solve(solver::Strategy Method, int32_t Effort,
   Request.FindMinBudget = FindMinBudget;
   watch(Request);
   solver::SolveResult Solved = Planner->solve(Request);
-  addSeconds("plan", Time.getSeconds());
+  Report.addSeconds("plan", Time.getSeconds());
   return Solved;
 }
 
@@ -259,7 +250,7 @@ LogicalResult BudgetLoop::fit(int64_t Budget) {
   for (int I = 0; I < MaxPlans && !isInterrupted(); ++I) {
     Stopwatch Time;
     solver::SolveResult Solved = Planner->at(Target);
-    addSeconds("plan", Time.getSeconds());
+    Report.addSeconds("plan", Time.getSeconds());
     // What is proven for a tighter target says nothing about the budget, nor is
     // what is found for it the best for the budget.
     if (Target == Budget)

@@ -110,7 +110,6 @@ private:
   mlir::LogicalResult recordFrontier();
   void writePlan(const Attempt &Best);
   void fillClasses(mlir::func::FuncOp Planned, const Attempt &A);
-  void addSeconds(llvm::StringRef Phase, double Seconds);
   bool isInterrupted() const { return Options.Interrupt && *Options.Interrupt; }
   bool takesBest() const {
     return Options.Watcher && Options.Watcher->TakesBest;

@@ -35,7 +35,7 @@ LogicalResult BudgetLoop::findBounds(std::optional<int64_t> Budget) {
   }
   LowerBound *= 1 - Rounding;
   Report.ImpossibleBytes = Least.LeastBudget - 1;
-  addSeconds("bound", Time.getSeconds());
+  Report.addSeconds("bound", Time.getSeconds());
   return success();
 }
 

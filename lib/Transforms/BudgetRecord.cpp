@@ -70,6 +70,6 @@ LogicalResult BudgetLoop::record() {
   for (const auto &[Name, Sum] : Seconds)
     Spent -= Sum;
   Report.Seconds = std::move(Seconds);
-  addSeconds("record", Spent);
+  Report.addSeconds("record", Spent);
   return success();
 }

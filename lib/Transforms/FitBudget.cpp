@@ -16,6 +16,15 @@ namespace remat {
 #include "remat/Transforms/Passes.h.inc"
 } // namespace remat
 
+void FitReport::addSeconds(StringRef Phase, double More) {
+  for (auto &[Name, Sum] : Seconds)
+    if (Name == Phase) {
+      Sum += More;
+      return;
+    }
+  Seconds.push_back({Phase.str(), More});
+}
+
 ArrayRef<StringRef> remat::getFitStrategies() {
   static constexpr StringRef Names[] = {"none", "sqrt", "mincut", "search"};
   return Names;

@@ -42,8 +42,9 @@ GradientScale remat::buildGradientScale(OpBuilder &Builder, Location Loc,
   else if (O.ReportsNorm)
     Made.Norm = buildNormOfNorms(B, Gradients);
   if (O.Skips) {
-    Value Both = isFinite(B, Made.Norm);
-    Made.Finite = Loss ? B.select(Both, isFinite(B, Loss), Both) : Both;
+    Made.Finite = isFinite(B, Made.Norm);
+    if (Loss) // both are
+      Made.Finite = B.select(Made.Finite, isFinite(B, Loss), Made.Finite);
   }
   if (Made.Norm && Made.Factor) {
     if (!O.needsAll())
@@ -51,6 +52,7 @@ GradientScale remat::buildGradientScale(OpBuilder &Builder, Location Loc,
     Made.Norm = B.mul(Made.Norm, Made.Factor);
   }
   if (O.ClipNorm != 0) {
+    // As torch.nn.utils.clip_grad_norm_ does, for gradients that are all zero.
     Value Above = B.add(Made.Norm, B.number(1e-6));
     Value Ratio = B.div(B.number(O.ClipNorm), Above);
     Value Clip = B.min(B.number(1.0), Ratio);

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule.h"
+#include "remat/Transforms/Schedule.h"
 #include "UpdateBuilder.h"
+#include "remat/Support/Numbers.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 #include <numbers>
@@ -25,20 +26,24 @@ static LogicalResult refuse(Location Loc, const Twine &What,
   return Diag;
 }
 
-LogicalResult remat::verifySchedule(Location Loc, const Schedule &S) {
+ArrayRef<StringRef> remat::getScheduleKinds() {
   static constexpr StringRef Kinds[] = {"constant", "linear", "cosine", "step",
                                         "exponential"};
-  if (!llvm::is_contained(Kinds, S.Kind))
+  return Kinds;
+}
+
+LogicalResult remat::verifySchedule(Location Loc, const Schedule &S) {
+  if (!llvm::is_contained(getScheduleKinds(), S.Kind))
     return refuse(Loc, "unknown schedule '" + S.Kind + "'",
-                  "known are " + llvm::join(ArrayRef(Kinds), ", "));
+                  "known are " + llvm::join(getScheduleKinds(), ", "));
   const std::pair<StringRef, int64_t> Counts[] = {
       {"warmup-steps", S.WarmupSteps},
       {"hold-steps", S.HoldSteps},
       {"decay-steps", S.DecaySteps}};
   for (auto [Name, Count] : Counts)
-    if (Count < 0 || Count > MaxScheduleSteps)
+    if (Count < 0 || Count > MaxSteps)
       return emitError(Loc) << "optimizer option " << Name << " is " << Count
-                            << "; it must be from 0 to " << MaxScheduleSteps;
+                            << "; it must be from 0 to " << MaxSteps;
   bool Decays = S.Kind != "constant";
   if (Decays && S.DecaySteps == 0)
     return refuse(Loc, "schedule '" + S.Kind + "' has no decay-steps",

@@ -37,7 +37,7 @@ public:
 private:
   LogicalResult collect();
   LogicalResult place(unsigned Index);
-  LogicalResult verifyReads(unsigned Index, const Survivor &Shared);
+  LogicalResult verifyShared(unsigned Index, const Survivor &Shared);
 
   func::FuncOp Planned, Function;
   Builder B;
@@ -78,7 +78,7 @@ LogicalResult Sharing::collect() {
 }
 
 /// A shared argument is what it is in the other function, and is not written.
-LogicalResult Sharing::verifyReads(unsigned Index, const Survivor &Shared) {
+LogicalResult Sharing::verifyShared(unsigned Index, const Survivor &Shared) {
   Type Here = Function.getArgument(Index).getType();
   std::optional<Role> Of = getArgRole(Function, Index);
   if (Here != Shared.Type || Of != Shared.Of) {
@@ -121,7 +121,7 @@ LogicalResult Sharing::place(unsigned Index) {
     return Diag;
   }
   const Survivor &Shared = Survivors[It->second];
-  if (failed(verifyReads(Index, Shared)))
+  if (failed(verifyShared(Index, Shared)))
     return failure();
   Named.set(It->second);
   Offsets.push_back({Index, Shared.Offset});

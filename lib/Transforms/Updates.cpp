@@ -291,10 +291,3 @@ const UpdateRule &remat::getUpdateRule(UpdateKind Kind,
   return *llvm::find_if(
       Rules, [&](const UpdateRule &Rule) { return Rule.Kind == Kind; });
 }
-
-std::string remat::listUpdateKinds() {
-  SmallVector<StringRef> Names;
-  for (const UpdateRule &Rule : Rules)
-    Names.push_back(stringifyUpdateKind(Rule.Kind));
-  return llvm::join(Names, ", ");
-}

@@ -63,9 +63,6 @@ struct UpdateRule {
 const UpdateRule &getUpdateRule(UpdateKind Kind,
                                 mlir::RankedTensorType Parameter);
 
-/// The names of all optimizers, "adamw, sgd, ...".
-std::string listUpdateKinds();
-
 } // namespace remat
 
 #endif // REMAT_LIB_TRANSFORMS_UPDATES_H

@@ -9,6 +9,14 @@
 
 using namespace remat::runtime;
 
+std::string remat::runtime::describeTensor(std::string_view Element,
+                                           std::span<const int64_t> Shape) {
+  std::string Text = "tensor<";
+  for (int64_t Size : Shape)
+    Text += std::to_string(Size) + "x";
+  return Text + std::string(Element) + ">";
+}
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//

@@ -9,22 +9,15 @@
 using namespace remat;
 using namespace remat::runtime;
 
-static std::string describe(DType Type, const std::vector<int64_t> &Shape) {
-  std::string Text = "tensor<";
-  for (int64_t Size : Shape)
-    Text += std::to_string(Size) + "x";
-  return Text + std::string(getName(Type)) + ">";
-}
-
 Status runtime::checkStored(const Tensor &T, const std::string &Name,
                             DType Type, const std::vector<int64_t> &Shape,
                             const std::string &Path) {
   if (Type == T.Type && Shape == T.Shape)
     return {};
   return Error(ErrorCode::InvalidArgument,
-               "'" + Name + "' is " + describe(T.Type, T.Shape) +
-                   " in the program but " + describe(Type, Shape) + " in '" +
-                   Path + "'");
+               "'" + Name + "' is " + describeTensor(getName(T.Type), T.Shape) +
+                   " in the program but " +
+                   describeTensor(getName(Type), Shape) + " in '" + Path + "'");
 }
 
 /// Arguments that a session keeps from step to step, or is given once.

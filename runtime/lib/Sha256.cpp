@@ -32,3 +32,9 @@ std::string Sha256::finish() {
   }
   return Text;
 }
+
+std::string remat::runtime::computeSha256(std::string_view Bytes) {
+  Sha256 Digest;
+  Digest.update(Bytes.data(), Bytes.size());
+  return Digest.finish();
+}

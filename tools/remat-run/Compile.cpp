@@ -12,7 +12,6 @@
 #include "remat/Support/Tool.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
-#include <chrono>
 #include <unistd.h>
 
 using namespace remat;
@@ -98,24 +97,43 @@ static void keep(CachedCompilation &Kept, const PlanCache &Cache,
 }
 
 /// Makes what the device has free the budget, where that is asked for.
-static bool chooseBudget(llvm::StringRef Text, mlir::MLIRContext &Context,
-                         const GraphFileOptions &Reading,
-                         ToolOptions &Options) {
+static Outcome chooseBudget(LazyGraph &Graph, ToolOptions &Options) {
   if (Options.Compile.Budget.Kind != Budget::Kind::Max)
-    return true;
-  auto Graph = parseGraph(Text, Options.File, Context, Reading);
-  if (!Graph)
-    return false;
-  runtime::Result<FreeMemory> Found = resolveMaxBudget(*Graph, Options.Compile);
-  if (!Found) {
-    fail(Found.getError().getMessage());
-    return false;
-  }
+    return Outcome::Done;
+  if (!Graph.get())
+    return Outcome::Failed;
+  auto Line = resolveMaxBudget(Graph.get(), Options.Compile);
+  if (!Line)
+    return fail(Line.getError().getMessage());
   if (!Options.Quiet)
-    llvm::outs() << "budget: max is " << Found->BudgetBytes << " bytes; of the "
-                 << Found->FreeBytes << " free on the " << Found->Device
-                 << " device " << Found->MarginBytes << " are left alone\n";
-  return true;
+    llvm::outs() << *Line << '\n';
+  return Outcome::Done;
+}
+
+/// Compiles what is not kept from before.
+static Outcome compileGraph(LazyGraph &Graph, llvm::StringRef Text,
+                            const GraphDiagnostics &Diagnostics,
+                            CachedCompilation &Kept, ToolOptions &Options,
+                            CompiledFile &Compiled) {
+  mlir::ModuleOp Module = Graph.get();
+  if (!Module)
+    return Outcome::Failed;
+  if (Options.wantsViews())
+    Compiled.Record.emplace();
+  mlir::LogicalResult Done =
+      compileModule(Module, Options, Kept.findSeeds(), Compiled);
+  CompileReport &Report = Compiled.Report;
+  Report.Seconds.insert(Report.Seconds.begin(), {"parse", Graph.getSeconds()});
+  if (Report.Refused) {
+    explainRefusal(Options, Text, *Module.getContext(), Diagnostics, Report);
+    return Outcome::Refused;
+  }
+  if (failed(Done))
+    return Outcome::Failed;
+  if (Report.Interrupted)
+    llvm::WithColor::warning(llvm::errs(), "remat-run")
+        << "planning was interrupted; the best plan until then is taken\n";
+  return Outcome::Done;
 }
 
 Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
@@ -128,51 +146,32 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
       readGraphFile(Options.File, Context, Reading);
   if (!File)
     return Outcome::Failed;
-  if (isProgram(File->getBuffer()))
-    return loadProgram(File->getBuffer(), Options, Compiled);
+  llvm::StringRef Text = File->getBuffer();
+  if (isProgram(Text))
+    return loadProgram(Text, Options, Compiled);
 
   if (Options.EvaluateAverages && Options.Compile.Optimizer.Average == 0)
     return fail("--evaluate-ema needs --ema, which keeps the averages");
   // A graph gets the learning rate as the argument's initial value.
   Options.RateGiven = false;
+  LazyGraph Graph(Text, Options.File, Context, Reading);
   if (!Options.Checkpoints.Folder.empty()) {
-    auto Graph = parseGraph(File->getBuffer(), Options.File, Context, Reading);
-    if (!Graph)
+    if (!Graph.get())
       return Outcome::Failed;
-    Compiled.GraphDigest = computeGraphDigest(*Graph);
+    Compiled.GraphDigest = computeGraphDigest(Graph.get());
   }
   PlanCache Cache;
   if (FileFailure Failed = Cache.open(Options.Cache))
     return fail(*Failed);
-  if (!chooseBudget(File->getBuffer(), Context, Reading, Options))
-    return Outcome::Failed;
-  CachedCompilation Kept(Cache, Options.File, File->getBuffer(),
-                         Options.Compile);
+  if (Outcome How = chooseBudget(Graph, Options); How != Outcome::Done)
+    return How;
+  CachedCompilation Kept(Cache, Options.File, Text, Options.Compile);
   if (!Options.wantsViews() && Kept.find(Compiled.Bytes, Compiled.Report))
     return load(Compiled);
-  auto Begin = std::chrono::steady_clock::now();
-  mlir::OwningOpRef<mlir::ModuleOp> Module =
-      parseGraph(File->getBuffer(), Options.File, Context, Reading);
-  if (!Module)
-    return Outcome::Failed;
-  std::chrono::duration<double> Parsing =
-      std::chrono::steady_clock::now() - Begin;
-  if (Options.wantsViews())
-    Compiled.Record.emplace();
-  mlir::LogicalResult Done =
-      compileModule(*Module, Options, Kept.findSeeds(), Compiled);
-  auto &Seconds = Compiled.Report.Seconds;
-  Seconds.insert(Seconds.begin(), {"parse", Parsing.count()});
-  if (Compiled.Report.Refused) {
-    explainRefusal(Options, File->getBuffer(), Context, Diagnostics,
-                   Compiled.Report);
-    return Outcome::Refused;
-  }
-  if (failed(Done))
-    return Outcome::Failed;
-  if (Compiled.Report.Interrupted)
-    llvm::WithColor::warning(llvm::errs(), "remat-run")
-        << "planning was interrupted; the best plan until then is taken\n";
+  if (Outcome How =
+          compileGraph(Graph, Text, Diagnostics, Kept, Options, Compiled);
+      How != Outcome::Done)
+    return How;
   keep(Kept, Cache, Compiled);
   return load(Compiled);
 }

@@ -27,8 +27,9 @@ enum class Outcome {
   Failed,
 };
 
-/// Compiles the graph of `Options.File`, or loads the program that it is (then
-/// sets the device in `Options` to the program's). Prints diagnostics.
+/// Compiles the graph of `Options.File`, or loads the program that it is.
+/// Prints diagnostics. Sets the budget in `Options` where it was `max`, and
+/// that no learning rate is to be written where a graph has it.
 Outcome compileFile(ToolOptions &Options, CompiledFile &Compiled);
 
 } // namespace remat::run

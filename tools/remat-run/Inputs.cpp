@@ -15,7 +15,7 @@ Result<InputFeeder> InputFeeder::create(Session &S,
   if (!Options.Inputs.empty()) {
     Result<TensorFile> File = readSafetensors(Options.Inputs);
     if (!File)
-      return File.getError();
+      return File.getError().within("--inputs");
     Feeder.File = std::move(*File);
   }
   if (Options.Data.empty() && !Options.Augment.empty())

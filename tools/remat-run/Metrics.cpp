@@ -4,7 +4,6 @@
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <cerrno>
 #include <chrono>
@@ -161,8 +160,7 @@ Result<MetricsFile> MetricsFile::open(Session &S, const Device &D,
   return M;
 }
 
-/// JSON has neither infinity nor NaN.
-static json::Value describe(double Number) {
+json::Value run::describeNumber(double Number) {
   return std::isfinite(Number) ? json::Value(Number) : json::Value(nullptr);
 }
 
@@ -189,13 +187,13 @@ void MetricsFile::add(Session &S, const StepNumbers &Numbers) {
       std::chrono::system_clock::now().time_since_epoch();
   json::Object Line{{"step", Step}, {"time", Now.count()}, {"ms", Ms}};
   if (Numbers.Loss)
-    Line["loss"] = describe(*Numbers.Loss);
+    Line["loss"] = describeNumber(*Numbers.Loss);
   for (const auto &[Name, Value] : Numbers.Metrics)
     if (Name != "rate")
       Line[json::fixUTF8(Name == "scale" ? "loss_scale" : Name)] =
-          describe(Value);
+          describeNumber(Value);
   if (std::optional<float> Rate = readRate(S, Numbers))
-    Line["learning_rate"] = describe(*Rate);
+    Line["learning_rate"] = describeNumber(*Rate);
   if (PerStep && Ms > 0)
     Line[Unit + "_per_second"] = PerStep / Ms * 1000;
   if (IdealMs > 0 && Ms > 0)

@@ -10,6 +10,7 @@
 
 #include "Options.h"
 #include "remat/runtime/Session.h"
+#include "llvm/Support/JSON.h"
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -30,6 +31,9 @@ struct StepNumbers {
 
 /// Reads the loss and the metrics of the step that has run.
 runtime::Result<StepNumbers> readNumbers(runtime::Session &S);
+
+/// For a file: null where the number is infinite or NaN, which JSON has not.
+llvm::json::Value describeNumber(double Number);
 
 /// What one step takes in: tokens, if an input asks for them; else samples, if
 /// all inputs have one first dimension; else 0.

@@ -14,8 +14,6 @@
 using namespace remat;
 using namespace remat::run;
 
-static constexpr int64_t MaxSteps = 1'000'000'000;
-
 namespace {
 
 class CommandLine {
@@ -118,10 +116,10 @@ void CommandLine::addRun() {
   Integer("--data-threads", O.DataThreads, 0u, 64u,
           "threads that make the next batches ready; 0: each step reads its "
           "own");
-  Integer("--evaluate-every", O.EvaluateEvery, int64_t(0),
-          int64_t(1'000'000'000), "steps between two evaluations; 0: none");
-  Integer("--evaluate-steps", O.EvaluateSteps, int64_t(1),
-          int64_t(1'000'000'000), "batches of an evaluation");
+  Integer("--evaluate-every", O.EvaluateEvery, int64_t(0), MaxSteps,
+          "steps between two evaluations; 0: none");
+  Integer("--evaluate-steps", O.EvaluateSteps, int64_t(1), MaxSteps,
+          "batches of an evaluation");
   auto Flag = [this](const char *Name, bool &Target, const char *Help) {
     App.add_flag(Name, Target, Help)->group("Run");
   };

@@ -6,7 +6,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cmath>
 
 using namespace remat;
 using namespace remat::run;
@@ -23,11 +22,10 @@ static Status writeJSON(const std::string &Path, json::Value Object) {
   return writeText(Path, llvm::formatv("{0:2}\n", Object).str());
 }
 
-/// JSON has neither infinity nor NaN.
 static json::Array listNumbers(std::span<const float> Numbers) {
   json::Array List;
   for (float Number : Numbers)
-    List.push_back(std::isfinite(Number) ? json::Value(Number) : nullptr);
+    List.push_back(describeNumber(Number));
   return List;
 }
 
@@ -42,9 +40,8 @@ static json::Object makeReport(const ToolOptions &O, const CompileReport &C,
   json::Array Evaluations;
   if (Ran)
     for (const Evaluation &E : Ran->Evaluations)
-      Evaluations.push_back(json::Object{
-          {"step", E.Step},
-          {"loss", std::isfinite(E.Loss) ? json::Value(E.Loss) : nullptr}});
+      Evaluations.push_back(
+          json::Object{{"step", E.Step}, {"loss", describeNumber(E.Loss)}});
   Report["evaluations"] = std::move(Evaluations);
   Report["first_step"] =
       Ran ? json::Value(Ran->FirstStep + 1) : json::Value(nullptr);

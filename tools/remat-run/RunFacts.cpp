@@ -20,9 +20,7 @@ std::string run::computeGraphDigest(mlir::ModuleOp Graph) {
     Other.erase();
   std::string Text;
   llvm::raw_string_ostream(Text) << *Training;
-  Sha256 Digest;
-  Digest.update(Text.data(), Text.size());
-  return Digest.finish();
+  return computeSha256(Text);
 }
 
 static Result<std::string> describeFile(const std::string &Path) {
@@ -42,16 +40,11 @@ static Result<std::string> describeFile(const std::string &Path) {
   return "with the SHA-256 " + Digest.finish();
 }
 
-static std::string describe(const Tensor &T) {
-  std::string Text = "tensor<";
-  for (int64_t Size : T.Shape)
-    Text += std::to_string(Size) + "x";
-  return Text + std::string(getName(T.Type)) + ">";
-}
-
 Result<RunFacts> run::collectFacts(const ToolOptions &O,
                                    const CompiledFile &Compiled) {
   RunFacts Facts;
+  if (O.Checkpoints.Folder.empty())
+    return Facts;
   Facts["--seed"] = std::to_string(O.Seed);
   Result<std::string> Inputs = describeFile(O.Inputs);
   if (!Inputs)
@@ -59,8 +52,11 @@ Result<RunFacts> run::collectFacts(const ToolOptions &O,
   Facts["--inputs"] = std::move(*Inputs);
   const Program &P = *Compiled.Program;
   for (const Argument &A : P.Arguments)
-    if (A.Role == Role::Input)
-      Facts["input '" + A.Name + "'"] = describe(P.Tensors[A.Tensor]);
+    if (A.Role == Role::Input) {
+      const Tensor &T = P.Tensors[A.Tensor];
+      Facts["input '" + A.Name + "'"] =
+          describeTensor(getName(T.Type), T.Shape);
+    }
   if (!Compiled.GraphDigest.empty()) {
     Facts["graph"] = "with the SHA-256 " + Compiled.GraphDigest;
     for (const auto &[Name, Text] : getNumericOptions(O.Compile))

@@ -15,7 +15,8 @@ std::string computeGraphDigest(mlir::ModuleOp Graph);
 
 /// What the bits of a run's results depend on besides the arguments that a
 /// checkpoint holds: seed, inputs, graph, options. A compiled program does not
-/// know its graph and options: these are left out.
+/// know its graph and options: these are left out. Nothing without
+/// --checkpoint, which alone asks.
 runtime::Result<runtime::RunFacts> collectFacts(const ToolOptions &Options,
                                                 const CompiledFile &Compiled);
 

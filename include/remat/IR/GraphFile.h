@@ -110,6 +110,29 @@ mlir::OwningOpRef<mlir::ModuleOp>
 parseGraph(llvm::StringRef Text, llvm::StringRef Name,
            mlir::MLIRContext &Context, const GraphFileOptions &Options = {});
 
+/// A graph text that is parsed when its graph is first asked for: what is found
+/// without the graph pays for no parsing, and what several steps ask of it is
+/// parsed once.
+class LazyGraph {
+public:
+  /// As for `parseGraph`. All but the options must outlive this.
+  LazyGraph(llvm::StringRef Text, llvm::StringRef Name,
+            mlir::MLIRContext &Context, GraphFileOptions Options = {})
+      : Text(Text), Name(Name), Context(Context), Options(Options) {}
+
+  /// Null, after errors, if the text is no graph; then it is asked no more.
+  mlir::ModuleOp get();
+  /// What parsing took.
+  double getSeconds() const { return Seconds; }
+
+private:
+  llvm::StringRef Text, Name;
+  mlir::MLIRContext &Context;
+  GraphFileOptions Options;
+  mlir::OwningOpRef<mlir::ModuleOp> Module;
+  double Seconds = 0;
+};
+
 /// `parseGraph` of the file `Path` ("-": standard input).
 mlir::OwningOpRef<mlir::ModuleOp>
 loadGraph(llvm::StringRef Path, mlir::MLIRContext &Context,

@@ -47,6 +47,9 @@ inline constexpr llvm::StringLiteral TargetAttrName = "remat.target";
 /// Where `Func` runs: its `remat.target`, or the host.
 TargetAttr getTargetAttr(mlir::Operation *Func);
 
+/// The names of all optimizers: "adamw", "adam", ...
+llvm::ArrayRef<llvm::StringRef> getUpdateKindNames();
+
 } // namespace remat
 
 #endif // REMAT_IR_REMATDIALECT_H

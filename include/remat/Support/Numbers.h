@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@ namespace remat {
 
 /// The longest text of a number; nobody writes tens of thousands of digits.
 inline constexpr std::size_t MaxNumberLength = 512;
+
+/// Counts of steps stay so small that twice one is far from wrapping.
+inline constexpr int64_t MaxSteps = 1'000'000'000;
 
 template <typename T> std::optional<T> parseNumber(std::string_view Text) {
   if (Text.size() > MaxNumberLength)

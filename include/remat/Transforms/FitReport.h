@@ -146,6 +146,9 @@ struct FitReport {
   bool FromCache = false;
   /// Of the program that was made.
   FittedPlan Chosen;
+
+  /// Adds to what a phase took, or begins a phase.
+  void addSeconds(llvm::StringRef Phase, double More);
 };
 
 /// The strategies of the planner that a budget can be fitted with. The others

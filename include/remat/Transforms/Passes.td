@@ -287,7 +287,7 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
   }];
   let options = [
     Option<"kind", "kind", "std::string", "\"adamw\"",
-           "adamw, adam, sgd, lion, rmsprop or adafactor">,
+           "adamw, adam, sgd, lion, rmsprop, adafactor or muon">,
     Option<"rate", "rate", "::remat::Real", "1.0e-3", "initial learning rate">,
     Option<"beta1", "beta1", "::remat::Real", "0.9",
            "adamw, adam: decay of the first moment; lion: of the average, in the direction">,
@@ -297,7 +297,7 @@ def AddOptimizer : Remat_Pass<"remat-add-optimizer", "optimized"> {
            "adamw, adam, rmsprop: added to the denominator; adafactor: the least size of a parameter">,
     Option<"weightDecay", "weight-decay", "::remat::Real", "0.01",
            "decay of parameters (sgd, adam and rmsprop: through the gradient)">,
-    Option<"momentum", "momentum", "::remat::Real", "0.0", "sgd, rmsprop: decay of the buffer">,
+    Option<"momentum", "momentum", "::remat::Real", "0.0", "sgd, rmsprop, muon: decay of the buffer">,
     Option<"clipNorm", "clip-norm", "::remat::Real", "0.0",
            "largest global norm of the gradients; 0: no clipping">,
     Option<"schedule", "schedule", "std::string", "\"constant\"",

@@ -80,6 +80,16 @@ TargetAttr remat::getTargetAttr(Operation *Func) {
                          AttentionKernels::automatic);
 }
 
+ArrayRef<StringRef> remat::getUpdateKindNames() {
+  static const SmallVector<StringRef> Names = [] {
+    SmallVector<StringRef> All;
+    for (uint32_t Kind = 0; Kind <= getMaxEnumValForUpdateKind(); ++Kind)
+      All.push_back(stringifyUpdateKind(static_cast<UpdateKind>(Kind)));
+    return All;
+  }();
+  return Names;
+}
+
 void RematDialect::initialize() {
   addOperations<
 #define GET_OP_LIST

@@ -19,10 +19,7 @@ uint64_t Array::getRecordElements() const {
 }
 
 std::string Array::describe() const {
-  std::string Text = "tensor<";
-  for (int64_t Size : Shape)
-    Text += std::to_string(Size) + "x";
-  return Text + std::string(getInfo(Type).Text) + ">";
+  return describeTensor(getInfo(Type).Text, Shape);
 }
 
 std::string remat::runtime::printable(std::string Text) {

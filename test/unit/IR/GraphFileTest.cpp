@@ -76,6 +76,20 @@ TEST(GraphFile, SaysNothingOfAPlaceThatIsNotKnown) {
   EXPECT_EQ(Message, "error: first\nerror: second\na.py:7:3: error: third\n");
 }
 
+TEST(GraphFile, IsParsedOnceWhenItIsAskedFor) {
+  MLIRContext Context;
+  ScopedDiagnosticHandler Silent(&Context, [](Diagnostic &) {});
+  LazyGraph Graph(Good, "graph.mlir", Context);
+  EXPECT_EQ(Graph.getSeconds(), 0);
+  ModuleOp First = Graph.get();
+  ASSERT_TRUE(First);
+  double Seconds = Graph.getSeconds();
+  EXPECT_GT(Seconds, 0);
+  EXPECT_EQ(Graph.get(), First);
+  EXPECT_EQ(Graph.getSeconds(), Seconds);
+  EXPECT_FALSE(LazyGraph("func.func", "graph.mlir", Context).get());
+}
+
 TEST(GraphFile, OpensNoFileThatALocationNames) {
   llvm::SmallString<128> Path;
   int Descriptor = -1;

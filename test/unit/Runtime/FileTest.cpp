@@ -176,6 +176,8 @@ TEST(Sha256, KnownAnswers) {
   Pieces.update("bc", 2);
   EXPECT_EQ(Pieces.finish(),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(computeSha256("abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 } // namespace

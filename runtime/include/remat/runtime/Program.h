@@ -63,6 +63,10 @@ inline constexpr uint32_t NoTensor = 0xffffffff;
 /// Tensors have no more dimensions.
 inline constexpr size_t MaxRank = 64;
 
+/// The text of a type as graphs have it: "tensor<2x3xf32>".
+std::string describeTensor(std::string_view Element,
+                           std::span<const int64_t> Shape);
+
 /// A contiguous row-major run of the arena. Dimensions are at least 1.
 struct Tensor {
   DType Type = DType::F32;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace remat::runtime {
 
@@ -23,6 +24,9 @@ private:
   struct Implementation;
   std::unique_ptr<Implementation> State;
 };
+
+/// Of bytes that are all there, as `Sha256::finish` gives it.
+std::string computeSha256(std::string_view Bytes);
 
 } // namespace remat::runtime
 

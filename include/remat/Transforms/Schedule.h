@@ -1,16 +1,14 @@
 //===- Schedule.h - the learning rate by the step ---------------*- C++ -*-===//
 
-#ifndef REMAT_LIB_TRANSFORMS_SCHEDULE_H
-#define REMAT_LIB_TRANSFORMS_SCHEDULE_H
+#ifndef REMAT_TRANSFORMS_SCHEDULE_H
+#define REMAT_TRANSFORMS_SCHEDULE_H
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
 #include <string>
 
 namespace remat {
-
-/// Counts of steps stay so small that twice one is far from wrapping.
-inline constexpr int64_t MaxScheduleSteps = 1'000'000'000;
 
 /// How the learning rate depends on the number of finished steps t, as the
 /// options of remat-add-optimizer say it. In the warm-up it rises from
@@ -25,6 +23,9 @@ struct Schedule {
   bool isFlat() const { return Kind == "constant" && WarmupSteps == 0; }
 };
 
+/// All that `Schedule::Kind` may be.
+llvm::ArrayRef<llvm::StringRef> getScheduleKinds();
+
 /// Says what is wrong with the numbers of a schedule, or succeeds.
 mlir::LogicalResult verifySchedule(mlir::Location Loc, const Schedule &S);
 
@@ -38,4 +39,4 @@ mlir::Value buildSchedule(mlir::OpBuilder &B, mlir::Location Loc,
 
 } // namespace remat
 
-#endif // REMAT_LIB_TRANSFORMS_SCHEDULE_H
+#endif // REMAT_TRANSFORMS_SCHEDULE_H
