@@ -130,8 +130,10 @@ static Result<Checkpoint> inspect(const Named &Name) {
                                  " of the format; version " + Version +
                                  " is read");
   auto Steps = parseInteger<uint64_t>(find(Header, StepsKey), 0, UINT64_MAX);
+  if (!Steps)
+    return refuse(Name.Path, "does not say how many steps are done");
   if (Steps != Name.Steps)
-    return refuse(Name.Path, "is of " + find(Header, StepsKey) +
+    return refuse(Name.Path, "is of " + std::to_string(*Steps) +
                                  " steps; its name says another number");
   REMAT_TRY(checkBytes(*File, Name.Path));
   Checkpoint Found{Name.Path, *Steps, {}};
@@ -305,7 +307,7 @@ Result<std::string> CheckpointFolder::save(Session &S, uint64_t Steps,
   return guard([&]() -> Result<std::string> {
     if (Keep == 0)
       return Error(ErrorCode::InvalidArgument,
-                   "of 0 checkpoints that are kept none can be written");
+                   "0 checkpoints are to be kept; it must be at least 1");
     REMAT_TRY(keepFolder());
     std::string File = getPath(Path, Steps);
     REMAT_TRY(write(S, File, makeHeader(S.getProgram(), Steps, Facts)));

@@ -212,6 +212,11 @@ def newer(path):
     path.write_bytes(data.replace(b'"version":"1"', b'"version":"2"'))
 
 
+def without_steps(path):
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b'"steps":"20"', b'"other":"20"'))
+
+
 @pytest.mark.parametrize(
     "damage, said",
     [
@@ -221,6 +226,7 @@ def newer(path):
         (foreign, "is no checkpoint"),
         (renamed, "is of 20 steps; its name says another number"),
         (reworded, "its checksum is another"),
+        (without_steps, "does not say how many steps are done"),
         (newer, "is of version 2 of the format; version 1 is read"),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
@@ -334,6 +340,38 @@ def test_the_best_evaluation_is_that_of_all_parts(tmp_path):
     first, second = whole["evaluations"]
     assert first["loss"] < second["loss"]  # or nothing is tested
     assert parts["evaluations"] == [second]
+    assert (tmp_path / "parts.best").read_bytes() == (tmp_path / "whole.best").read_bytes()
+
+
+@pytest.mark.parametrize("steps", [2, 3])
+def test_interrupted_evaluation(tmp_path, steps):
+    """It would take hours. The run that goes on does it first, also where all steps are done."""
+    command = [ROOT / "examples" / "evaluate.mlir", "--evaluate-every", 2, "--steps", steps, "--evaluate-steps"]
+    files = lambda name: ["--save-best", tmp_path / f"{name}.best", "--report", tmp_path / name]  # noqa: E731
+    done = execute([*command, 2, *files("whole")])
+    assert done.returncode == 0, done.stderr
+    listen = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    saving = ["--checkpoint", tmp_path / "c"]
+    hours = [str(word) for word in [tool_path("remat-run"), *command, 10**9, *saving]]
+    with subprocess.Popen(
+        hours, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=listen
+    ) as process:
+        while not process.stdout.readline().startswith("step 2/"):
+            assert process.poll() is None, process.stderr.read()
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 1 and f"interrupted in the evaluation after step 2 of {steps}; '" in errors, errors
+    assert names(tmp_path) == ["step-0000000002.safetensors"]
+    done = execute([*command, 2, *saving, "--resume", *files("parts")])
+    assert done.returncode == 0, done.stderr
+    whole, parts = (resume.read_report(tmp_path / name) for name in ("whole", "parts"))
+    assert [one["step"] for one in whole["evaluations"]] == [2]
+    assert parts["evaluations"] == whole["evaluations"]
+    check_end(parts, whole)
     assert (tmp_path / "parts.best").read_bytes() == (tmp_path / "whole.best").read_bytes()
 
 

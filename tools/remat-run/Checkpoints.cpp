@@ -130,9 +130,9 @@ Error Checkpoints::leave(Session &S, uint64_t Done, const Error &Why) {
   return Error(Why.getCode(), Text);
 }
 
-Error Checkpoints::interrupt(Session &S, uint64_t Done) {
-  std::string Text = "interrupted before step " + std::to_string(Done + 1) +
-                     " of " + std::to_string(Steps);
+Error Checkpoints::interrupt(Session &S, uint64_t Done,
+                             const std::string &Where) {
+  std::string Text = "interrupted " + Where + " of " + std::to_string(Steps);
   if (!Folder || Done == 0)
     Text += ": nothing was saved";
   return leave(S, Done, Error(ErrorCode::InvalidArgument, Text));

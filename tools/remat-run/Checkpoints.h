@@ -46,8 +46,9 @@ public:
   /// between two steps. Gives the error that says where it goes on.
   runtime::Error leave(runtime::Session &Session, uint64_t Done,
                        const runtime::Error &Why);
-  /// The same for an interrupt.
-  runtime::Error interrupt(runtime::Session &Session, uint64_t Done);
+  /// The same for an interrupt that came `Where`, such as "before step 3".
+  runtime::Error interrupt(runtime::Session &Session, uint64_t Done,
+                           const std::string &Where);
 
 private:
   runtime::Status resume(runtime::Session &Session);

@@ -2,6 +2,7 @@
 
 #include "Evaluate.h"
 #include "remat/Pipeline.h"
+#include "remat/Support/Tool.h"
 #include "remat/runtime/SessionFiles.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -19,6 +20,9 @@ static std::string getBestNote(bool OfAverages) {
   return OfAverages ? "lowest evaluation loss of averages"
                     : "lowest evaluation loss";
 }
+
+/// What it calls the step whose evaluation an interrupt ended.
+static const std::string OwedNote = "interrupted evaluation";
 
 static std::optional<float> readBest(const Checkpoints &Saving,
                                      bool OfAverages) {
@@ -94,13 +98,18 @@ Result<Evaluator> Evaluator::create(Session &S, Checkpoints &Saving,
   E.Saving = &Saving;
   if (std::optional<float> Lowest = readBest(Saving, E.ReadsAverages))
     E.setBest(*Lowest);
+  uint64_t First = Saving.getFirstStep();
+  if (Saving.getNote(OwedNote) == std::to_string(First))
+    E.Owed = First;
   return E;
 }
 
-/// The mean over the same batches each time.
-Result<float> Evaluator::evaluate() {
+/// The mean over the same batches each time; none if it was interrupted.
+Result<std::optional<float>> Evaluator::evaluate() {
   double Sum = 0;
   for (int64_t Batch = 0; Batch < Options.EvaluateSteps; ++Batch) {
+    if (Interrupted)
+      return std::optional<float>();
     float Value = 0;
     Status Done = Feeder->feed(*Function, Batch);
     if (Done)
@@ -111,7 +120,12 @@ Result<float> Evaluator::evaluate() {
       return Done.getError().within("batch " + std::to_string(Batch + 1));
     Sum += Value;
   }
-  return static_cast<float>(Sum / static_cast<double>(Options.EvaluateSteps));
+  return std::optional(
+      static_cast<float>(Sum / static_cast<double>(Options.EvaluateSteps)));
+}
+
+Status Evaluator::begin(TrainingProgress &Progress) {
+  return Owed ? evaluateAfter(*Owed, Progress) : Status();
 }
 
 void Evaluator::print(TrainingProgress &Progress,
@@ -126,6 +140,10 @@ void Evaluator::print(TrainingProgress &Progress,
 Status Evaluator::finishStep(uint64_t Step, TrainingProgress &Progress) {
   if (!Function || Step % Options.EvaluateEvery != 0)
     return {};
+  return evaluateAfter(Step, Progress);
+}
+
+Status Evaluator::evaluateAfter(uint64_t Step, TrainingProgress &Progress) {
   std::string Where = "evaluation after step " + std::to_string(Step);
   if (ReadsAverages) {
     Result<bool> Begun = haveAveragesBegun(*Training);
@@ -137,9 +155,14 @@ Status Evaluator::finishStep(uint64_t Step, TrainingProgress &Progress) {
       return {};
     }
   }
-  Result<float> Mean = evaluate();
-  if (!Mean)
-    return Mean.getError().within(Where);
+  Result<std::optional<float>> Made = evaluate();
+  if (!Made)
+    return Made.getError().within(Where);
+  std::optional<float> Mean = *Made;
+  if (!Mean) {
+    Saving->note(OwedNote, std::to_string(Step));
+    return Saving->interrupt(*Training, Step, "in the " + Where);
+  }
   Done.push_back({Step, *Mean});
   bool IsBest = std::isfinite(*Mean) && (!Best || *Mean < *Best);
   std::string Text;

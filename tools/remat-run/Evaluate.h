@@ -30,15 +30,21 @@ public:
                                            Checkpoints &Saving,
                                            const ToolOptions &Options);
 
+  /// Does the evaluation that an interrupt ended in the run that this one goes
+  /// on from; to be called before the first step.
+  runtime::Status begin(TrainingProgress &Progress);
+
   /// To be called after step `Step`, from 1. Where it evaluates, the results of
-  /// the step are lost: the arena is used anew.
+  /// the step are lost: the arena is used anew. An interrupt ends it between
+  /// two batches: then it fails, and a checkpoint is written.
   runtime::Status finishStep(uint64_t Step, TrainingProgress &Progress);
 
   std::vector<Evaluation> take() { return std::move(Done); }
 
 private:
   explicit Evaluator(const ToolOptions &Options) : Options(Options) {}
-  runtime::Result<float> evaluate();
+  runtime::Status evaluateAfter(uint64_t Step, TrainingProgress &Progress);
+  runtime::Result<std::optional<float>> evaluate();
   void setBest(float Loss);
   void print(TrainingProgress &Progress, const std::string &Line) const;
 
@@ -49,7 +55,8 @@ private:
   bool ReadsAverages = false;
   std::optional<InputFeeder> Feeder;
   std::vector<Evaluation> Done;
-  std::optional<float> Best; ///< lowest finite loss, of earlier parts too
+  std::optional<float> Best;    ///< lowest finite loss, of earlier parts too
+  std::optional<uint64_t> Owed; ///< see `begin`: the step that is evaluated
 };
 
 } // namespace remat::run

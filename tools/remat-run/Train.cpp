@@ -104,10 +104,12 @@ static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
   TrainingProgress Progress(O, S.getProgram(), R.FirstStep);
   NonfiniteWatch Watch(O);
   handleInterrupts(true);
+  if (Status Done = Evaluator.begin(Progress); !Done)
+    return Done;
   for (uint64_t Step = R.FirstStep; Step < uint64_t(O.Steps); ++Step) {
     std::string Where = "step " + std::to_string(Step + 1);
     if (Interrupted)
-      return Saving.interrupt(S, Step);
+      return Saving.interrupt(S, Step, "before " + Where);
     if (Status Fed = Feeder.feed(S, Step); !Fed)
       return Saving.leave(S, Step, Fed.getError().within(Where));
     if (Status Counted = writeStep(S, Step); !Counted)
