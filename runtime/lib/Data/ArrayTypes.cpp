@@ -116,7 +116,8 @@ static void loadIntegers(ArrayType Type, const char *From, uint64_t Count,
   }
 }
 
-/// The largest and the least that there may be, each as the type holds it.
+/// Whether the type holds each number, and the bound, where there is one, is
+/// above it. A negative one may say that a place is left out.
 static Status checkIntegers(ArrayType FromType, DType ToType, int64_t Bound,
                             const int64_t *Numbers, uint64_t Count,
                             uint64_t First) {

@@ -285,7 +285,6 @@ static Status takePart(const Augmentation &A, const Augmentation::Draws &D,
 //===----------------------------------------------------------------------===//
 
 static Status resizeShorter(uint64_t Side, Picture &P) {
-  constexpr uint64_t MaxPixels = uint64_t(1) << 28;
   uint64_t Shorter = std::min(P.Height, P.Width);
   if (Shorter == Side)
     return {};

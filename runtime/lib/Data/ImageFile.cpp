@@ -19,7 +19,6 @@
 using namespace remat::runtime;
 
 static constexpr uint64_t MaxFileBytes = uint64_t(1) << 30;
-static constexpr uint64_t MaxPixels = uint64_t(1) << 28;
 
 static Error invalid(const std::string &Why) {
   return Error(ErrorCode::InvalidFile, Why);
@@ -32,6 +31,24 @@ static Status checkSize(uint64_t Height, uint64_t Width) {
                  std::to_string(Width) + " pixels is empty or too large");
 }
 
+#if defined(REMAT_PNG) || defined(REMAT_JPEG)
+namespace {
+
+/// Functions of a library that may not be there, each null where it is not.
+struct PictureLibrary {
+  explicit PictureLibrary(const char *File)
+      : Found(remat::openLibrary({File})) {}
+  template <typename Function> void find(const char *Name, Function &To) {
+    if (Found.Handle)
+      To = reinterpret_cast<Function>(Found.find(Name));
+  }
+
+  remat::SharedLibrary Found;
+};
+
+} // namespace
+#endif
+
 //===----------------------------------------------------------------------===//
 // PNG
 //===----------------------------------------------------------------------===//
@@ -39,24 +56,17 @@ static Status checkSize(uint64_t Height, uint64_t Width) {
 #ifdef REMAT_PNG
 namespace {
 
-struct PngLibrary {
-  PngLibrary() : Found(remat::openLibrary({"libpng16.so.16"})) {
+struct PngLibrary : PictureLibrary {
+  PngLibrary() : PictureLibrary("libpng16.so.16") {
     find("png_image_begin_read_from_memory", Begin);
     find("png_image_finish_read", Finish);
     find("png_image_free", Free);
   }
   bool isThere() const { return Begin && Finish && Free; }
 
-  remat::SharedLibrary Found;
   decltype(&png_image_begin_read_from_memory) Begin = nullptr;
   decltype(&png_image_finish_read) Finish = nullptr;
   decltype(&png_image_free) Free = nullptr;
-
-private:
-  template <typename Function> void find(const char *Name, Function &To) {
-    if (Found.Handle)
-      To = reinterpret_cast<Function>(Found.find(Name));
-  }
 };
 
 } // namespace
@@ -99,8 +109,8 @@ static Result<Pixels> decodePng(std::span<const uint8_t>) {
 #ifdef REMAT_JPEG
 namespace {
 
-struct JpegLibrary {
-  JpegLibrary() : Found(remat::openLibrary({"libturbojpeg.so.0"})) {
+struct JpegLibrary : PictureLibrary {
+  JpegLibrary() : PictureLibrary("libturbojpeg.so.0") {
     find("tjInitDecompress", Create);
     find("tjDecompressHeader3", ReadHeader);
     find("tjDecompress2", Decompress);
@@ -112,19 +122,12 @@ struct JpegLibrary {
     return Create && ReadHeader && Decompress && GetError && GetCode && Destroy;
   }
 
-  remat::SharedLibrary Found;
   decltype(&tjInitDecompress) Create = nullptr;
   decltype(&tjDecompressHeader3) ReadHeader = nullptr;
   decltype(&tjDecompress2) Decompress = nullptr;
   decltype(&tjGetErrorStr2) GetError = nullptr;
   decltype(&tjGetErrorCode) GetCode = nullptr;
   decltype(&tjDestroy) Destroy = nullptr;
-
-private:
-  template <typename Function> void find(const char *Name, Function &To) {
-    if (Found.Handle)
-      To = reinterpret_cast<Function>(Found.find(Name));
-  }
 };
 
 } // namespace

@@ -15,6 +15,9 @@
 
 namespace remat::runtime {
 
+/// Larger pictures are neither read nor made.
+inline constexpr uint64_t MaxPixels = uint64_t(1) << 28;
+
 /// Bytes of a picture, [Height, Width, Channels].
 struct Pixels {
   uint64_t Height = 0, Width = 0, Channels = 0;

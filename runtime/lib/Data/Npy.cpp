@@ -37,6 +37,7 @@ public:
 private:
   Status parseEntry();
   Status parseShape();
+  void skipSpace();
   bool take(char Wanted);
   bool takeWord(std::string_view Word);
   std::optional<std::string> takeString();
@@ -46,9 +47,13 @@ private:
 
 } // namespace
 
-bool HeaderParser::take(char Wanted) {
+void HeaderParser::skipSpace() {
   while (!Rest.empty() && (Rest.front() == ' ' || Rest.front() == '\n'))
     Rest.remove_prefix(1);
+}
+
+bool HeaderParser::take(char Wanted) {
+  skipSpace();
   if (Rest.empty() || Rest.front() != Wanted)
     return false;
   Rest.remove_prefix(1);
@@ -56,6 +61,7 @@ bool HeaderParser::take(char Wanted) {
 }
 
 bool HeaderParser::takeWord(std::string_view Word) {
+  skipSpace();
   if (!Rest.starts_with(Word))
     return false;
   Rest.remove_prefix(Word.size());
@@ -80,8 +86,7 @@ Status HeaderParser::parseShape() {
     return malformed("has no one tuple as its shape");
   Shape.emplace();
   while (!take(')')) {
-    while (take(' '))
-      ;
+    skipSpace();
     size_t End = std::min(Rest.find_first_not_of("0123456789"), Rest.size());
     std::optional<int64_t> Size =
         parseInteger<int64_t>(Rest.substr(0, End), 0, INT64_MAX);
@@ -99,7 +104,6 @@ Status HeaderParser::parseEntry() {
   std::optional<std::string> Key = takeString();
   if (!Key || !take(':'))
     return malformed("is not a dict of NumPy's form");
-  take(' ');
   if (*Key == "shape")
     return parseShape();
   if (*Key == "descr" && !Type) {
@@ -108,8 +112,6 @@ Status HeaderParser::parseEntry() {
       return {};
   }
   if (*Key == "fortran_order" && !IsFortran) {
-    while (!Rest.empty() && Rest.front() == ' ')
-      Rest.remove_prefix(1);
     if (takeWord("False"))
       IsFortran = false;
     else if (takeWord("True"))

@@ -136,16 +136,19 @@ static Result<std::vector<Member>> readDirectory(const InputFile &File) {
 
 /// Where a member's bytes begin, behind its own header.
 static Result<uint64_t> findBytes(const InputFile &File, const Member &M) {
+  auto Fail = [&] {
+    return malformed("has no '" + printable(M.Name) + "' where it says");
+  };
   uint64_t Size = File.getSize();
   if (M.Header > Size || Size - M.Header < LocalBytes)
-    return malformed("has no '" + printable(M.Name) + "' where it says");
+    return Fail();
   uint8_t Local[LocalBytes];
   REMAT_TRY(toStatus(File.read(M.Header, Local, sizeof Local)));
   Fields F(Local);
   uint64_t Begin = M.Header + LocalBytes + F.get(26, 2) + F.get(28, 2);
   if (F.get(0, 4) != 0x04034b50 || Begin > Size || M.Bytes > Size - Begin ||
       M.Packed != M.Bytes)
-    return malformed("has no '" + printable(M.Name) + "' where it says");
+    return Fail();
   return Begin;
 }
 
