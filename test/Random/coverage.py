@@ -62,7 +62,7 @@ def wanted() -> List[str]:
     names += [f"role {role}" for role in roles.split()]
     names += [f"keep {how}" for how in ("must", "never", "prefer")]
     options = "accumulate autocast optimizer learning-rate weight-decay clip-norm epsilon beta1"
-    options += " beta2 momentum effort planner-seed"
+    options += " beta2 momentum effort planner-seed slices"
     names += [f"option {name}" for name in options.split()]
     names += [f"optimizer {kind}" for kind in ("none", "adamw", "sgd")]
     names += [f"autocast {type}" for type in ("bf16", "f16")]

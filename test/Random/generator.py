@@ -182,3 +182,5 @@ def choose_options(c: Context, made: Made) -> None:
         "effort": rng.choice([0] * 12 + [1] * 5 + [2]),
         "planner-seed": rng.choice([0, 0, 7]),
     }
+    if c.chance(0.3):
+        numeric["slices"] = rng.choice([2, 3, 4])
