@@ -47,7 +47,7 @@ if [ "$preset" = release ]; then
   # A quick part under the sanitizers, the runtime; `make asan` runs them all.
   mkdir -p build-asan
   cmake --preset asan >build-asan/configure.log 2>&1 || { cat build-asan/configure.log; exit 1; }
-  cmake --build --preset asan --target RuntimeTests RuntimeFaultTests
+  cmake --build --preset asan --target runtime-unit-tests
   ctest --test-dir build-asan --output-on-failure -j "$jobs" -R '^Runtime'
 fi
 
