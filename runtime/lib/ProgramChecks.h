@@ -25,6 +25,9 @@ Result<DecodedProgram> decodeProgram(std::span<const uint8_t> Bytes);
 /// Fills Tensor::Bytes and NumElements.
 Status verifyStructure(Program &P);
 
+/// Of stage 2: the mesh, and what steps and arguments say of groups of ranks.
+Status verifyMesh(const Program &P);
+
 /// All stages, of a program in `Depth` loops around it.
 Status verifyProgram(Program &P, unsigned Depth = 0);
 

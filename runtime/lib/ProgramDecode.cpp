@@ -222,6 +222,13 @@ Argument Decoder::argument(const format::Argument &From) {
   A.InitValue = From.init_value();
   A.Data = text(From.data());
   A.Bound = From.bound();
+  numbers(From.whole(), A.Whole);
+  tables(From.cuts(), A.Cuts, [&](const format::Cut &C) {
+    Cut To;
+    To.Dim = C.dim();
+    numbers(C.group(), To.Group);
+    return To;
+  });
   return A;
 }
 
@@ -263,6 +270,9 @@ Program Decoder::program(const format::Program &From) {
     std::vector<uint8_t> Cubin;
     numbers(M.cubin(), Cubin);
     return Cubin;
+  });
+  tables(From.mesh(), P.Mesh, [&](const format::MeshAxis &A) {
+    return MeshAxis{text(A.name()), A.size()};
   });
   P.CudaSource = text(From.cuda_source());
   if (From.plan())

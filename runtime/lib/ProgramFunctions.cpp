@@ -40,6 +40,7 @@ private:
 } // namespace
 
 Status FunctionVerifier::verifyTarget() const {
+  REMAT_REQUIRE(Function.Mesh == P.Mesh, "is for other ranks");
   REMAT_REQUIRE(Function.Device == P.Device && Function.Arch == P.Arch,
                 "is for another device than the program");
   REMAT_REQUIRE(Function.ArenaBytes <= P.ArenaBytes,

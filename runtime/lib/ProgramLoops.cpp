@@ -49,6 +49,7 @@ Status LoopVerifier::verifyCounts() const {
                 "runs its body " + std::to_string(NumSteps) + " times");
   REMAT_REQUIRE(Body.Device == P.Device && Body.Arch == P.Arch,
                 "has a body for another device");
+  REMAT_REQUIRE(Body.Mesh == P.Mesh, "has a body for other ranks");
   REMAT_REQUIRE(Body.Constants.empty(), "has a body with constants");
   size_t Operands = S.Operands.size(), Results = S.Results.size();
   for (uint32_t Operand : S.Operands)

@@ -275,7 +275,7 @@ Status remat::runtime::verifyStructure(Program &P) {
   for (size_t I = 0; I < P.Steps.size(); ++I)
     if (Status S = verifyStep(P, P.Steps[I]); !S)
       return S.getError().within(describeStep(P, I));
-  return {};
+  return verifyMesh(P);
 }
 
 //===----------------------------------------------------------------------===//

@@ -96,6 +96,7 @@ std::span<const OpSignature> getOptimizerOps();
 std::span<const OpSignature> getWindowOps();
 std::span<const OpSignature> getGroupOps();
 std::span<const OpSignature> getLoopOps();
+std::span<const OpSignature> getCollectiveOps();
 
 //===----------------------------------------------------------------------===//
 // Helpers of checks

@@ -183,6 +183,12 @@ struct Step {
   }
 };
 
+/// How a rank's part lies in a tensor that several ranks hold; see Program.fbs.
+struct Cut {
+  int32_t Dim = -1; ///< -1: of the flattened and padded tensor
+  std::vector<int64_t> Group;
+};
+
 struct Argument {
   std::string Name;
   Role Role = Role::Input;
@@ -192,6 +198,8 @@ struct Argument {
   double InitValue = 0;
   std::string Data; ///< "tokens", "targets" or ""
   int64_t Bound = 0;
+  std::vector<int64_t> Whole; ///< the shape before `Cuts`, where there are some
+  std::vector<Cut> Cuts;
   /// Its bytes still hold it after a step. False only for inputs, which are
   /// then written before each step.
   bool Survives = true;
@@ -202,6 +210,16 @@ struct ProgramResult {
   Role Role = Role::Output;
   uint32_t Tensor = 0;
 };
+
+/// An axis along which ranks are numbered.
+struct MeshAxis {
+  std::string Name;
+  uint32_t Size = 1;
+  bool operator==(const MeshAxis &) const = default;
+};
+
+/// Ranks of a program, at most.
+inline constexpr uint32_t MaxRanks = 65536;
 
 struct Constant {
   uint32_t Tensor = 0;
@@ -243,6 +261,7 @@ struct Program {
   std::vector<std::vector<uint8_t>> Cubins; ///< empty: the text only
   PlanSummary Plan;
   std::vector<ProgramFunction> Functions;
+  std::vector<MeshAxis> Mesh; ///< empty: one rank
   /// Bytes that hold nothing before the first step.
   std::vector<ByteRange> UnusedAtStart;
 
@@ -250,6 +269,9 @@ struct Program {
   /// names the step, the tensor and both numbers.
   static Result<std::shared_ptr<const Program>>
   load(std::span<const uint8_t> Bytes);
+
+  /// How many processes run it side by side.
+  uint32_t getNumRanks() const;
 
   /// Indices by name, or nothing.
   std::optional<uint32_t> findArgument(std::string_view Name) const;
