@@ -37,6 +37,7 @@ ALLOWED = {
     "runtime": {"Support"},  # what includers see
     "ops": {"runtime"},
     "core": {"runtime", "ops", "program", "Support"},
+    "comm": {"runtime", "Support"},
     "host": {"runtime", "ops", "Support"},
     "cuda": {"runtime", "ops", "Support"},
     "devices": {"runtime", "core"},
@@ -59,7 +60,7 @@ HEADERS = [
     (r"remat-c/", "c"),
     (r"common/", "common"),
     (r"common-llvm/", "common-llvm"),
-    (r"(ops|host|cuda)/", None),
+    (r"(ops|comm|host|cuda)/", None),
     (r"lib/", "core"),
     (r"remat/(\w+)/", None),  # the folder is the layer
 ]
@@ -73,7 +74,7 @@ SOURCES = [
     (r"runtime/Program/", "program"),
     (r"runtime/include/", "runtime"),
     (r"runtime/lib/", "core"),
-    (r"runtime/(ops|host|cuda)/", None),
+    (r"runtime/(ops|comm|host|cuda)/", None),
     (r"runtime/Devices\.cpp", "devices"),
     (r"tools/([\w-]+)/", None),
 ]

@@ -12,6 +12,7 @@
 
 #include "remat/runtime/Pool.h"
 #include "remat/runtime/Program.h"
+#include "remat/runtime/Ranks.h"
 #include "remat/runtime/Result.h"
 #include <atomic>
 #include <cstdint>
@@ -36,6 +37,8 @@ struct DeviceOptions {
   void *Stream = nullptr;
   /// cuda: choose only kernels whose values are the same at every run.
   bool Deterministic = true;
+  /// Those that run programs side by side with this one. Null: one rank.
+  std::shared_ptr<Ranks> TheRanks;
 };
 
 struct MemoryInfo {
@@ -105,6 +108,9 @@ public:
   /// In words, e.g. the processor's name.
   virtual std::string getDescription() const = 0;
 
+  /// DeviceOptions::TheRanks, or null.
+  virtual Ranks *getRanks() const { return nullptr; }
+
   // allocate, deallocate: see UpstreamAllocator.
 
   /// Host memory that `copyInLater` copies from without waiting and at full
@@ -137,7 +143,8 @@ public:
 
   /// Makes `P` ready to run here: loads kernels, chooses algorithms, allocates
   /// what lies outside the arena. Keeps `P`. Unavailable if it was compiled for
-  /// another device or architecture, or if a library is missing. The host runs
+  /// another device or architecture, or if a library is missing;
+  /// InvalidArgument if it is for another number of ranks. The host runs
   /// the programs of every device: it is their oracle.
   virtual Result<std::unique_ptr<Executable>>
   prepare(std::shared_ptr<const Program> P) = 0;

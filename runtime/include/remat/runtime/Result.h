@@ -25,6 +25,7 @@ enum class ErrorCode {
   OutOfMemory,     ///< nothing was changed: the call can be made again
   Unavailable,     ///< no such device, library or architecture here
   DeviceFailure,   ///< a launch or a copy failed
+  RankFailure,     ///< another rank died, hangs, or gave up
   IO,              ///< the file system refused
   Interrupted,     ///< as was asked for; no parameter or state was changed
 };
