@@ -38,9 +38,21 @@ double RooflineTarget::getFlopRate(Operation *Op) const {
                                              : Rates.MatrixFlops32;
 }
 
+double RooflineTarget::getLinkMicroseconds(Operation *Op) const {
+  auto Collective = dyn_cast<CollectiveOpInterface>(Op);
+  if (!Collective)
+    return 0;
+  Traffic Sent =
+      Collective.getTraffic(getMesh(Op).getGroupSize(Collective.getAxes()));
+  return static_cast<double>(Sent.Rounds) * Rates.RoundMicroseconds +
+         1e6 * Sent.Bytes / Rates.LinkBytesPerSecond;
+}
+
 double RooflineTarget::getMicroseconds(Operation *Op) const {
   if (isView(Op) || isResidentConstant(Op))
     return 0;
+  if (double Sending = getLinkMicroseconds(Op))
+    return Rates.LaunchMicroseconds + Sending;
   return getRooflineMicroseconds(Rates, getFlopRate(Op), getCost(Op));
 }
 
@@ -55,6 +67,8 @@ Target::Ceilings RooflineTarget::getCeilings(Operation *Op) const {
     }
     return Sum;
   }
+  if (double Sending = getLinkMicroseconds(Op))
+    return {0, Sending};
   OpCost Cost = getCost(Op);
   return {1e6 * Cost.Flops / getFlopRate(Op),
           1e6 * Cost.Bytes / Rates.BytesPerSecond};

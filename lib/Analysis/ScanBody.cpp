@@ -133,8 +133,9 @@ FailureOr<OwningOpRef<func::FuncOp>> remat::outlineBody(ScanOp Scan) {
   Func->setAllArgAttrs(Attributes);
   Func->setAllResultAttrs(getResultAttributes(B, *Layout, Yielded.size()));
   if (auto Outer = Scan->getParentOfType<func::FuncOp>())
-    if (Attribute Target = Outer->getAttr(TargetAttrName))
-      (*Func)->setAttr(TargetAttrName, Target);
+    for (StringRef Name : {TargetAttrName, MeshAttrName})
+      if (Attribute Value = Outer->getAttr(Name))
+        (*Func)->setAttr(Name, Value);
   if (IntegerAttr Arena = Scan.getArenaAttr()) {
     (*Func)->setAttr(ArenaAttrName, Arena);
     (*Func)->setAttr(StageAttrName,

@@ -40,6 +40,8 @@ static std::unique_ptr<Target> createHostTarget(TargetAttr Attr) {
   Rates.ScalarFlops = 2e9;
   Rates.BytesPerSecond = 1e10;
   Rates.LaunchMicroseconds = 0.5;
+  Rates.LinkBytesPerSecond = 2e9;
+  Rates.RoundMicroseconds = 20;
   return std::make_unique<HostTarget>(Attr, Rates);
 }
 

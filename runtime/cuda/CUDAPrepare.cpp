@@ -119,6 +119,8 @@ Status CUDAExecutable::prepareStep(const Step &S, PreparedStep &Out) {
     break;
   case KernelKind::Cudnn:
     return prepareCudnn(S, Out);
+  case KernelKind::Nccl:
+    break;
   }
   return Error(
       ErrorCode::Unavailable,

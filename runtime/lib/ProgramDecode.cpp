@@ -47,7 +47,8 @@ static_assert(format::ArgumentKind::MAX == format::ArgumentKind::Int);
 REMAT_SAME(KernelKind, KernelKind, Own)
 REMAT_SAME(KernelKind, KernelKind, CublasLt)
 REMAT_SAME(KernelKind, KernelKind, Cudnn)
-static_assert(format::KernelKind::MAX == format::KernelKind::Cudnn);
+REMAT_SAME(KernelKind, KernelKind, Nccl)
+static_assert(format::KernelKind::MAX == format::KernelKind::Nccl);
 #undef REMAT_ROW
 #undef REMAT_SAME
 

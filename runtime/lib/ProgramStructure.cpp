@@ -212,7 +212,7 @@ static Status verifyFinite(double Number, const char *What) {
 
 static Status verifyKernel(const Step &S) {
   REMAT_REQUIRE(!S.TheLoop || S.Op == "scan", "has a loop and is no scan");
-  REMAT_REQUIRE(S.Kernel <= KernelKind::Cudnn,
+  REMAT_REQUIRE(S.Kernel <= KernelKind::Nccl,
                 "is run by the unknown kind of kernel " +
                     std::to_string(static_cast<unsigned>(S.Kernel)));
   REMAT_REQUIRE(S.Kernel == KernelKind::Own || S.Launches.empty(),

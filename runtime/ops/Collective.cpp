@@ -191,7 +191,7 @@ std::span<const OpSignature> remat::runtime::getCollectiveOps() {
       {"reduce_scatter", checkReduceScatter, reusesNothing},
       {"all_gather", checkAllGather, reusesNothing},
       {"all_to_all", checkAllToAll, reusesNothing},
-      {"broadcast", checkBroadcast, reusesSame},
+      {"collective_broadcast", checkBroadcast, reusesSame},
       {"collective_permute", checkCollectivePermute, reusesNothing},
       {"rank_part", checkRankPart, reusesNothing},
       {"rank_index", checkRankIndex, reusesNothing},

@@ -23,6 +23,8 @@ struct Roofline {
   double ScalarFlops = 0;    ///< a second, everything else
   double BytesPerSecond = 0; ///< to and from memory
   double LaunchMicroseconds = 0;
+  double LinkBytesPerSecond = 0; ///< from a rank to others, and back
+  double RoundMicroseconds = 0;  ///< one exchange of few bytes among ranks
 };
 
 /// A target whose times come from a roofline.
@@ -39,6 +41,8 @@ protected:
   double getMicroseconds(mlir::Operation *Op) const;
 
 private:
+  /// Zero for what sends nothing to other ranks.
+  double getLinkMicroseconds(mlir::Operation *Op) const;
   double getFlopRate(mlir::Operation *Op) const;
 
   Roofline Rates;

@@ -42,7 +42,20 @@ inline constexpr llvm::StringLiteral ArenaAttrName = "remat.arena_bytes";
 inline constexpr llvm::StringLiteral StageAttrName = "remat.stage";
 inline constexpr llvm::StringLiteral PlanAttrName = "remat.plan";
 inline constexpr llvm::StringLiteral SlicesAttrName = "remat.slices";
+inline constexpr llvm::StringLiteral MeshAttrName = "remat.mesh";
+inline constexpr llvm::StringLiteral ShardAttrName = "remat.shard";
+inline constexpr llvm::StringLiteral PartAttrName = "remat.part";
 inline constexpr llvm::StringLiteral TargetAttrName = "remat.target";
+
+/// The ranks that `Op` runs on: `remat.mesh` of the function that it is or lies
+/// in; null for one rank.
+MeshAttr getMesh(mlir::Operation *Op);
+
+/// The shape of each part that `Cut` makes of a tensor of shape `Whole` among
+/// the ranks of `Mesh`; nothing if it is null, has no such axes, or makes no
+/// equal parts.
+std::optional<llvm::SmallVector<int64_t>>
+getPartShape(MeshAttr Mesh, CutAttr Cut, llvm::ArrayRef<int64_t> Whole);
 
 /// Where `Func` runs: its `remat.target`, or the host.
 TargetAttr getTargetAttr(mlir::Operation *Func);

@@ -55,9 +55,12 @@ def Remat_Dialect : Dialect {
     | `remat.rate_scale` | parameters | an f64 that multiplies the learning rate in this parameter's update; 1 without it |
     | `remat.weight_decay` | parameters | an f64, this parameter's weight decay in place of the optimizer's |
     | `remat.update` | parameters | this parameter's optimizer in place of the graph's, see `#remat.update` |
+    | `remat.shard` | parameters | how remat-distribute cuts it among ranks, a `#remat.cut` along a dimension |
+    | `remat.part` | arguments | that a rank holds a part of a larger tensor, see `#remat.part` |
     | `remat.donated` | arguments | index of the result that takes over this argument's memory |
     | `remat.offset` | arguments | byte offset in the arena, written by assign-memory; where it stands before, it stays |
     | `remat.target` | the function | where it runs, a `#remat.target`; absent: on the host |
+    | `remat.mesh` | the function | which ranks run it side by side, a `#remat.mesh`; absent: one |
     | `remat.arena_bytes` | the function | size of the arena, written by assign-memory |
     | `remat.stage` | the function | how far the passes have come, see `#remat.stage`; absent: nobody says |
     | `remat.plan` | the function | what fit-budget promises and proves, see `#remat.plan` |
@@ -320,7 +323,8 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
 }
 
 def Remat_KernelKind : I32Enum<"KernelKind", "who runs an operation", [
-    I32EnumCase<"own", 0>, I32EnumCase<"cublaslt", 1>, I32EnumCase<"cudnn", 2>]> {
+    I32EnumCase<"own", 0>, I32EnumCase<"cublaslt", 1>, I32EnumCase<"cudnn", 2>,
+    I32EnumCase<"nccl", 3>]> {
   let cppNamespace = "::remat";
 }
 
@@ -329,7 +333,7 @@ def Remat_KernelAttr : AttrDef<Remat_Dialect, "Kernel"> {
   let summary = "one way to run an operation";
   let description = [{
     `own`: the project's kernels, of which the program has the text or the host
-    device the functions; `cublaslt`, `cudnn`: the library of that name. With
+    device the functions; `cublaslt`, `cudnn`, `nccl`: the library of that name. With
     `slices` the batch is run in so many equal parts one after the other.
     `workspace` is in bytes, `launches` counts the kernels that start, and
     `microseconds` is what the target predicts for all of them.
@@ -356,6 +360,59 @@ def Remat_KernelAttr : AttrDef<Remat_Dialect, "Kernel"> {
     /// "cudnn", "cudnn/4": for people, nobody parses it.
     std::string getName() const;
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+def Remat_MeshAttr : AttrDef<Remat_Dialect, "Mesh"> {
+  let mnemonic = "mesh";
+  let summary = "the ranks that run a graph side by side";
+  let description = [{
+    `#remat.mesh<data = 4, tensor = 2>`: named axes with their sizes, 8 ranks here.
+    Ranks are numbered row by row, along the last axis first. At most 65536 ranks.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names,
+                        ArrayRefParameter<"int64_t">:$sizes);
+  let assemblyFormat = "`<` custom<Axes>($names, $sizes) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getNumRanks() const;
+    /// The size of the axis of that name, 0 without one.
+    int64_t getSize(::llvm::StringRef Axis) const;
+    /// The ranks of a group over `Axes`, 0 if one of them is missing, named
+    /// twice or not in the mesh's order.
+    int64_t getGroupSize(::mlir::ArrayAttr Axes) const;
+    /// Distance of neighbours and size of each of `Axes`, as programs have it.
+    ::llvm::SmallVector<int64_t> getGroup(::mlir::ArrayAttr Axes) const;
+  }];
+}
+
+def Remat_CutAttr : AttrDef<Remat_Dialect, "Cut"> {
+  let mnemonic = "cut";
+  let summary = "how a tensor is cut into one part a rank";
+  let description = [{
+    `#remat.cut<["tensor"], dim = 1>`: along dimension 1 into as many equal parts as
+    there are ranks along the axes. Without `dim` the tensor is flattened to one
+    dimension and padded with zeros to such parts.
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$axes,
+                        DefaultValuedParameter<"int64_t", "-1">:$dim);
+  let assemblyFormat = "`<` $axes (`,` `dim` `=` $dim^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def Remat_PartAttr : AttrDef<Remat_Dialect, "Part"> {
+  let mnemonic = "part";
+  let summary = "what the ranks hold together";
+  let description = [{
+    `#remat.part<[50, 8], [#remat.cut<["tensor"], dim = 1>, #remat.cut<["data"]>]>`: the
+    shape of the whole, and the cuts that were made one after the other.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$whole, "::mlir::ArrayAttr":$cuts);
+  let assemblyFormat = "`<` `[` $whole `]` `,` $cuts `>`";
+  let genVerifyDecl = 1;
 }
 
 #endif // REMAT_IR_REMATDIALECT_TD

@@ -142,6 +142,20 @@ def Remat_LoopOpInterface : OpInterface<"LoopOpInterface"> {
       [{ ::remat::detail::cutResults($_op, loop, count); }]>];
 }
 
+def Remat_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::remat";
+  let description = [{
+    An operation over a group of ranks. All ranks of the group run it together.
+  }];
+  let methods = [
+    InterfaceMethod<"The axes of the mesh that the group extends over.",
+      "::mlir::ArrayAttr", "getAxes", (ins), "", [{ return $_op.getAxesAttr(); }]>,
+    InterfaceMethod<[{
+      What a rank sends to others, and gets from them, whichever is more, where
+      the group has `ranks` ranks.
+    }], "::remat::Traffic", "getTraffic", (ins "int64_t":$ranks)>];
+}
+
 // Operations that change the world when they run twice (optimizer updates):
 // never recomputed.
 def Remat_RunsOnce : NativeOpTrait<"RunsOnce"> {

@@ -65,6 +65,12 @@ struct Loop {
   std::optional<unsigned> Shared = std::nullopt;
 };
 
+/// What a rank sends, or gets if that is more, in an operation over ranks.
+struct Traffic {
+  double Bytes = 0;
+  int64_t Rounds = 0; ///< exchanges that wait for the one before
+};
+
 namespace detail {
 llvm::SmallVector<Loop> getPointwiseLoops(mlir::Operation *Op);
 void cutResults(mlir::Operation *Op, const Loop &Along, int64_t Count);

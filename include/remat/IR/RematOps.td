@@ -3,6 +3,7 @@
 #ifndef REMAT_IR_REMATOPS_TD
 #define REMAT_IR_REMATOPS_TD
 
+include "remat/IR/RematCollectiveOps.td"
 include "remat/IR/RematElementwiseOps.td"
 include "remat/IR/RematShapeOps.td"
 include "remat/IR/RematIndexOps.td"

@@ -28,6 +28,28 @@ static void printDouble(AsmPrinter &Printer, const APFloat &Value) {
   Printer << Value;
 }
 
+/// `data = 4, tensor = 2`.
+static ParseResult parseAxes(AsmParser &Parser, SmallVector<StringAttr> &Names,
+                             SmallVector<int64_t> &Sizes) {
+  return Parser.parseCommaSeparatedList([&]() -> ParseResult {
+    std::string Name;
+    if (Parser.parseKeywordOrString(&Name) || Parser.parseEqual() ||
+        Parser.parseInteger(Sizes.emplace_back()))
+      return failure();
+    Names.push_back(StringAttr::get(Parser.getContext(), Name));
+    return success();
+  });
+}
+
+static void printAxes(AsmPrinter &Printer, ArrayRef<StringAttr> Names,
+                      ArrayRef<int64_t> Sizes) {
+  llvm::interleaveComma(llvm::zip_equal(Names, Sizes), Printer.getStream(),
+                        [&](const auto &Axis) {
+                          Printer.printKeywordOrString(std::get<0>(Axis));
+                          Printer << " = " << std::get<1>(Axis);
+                        });
+}
+
 #include "remat/IR/RematDialect.cpp.inc"
 #include "remat/IR/RematEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES

@@ -11,6 +11,7 @@
 #include "remat/IR/RematOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/InterleavedRange.h"
 
 using namespace mlir;
 using namespace remat;
@@ -231,6 +232,43 @@ static LogicalResult verifyUpdate(const InterfaceAttribute &A) {
 }
 
 //===----------------------------------------------------------------------===//
+// remat.shard, remat.part
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyShard(const InterfaceAttribute &A) {
+  auto Cut = dyn_cast<CutAttr>(A.Named.getValue());
+  if (!Cut || Cut.getDim() < 0)
+    return A.emitError() << "'" << A.getName()
+                         << "' must be a #remat.cut along a dimension";
+  if (A.IsResult || A.getRole() != Role::parameter)
+    return A.emitError() << "'" << A.getName() << "' is for parameters";
+  return success();
+}
+
+static LogicalResult verifyPart(const InterfaceAttribute &A) {
+  auto Part = dyn_cast<PartAttr>(A.Named.getValue());
+  auto Type = dyn_cast<RankedTensorType>(A.getType());
+  if (!Part || A.IsResult || !Type)
+    return A.emitError() << "'" << A.getName()
+                         << "' must be a #remat.part on an argument";
+  MeshAttr Mesh = getMesh(A.Func);
+  SmallVector<int64_t> Shape(Part.getWhole());
+  for (auto Cut : Part.getCuts().getAsRange<CutAttr>()) {
+    std::optional<SmallVector<int64_t>> Next = getPartShape(Mesh, Cut, Shape);
+    if (!Next)
+      return A.emitError() << "there is no " << Cut << " of a tensor ["
+                           << llvm::interleaved(Shape)
+                           << "] where the function's '" << MeshAttrName
+                           << "' is " << Mesh;
+    Shape = *Next;
+  }
+  if (ArrayRef(Shape) != Type.getShape())
+    return A.emitError() << "a part of the whole is of shape ["
+                         << llvm::interleaved(Shape) << "], not " << Type;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // remat.donated, remat.offset
 //===----------------------------------------------------------------------===//
 
@@ -300,6 +338,8 @@ static LogicalResult verifyInterfaceAttribute(Operation *Op, bool IsResult,
       {RateScaleAttrName, verifyUpdateNumber},
       {DecayAttrName, verifyUpdateNumber},
       {UpdateAttrName, verifyUpdate},
+      {ShardAttrName, verifyShard},
+      {PartAttrName, verifyPart},
   };
   for (auto [Name, Verify] : Verifiers)
     if (A.getName() == Name)
@@ -350,6 +390,9 @@ explainOperationAttribute(Operation *Op, NamedAttribute Named) {
   if (Name == TargetAttrName)
     return Check(isa<FunctionOpInterface>(Op) && isa<TargetAttr>(Value),
                  "must be a #remat.target on a function");
+  if (Name == MeshAttrName)
+    return Check(isa<FunctionOpInterface>(Op) && isa<MeshAttr>(Value),
+                 "must be a #remat.mesh on a function");
   if (!isa_and_nonnull<RematDialect>(Op->getDialect()))
     return "is for operations of this dialect";
   if (Name == PhaseAttrName)

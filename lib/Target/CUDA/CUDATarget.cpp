@@ -239,6 +239,9 @@ SmallVector<KernelAttr> CUDATarget::getImplementations(Operation *Op) const {
     return {makeKernel(KernelKind::cublaslt, getMicroseconds(Op),
                        getMatmulWorkspace(Matmul), /*Launches=*/1)};
   }
+  if (isa<CollectiveOpInterface>(Op))
+    return {makeKernel(KernelKind::nccl, getMicroseconds(Op), /*Workspace=*/0,
+                       /*Launches=*/1)};
   if (isa<AttentionOp, AttentionBackwardOp>(Op))
     return getAttentionKernels(Op);
   if (hasCudnnConvolution(Op) &&
@@ -293,5 +296,8 @@ std::unique_ptr<Target> cuda::createTarget(TargetAttr Attr) {
   Rates.ScalarFlops = 3e13;
   Rates.BytesPerSecond = 3.8e12;
   Rates.LaunchMicroseconds = 2;
+  // Of NVLink 4, a direction, as NCCL's sums reach it among 8 GPUs of one host.
+  Rates.LinkBytesPerSecond = 3.6e11;
+  Rates.RoundMicroseconds = 8;
   return std::make_unique<CUDATarget>(Attr, Rates);
 }

@@ -65,6 +65,12 @@ void addAttentionAttributes(OpTy Op, AttributeList &List) {
   }
 }
 
+/// A program names ranks by numbers, not axes.
+void addGroup(CollectiveOpInterface Op, AttributeList &List) {
+  llvm::append_range(append(List, "group").ints,
+                     getMesh(Op).getGroup(Op.getAxes()));
+}
+
 } // namespace
 
 AttributeList remat::convertAttributes(Operation *Op) {
@@ -73,6 +79,10 @@ AttributeList remat::convertAttributes(Operation *Op) {
           dyn_cast_or_null<DictionaryAttr>(Op->getPropertiesAsAttribute()))
     for (NamedAttribute Named : Inherent) {
       StringRef Name = Named.getName();
+      if (Name == "axes" && isa<CollectiveOpInterface>(Op)) {
+        addGroup(cast<CollectiveOpInterface>(Op), List);
+        continue;
+      }
       if (Name == "operandSegmentSizes" || Name == "resultSegmentSizes" ||
           isFalse(Named.getValue()))
         continue;

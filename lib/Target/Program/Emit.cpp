@@ -46,6 +46,29 @@ static int64_t numberOf(Attribute Attr, int64_t Default) {
   return Integer ? Integer.getInt() : Default;
 }
 
+void ProgramBuilder::addMesh() {
+  MeshAttr Mesh = getMesh(Func);
+  if (!Mesh)
+    return;
+  for (auto [Name, Size] : llvm::zip_equal(Mesh.getNames(), Mesh.getSizes())) {
+    auto Axis = std::make_unique<program::MeshAxisT>();
+    Axis->name = Name.str();
+    Axis->size = Size;
+    Program.mesh.push_back(std::move(Axis));
+  }
+}
+
+void ProgramBuilder::addPart(PartAttr Part,
+                             program::ArgumentT &Argument) const {
+  Argument.whole = Part.getWhole().vec();
+  for (auto Cut : Part.getCuts().getAsRange<CutAttr>()) {
+    auto Out = std::make_unique<program::CutT>();
+    Out->dim = Cut.getDim();
+    llvm::append_range(Out->group, getMesh(Func).getGroup(Cut.getAxes()));
+    Argument.cuts.push_back(std::move(Out));
+  }
+}
+
 void ProgramBuilder::addArguments() {
   for (BlockArgument Argument : Func.getArguments()) {
     auto Get = [&](StringRef Name) {
@@ -65,6 +88,8 @@ void ProgramBuilder::addArguments() {
     if (auto Data = dyn_cast_or_null<DataSourceAttr>(Get(DataAttrName)))
       Out->data = stringifyEnum(Data.getValue()).str();
     Out->bound = numberOf(Get(BoundAttrName), 0);
+    if (auto Part = dyn_cast_or_null<PartAttr>(Get(PartAttrName)))
+      addPart(Part, *Out);
     Program.arguments.push_back(std::move(Out));
   }
 }
@@ -159,6 +184,8 @@ static program::KernelKind convertKernelKind(KernelKind Kind) {
     return program::KernelKind::CublasLt;
   case KernelKind::cudnn:
     return program::KernelKind::Cudnn;
+  case KernelKind::nccl:
+    return program::KernelKind::Nccl;
   }
   llvm_unreachable("a kernel is of a kind that is listed");
 }
@@ -256,6 +283,7 @@ LogicalResult ProgramBuilder::build() {
   if (failed(numberSteps()) || failed(addTensors()))
     return failure();
   setLifetimes();
+  addMesh();
   addArguments();
   addResults();
   if (failed(addConstants()) || failed(addSteps()))

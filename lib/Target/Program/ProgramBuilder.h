@@ -53,7 +53,9 @@ private:
   mlir::LogicalResult addConstants();
 
   // Emit.cpp
+  void addMesh();
   void addArguments();
+  void addPart(PartAttr Part, program::ArgumentT &Argument) const;
   void addResults();
   mlir::LogicalResult addSteps();
   mlir::LogicalResult addStep(mlir::Operation &Op);

@@ -55,7 +55,7 @@ enum class Role : uint8_t {
 };
 
 /// Who runs a step: the project's own code or a library.
-enum class KernelKind : uint8_t { Own, CublasLt, Cudnn };
+enum class KernelKind : uint8_t { Own, CublasLt, Cudnn, Nccl };
 
 /// The operand number of an optional operand that is not there.
 inline constexpr uint32_t NoTensor = 0xffffffff;
