@@ -70,4 +70,4 @@ docs: build
 	@bash scripts/generate-docs.sh
 
 clean:
-	rm -rf build build-asan build-static build-fuzz build-wheel
+	rm -rf build build-asan build-tsan build-static build-fuzz build-wheel

@@ -3,7 +3,7 @@
 #
 # usage: scripts/test.sh [release|asan]
 #   release   everything, in build/; the planner alone, in build-solver/; the
-#             runtime under sanitizers, in build-asan/
+#             runtime under sanitizers, in build-asan/ and build-tsan/
 #   asan      native tests and malformed inputs under sanitizers, in build-asan/
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -49,6 +49,12 @@ if [ "$preset" = release ]; then
   cmake --preset asan >build-asan/configure.log 2>&1 || { cat build-asan/configure.log; exit 1; }
   cmake --build --preset asan --target runtime-unit-tests
   ctest --test-dir build-asan --output-on-failure -j "$jobs" -R '^Runtime'
+
+  # Ranks that are threads, under the thread sanitizer.
+  mkdir -p build-tsan
+  cmake --preset tsan >build-tsan/configure.log 2>&1 || { cat build-tsan/configure.log; exit 1; }
+  cmake --build --preset tsan
+  build-tsan/test/unit/RuntimeRanksTests --gtest_brief=1
 fi
 
 ctest --test-dir "$build" --output-on-failure -j "$jobs" "${others[@]}"

@@ -123,6 +123,16 @@ Status remat::runtime::barrier(Ranks &R) {
   return swapWithAll(R, nullptr, 0, [](uint32_t) { return nullptr; });
 }
 
+Result<bool> remat::runtime::anyOf(Ranks &R, bool Own) {
+  std::vector<uint8_t> All(R.getSize());
+  uint8_t Mine = All[R.getRank()] = Own;
+  if (Status S =
+          swapWithAll(R, &Mine, 1, [&](uint32_t Peer) { return &All[Peer]; });
+      !S)
+    return S.getError();
+  return std::ranges::any_of(All, [](uint8_t Said) { return Said != 0; });
+}
+
 Result<std::vector<std::string>>
 remat::runtime::allGather(Ranks &R, std::string_view Own) {
   std::vector<uint64_t> Sizes(R.getSize());

@@ -9,7 +9,7 @@
 
 using namespace remat::runtime;
 
-Context::Context(unsigned Threads) {
+Context::Context(unsigned Threads, Ranks *TheRanks) : TheRanks(TheRanks) {
   NumWorkers = Threads ? Threads : std::thread::hardware_concurrency();
   NumWorkers = std::clamp(NumWorkers, 1u, 256u);
   Scratch.resize(NumWorkers);

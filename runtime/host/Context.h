@@ -16,16 +16,22 @@
 
 namespace remat::runtime {
 
+class Ranks;
+
 /// Runs independent tasks on a fixed number of threads. A kernel cuts its work
 /// into tasks by its shapes alone, never by the number of threads, so that its
 /// values do not depend on that number.
 class Context {
 public:
-  /// `Threads` workers, the caller among them; 0: one a processor.
-  explicit Context(unsigned Threads);
+  /// `Threads` workers, the caller among them; 0: one a processor. `TheRanks`
+  /// is not owned.
+  explicit Context(unsigned Threads, Ranks *TheRanks = nullptr);
   ~Context();
   Context(const Context &) = delete;
   Context &operator=(const Context &) = delete;
+
+  /// Those that this process works with; null: it is alone.
+  Ranks *getRanks() const { return TheRanks; }
 
   /// Whether kernels that run other kernels fill bytes that hold nothing, as
   /// RunOptions::Poison has it.
@@ -75,6 +81,7 @@ private:
   };
 
   unsigned NumWorkers;
+  Ranks *TheRanks;
   std::vector<Buffer> Scratch;
   std::vector<std::thread> Workers;
   std::mutex Mutex;

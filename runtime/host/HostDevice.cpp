@@ -46,6 +46,7 @@ private:
   void bind(char *Arena);
   void findFirstUpdate();
   Status runStep(size_t Index);
+  Status runAll(char *Base, const RunOptions &Options);
 
   std::shared_ptr<const Program> TheProgram;
   Context &TheContext;
@@ -60,11 +61,13 @@ private:
 class HostDevice : public Device {
 public:
   explicit HostDevice(const DeviceOptions &Options)
-      : TheContext(Options.Threads) {}
+      : TheRanks(Options.TheRanks),
+        TheContext(Options.Threads, TheRanks.get()) {}
 
   std::string_view getName() const override { return "host"; }
   std::string_view getArch() const override { return ""; }
   std::string getDescription() const override;
+  Ranks *getRanks() const override { return TheRanks.get(); }
   Result<void *> allocate(uint64_t Bytes) override;
   void deallocate(void *Address, uint64_t Bytes) override;
   Status copyIn(void *Destination, const void *Source,
@@ -88,6 +91,7 @@ public:
   }
   Result<std::unique_ptr<Executable>>
   prepare(std::shared_ptr<const Program> P) override {
+    REMAT_TRY(checkNumRanks(*P, TheRanks.get()));
     REMAT_TRY(verifyKernels(*P));
     return std::unique_ptr<Executable>(
         std::make_unique<HostExecutable>(std::move(P), TheContext));
@@ -96,6 +100,7 @@ public:
   Result<MemoryInfo> getMemoryInfo() override;
 
 private:
+  std::shared_ptr<Ranks> TheRanks;
   Context TheContext;
 };
 
@@ -184,8 +189,18 @@ Status HostExecutable::runStep(size_t Index) {
       (From.Location.empty() ? ")" : " at " + From.Location + ")"));
 }
 
+/// An error of one rank ends the others, which would wait for it.
 Status HostExecutable::run(void *Arena, const RunOptions &Options) {
-  auto *Base = static_cast<char *>(Arena);
+  Status Ran = runAll(static_cast<char *>(Arena), Options);
+  if (Ranks *Others = TheContext.getRanks(); Others && !Ran)
+    Others->abort(Ran.getError().getMessage());
+  return Ran;
+}
+
+Status HostExecutable::runAll(char *Base, const RunOptions &Options) {
+  // Ranks end before a step, where they agree on it, or not at all.
+  const std::atomic<bool> *Interrupt =
+      TheContext.getRanks() ? nullptr : Options.Interrupt;
   auto Poison = [&](const std::vector<ByteRange> &Ranges) {
     if (Options.Poison)
       for (const ByteRange &R : Ranges)
@@ -197,7 +212,7 @@ Status HostExecutable::run(void *Arena, const RunOptions &Options) {
   Poison(TheProgram->UnusedAtStart);
   ScopeRanges Ranges(Options.Ranges);
   for (size_t I = 0; I < Steps.size(); ++I) {
-    if (I <= FirstUpdate && Options.Interrupt && *Options.Interrupt)
+    if (I <= FirstUpdate && Interrupt && *Interrupt)
       return Error(ErrorCode::Interrupted,
                    "the step was interrupted before operation " +
                        std::to_string(I) + " of " +

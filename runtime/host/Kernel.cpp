@@ -14,7 +14,7 @@ const HostKernel *remat::runtime::findKernel(std::string_view Name) {
           getNormKernels(), getAttentionKernels(), getEmbeddingKernels(),
           getIndexKernels(), getLossKernels(), getConvolutionKernels(),
           getPoolingKernels(), getOptimizerKernels(), getGroupKernels(),
-          getLoopKernels()})
+          getLoopKernels(), getCollectiveKernels()})
       for (const HostKernel &Kernel : Table)
         Map.emplace(Kernel.Name, &Kernel);
     return Map;

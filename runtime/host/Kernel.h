@@ -37,6 +37,7 @@ std::span<const HostKernel> getConvolutionKernels();
 std::span<const HostKernel> getPoolingKernels();
 std::span<const HostKernel> getGroupKernels();
 std::span<const HostKernel> getLoopKernels();
+std::span<const HostKernel> getCollectiveKernels();
 
 } // namespace remat::runtime
 

@@ -259,11 +259,23 @@ Status Session::storeResult(std::string_view Name, const Sink &To) {
 // Steps
 //===----------------------------------------------------------------------===//
 
+/// Whether this rank or another one is to stop here: all stop before the same
+/// step.
+Result<bool> Session::takeInterrupt() {
+  bool Own = IsInterrupted.exchange(false);
+  if (Ranks *Others = TheDevice.getRanks())
+    return anyOf(*Others, Own);
+  return Own;
+}
+
 Status Session::runStep() {
   auto Lock = TheDevice.lock();
   return guard([&]() -> Status {
     REMAT_TRY(checkWritten());
-    if (IsInterrupted.exchange(false))
+    Result<bool> Stops = takeInterrupt();
+    if (!Stops)
+      return Stops.getError();
+    if (*Stops)
       return Error(ErrorCode::Interrupted,
                    "the step was interrupted before it began");
     REMAT_TRY(occupy());

@@ -39,8 +39,7 @@ static const std::map<std::string_view, const OpSignature *> &getRegistry() {
          {getElementwiseOps(), getRandomOps(), getShapeOps(), getReductionOps(),
           getMatmulOps(), getMomentOps(), getNormOps(), getAttentionOps(),
           getEmbeddingOps(), getIndexOps(), getLossOps(), getOptimizerOps(),
-          getWindowOps(), getGroupOps(), getLoopOps(),
-          getCollectiveOps()})
+          getWindowOps(), getGroupOps(), getLoopOps(), getCollectiveOps()})
       for (const OpSignature &Signature : Table)
         Map.emplace(Signature.Name, &Signature);
     return Map;

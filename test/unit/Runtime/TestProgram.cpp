@@ -24,7 +24,7 @@ std::vector<uint8_t> Array::encode() const {
   std::vector<uint8_t> Bytes(getNumElements() * Width);
   auto *Out = reinterpret_cast<char *>(Bytes.data());
   for (size_t I = 0; I < Data.size(); ++I) {
-    if (isFloat(Type)) {
+    if (holdsFloats(Type)) {
       auto X = static_cast<float>(Data[I]);
       storeFloats(Type, Out, I, 1, &X);
       continue;
@@ -40,7 +40,7 @@ void Array::decode(const std::vector<uint8_t> &Bytes) {
   auto *In = reinterpret_cast<const char *>(Bytes.data());
   Data.resize(getNumElements());
   for (size_t I = 0; I < Data.size(); ++I)
-    Data[I] = isFloat(Type)       ? loadFloat(Type, In, I)
+    Data[I] = holdsFloats(Type)   ? loadFloat(Type, In, I)
               : Type == DType::I1 ? In[I]
                                   : double(loadInteger(Type, In, I));
 }

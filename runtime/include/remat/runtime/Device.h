@@ -38,7 +38,7 @@ struct DeviceOptions {
   /// cuda: choose only kernels whose values are the same at every run.
   bool Deterministic = true;
   /// Those that run programs side by side with this one. Null: one rank.
-  std::shared_ptr<Ranks> TheRanks;
+  std::shared_ptr<Ranks> TheRanks = nullptr;
 };
 
 struct MemoryInfo {

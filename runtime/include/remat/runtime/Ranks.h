@@ -106,6 +106,9 @@ Status barrier(Ranks &R);
 /// Each rank's bytes, by its number. All ranks call it.
 Result<std::vector<std::string>> allGather(Ranks &R, std::string_view Own);
 
+/// Whether any rank says so. All ranks call it.
+Result<bool> anyOf(Ranks &R, bool Own);
+
 /// Makes `Bytes` bytes at `Data` what they are on rank `Root`.
 Status broadcast(Ranks &R, uint32_t Root, void *Data, uint64_t Bytes);
 

@@ -139,8 +139,9 @@ public:
 
   /// Ends the step that runs, or else the next one, with the code Interrupted,
   /// unless it has begun to change parameters or states: then it ends as it
-  /// would have. On a GPU that is once it has begun. Any thread may call this
-  /// at any time.
+  /// would have. On a GPU, and where several ranks run the program, that is
+  /// once it has begun: all ranks end before the same step. Any thread may call
+  /// this at any time.
   void interrupt() { IsInterrupted = true; }
 
   SessionStatistics getStatistics() const;
@@ -160,6 +161,7 @@ private:
           const SessionOptions &Options);
   Session(std::shared_ptr<const Program> Function, Session &Main);
   Status prepare();
+  Result<bool> takeInterrupt();
   Status addFunctions();
   Status occupy();
   void vacate();
