@@ -15,7 +15,7 @@ packages=(
   clang-22 lld-22 clang-format-22 clang-tidy-22 libclang-rt-22-dev libstdc++-12-dev
   libopenblas-dev libflatbuffers-dev flatbuffers-compiler nlohmann-json3-dev
   libcli11-dev libssl-dev zlib1g-dev libzstd-dev libgtest-dev libgmock-dev
-  libpng-dev libturbojpeg0-dev
+  libpng-dev libturbojpeg0-dev openmpi-bin libopenmpi-dev
   python3 python3-venv bible-kjv-text
 )
 

@@ -150,6 +150,22 @@ SharedLibrary remat::openLibrary(const std::vector<std::string> &Names) {
   return S.Found;
 }
 
+SharedLibrary remat::openOwnLibrary(const std::string &Name) {
+  std::vector<std::string> Names = {Name};
+  Search S(Names, RTLD_NOW | RTLD_GLOBAL);
+  fs::path Folder = getOwnFile().parent_path();
+  bool IsDone = !Folder.is_absolute() || S.tryFolder(Folder);
+  for (fs::path Up = Folder; !IsDone && Up != Up.parent_path();) {
+    Up = Up.parent_path();
+    IsDone = S.tryFolder(Up / "lib");
+  }
+  if (!S.Found.Handle)
+    S.Found.Why = "cannot load " + Name + ": it is neither in " +
+                  Folder.string() + " nor in lib of a folder above it" +
+                  S.Refused;
+  return S.Found;
+}
+
 SharedLibrary remat::openCUDALibrary(const std::vector<std::string> &Names,
                                      bool IsGlobal) {
   Search S(Names, RTLD_NOW | (IsGlobal ? RTLD_GLOBAL : RTLD_LOCAL));

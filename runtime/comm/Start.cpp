@@ -1,25 +1,28 @@
 //===- Start.cpp - the ranks that a process was started with --------------===//
 
+#include "comm/MPIRanks.h"
 #include "remat/Support/Numbers.h"
-#include "remat/runtime/Ranks.h"
 #include <cstdlib>
 
 using namespace remat::runtime;
 
-/// How many processes a variable of the environment says; 1 if it is not set.
-static uint32_t getCount(const char *Variable) {
+/// The number that a variable of the environment holds; 0 if it holds none.
+static uint32_t getNumber(const char *Variable) {
   const char *Text = std::getenv(Variable);
-  return Text ? remat::parseNumber<uint32_t>(Text).value_or(1) : 1;
+  return Text ? remat::parseNumber<uint32_t>(Text).value_or(0) : 0;
 }
 
 Result<std::shared_ptr<Ranks>> remat::runtime::createRanks(std::string_view) {
-  for (const char *Variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                               "SLURM_STEP_NUM_TASKS", "WORLD_SIZE"})
-    if (uint32_t Count = getCount(Variable); Count > 1)
-      return Error(ErrorCode::Unavailable,
-                   std::string(Variable) + " says that " +
-                       std::to_string(Count) +
-                       " processes were started together; this build cannot "
-                       "connect them");
+  // Open MPI's mpirun, that of MPICH and its kin, and Slurm's srun.
+  for (const char *Variable :
+       {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    if (uint32_t Count = getNumber(Variable); Count > 1)
+      return createMPIRanks(Count);
+  if (uint32_t Count = getNumber("WORLD_SIZE"); Count > 1)
+    return Error(ErrorCode::Unavailable,
+                 "torchrun started " + std::to_string(Count) +
+                     " processes; ranks on the host talk by MPI: start them "
+                     "with 'mpirun -n " +
+                     std::to_string(Count) + "'");
   return std::shared_ptr<Ranks>();
 }

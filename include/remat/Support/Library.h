@@ -28,6 +28,11 @@ struct SharedLibrary {
 /// system's folders and LD_LIBRARY_PATH.
 SharedLibrary openLibrary(const std::vector<std::string> &Names);
 
+/// Loads the project's library `Name` from the folder of this program or
+/// library or from `lib` beside it. It, and what it needs, are there for all
+/// that is loaded later.
+SharedLibrary openOwnLibrary(const std::string &Name);
+
 /// Loads the first of `Names` ("libnvrtc.so.13") from, in this order:
 ///  - the folders in REMAT_CUDA_LIBRARIES, separated by ':';
 ///  - where the loader looks;

@@ -84,6 +84,9 @@ protected:
   /// Gives `Message` to all others, without waiting long.
   virtual void tell(const std::string &Message) = 0;
 
+  /// Whether some rank, this one or another, has failed.
+  bool hasFailed() const { return Failed.has_value(); }
+
   /// "rank 3 did not answer within 30 s".
   Error makeLateError(std::span<const uint32_t> Peers) const;
   static Error makeEndedError(uint32_t Peer);
