@@ -9,6 +9,7 @@
 #define REMAT_COMPILEOPTIONS_H
 
 #include "remat/Support/Budget.h"
+#include "remat/Support/Parallel.h"
 #include "remat/Support/PlanProgress.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -47,6 +48,9 @@ inline constexpr int64_t MaxMicroBatches = 4096;
 /// Slices that large values are made and used in.
 inline constexpr int64_t MaxSlices = 1024;
 
+/// Bytes of gradients that are summed over ranks at once (Li et al., 2020).
+inline constexpr int64_t DefaultBucketBytes = int64_t(25) << 20;
+
 /// What is kept for the backward, said from outside the graph; names and globs
 /// as `NamePattern` takes them.
 struct Controls {
@@ -70,6 +74,9 @@ struct CompileOptions {
   std::string Autocast;            ///< "", "bf16" or "f16"
   std::vector<std::string> Freeze; ///< names and globs of parameters
   int64_t MicroBatches = 1;
+  struct Parallel Parallel;
+  int64_t Ranks = 1; ///< processes that run the program side by side
+  int64_t BucketBytes = DefaultBucketBytes;
   int64_t Slices = 1;        ///< 0: what is fastest within the budget
   int64_t PlannerEffort = 1; ///< a count, not a clock
   uint64_t PlannerSeed = 0;

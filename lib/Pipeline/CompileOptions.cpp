@@ -53,6 +53,18 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
        "do not train these parameters: a name, or a glob such as body.*", false,
        /*Repeatable=*/true},
       {"accumulate", "N", "micro-batches a step (default 1)", false},
+      {"parallel", "data|zero1|zero2|zero3[,tensor=N]",
+       "how ranks share a step: data: each has a batch of its own; zero1, "
+       "zero2, zero3: and keeps a part of the optimizer's states, of gradients "
+       "too, of parameters too; tensor=N: N ranks share the work of a batch "
+       "(default: one rank)",
+       false},
+      {"ranks", "N",
+       "processes that run the program side by side; remat-run knows it of "
+       "what started it (default 1)",
+       false},
+      {"bucket", "BYTES",
+       "gradients that are summed over ranks at once (default 25MiB)", false},
       {"slices", "N|auto",
        "makes and uses the largest values, as a language model's logits, in N "
        "slices one after the other; sums over slices round otherwise than "
@@ -262,6 +274,34 @@ Failure setSlices(CompileOptions &O, StringRef Text) {
   return setInteger<int64_t>(O.Slices, Text, 1, MaxSlices);
 }
 
+Failure setParallel(struct Parallel &Target, StringRef Text) {
+  std::optional<struct Parallel> Parsed = Parallel::parse(Text);
+  if (!Parsed)
+    return expected(ParallelHelp, Text);
+  Target = *Parsed;
+  return std::nullopt;
+}
+
+Failure setBucket(int64_t &Target, StringRef Text) {
+  std::optional<struct Budget> Parsed = Budget::parse(Text);
+  if (!Parsed || Parsed->Kind != Budget::Kind::Bytes)
+    return expected("a number of bytes such as 25MiB", Text);
+  Target = Parsed->Bytes;
+  return std::nullopt;
+}
+
+/// The options of several ranks; nothing if `Name` is none of them.
+std::optional<Failure> setRanksOption(CompileOptions &O, StringRef Name,
+                                      StringRef Text) {
+  if (Name == "parallel")
+    return setParallel(O.Parallel, Text);
+  if (Name == "ranks")
+    return setInteger<int64_t>(O.Ranks, Text, 1, MaxRanks);
+  if (Name == "bucket")
+    return setBucket(O.BucketBytes, Text);
+  return std::nullopt;
+}
+
 /// The options that look at gradients before the update; nothing if `Name` is
 /// none of them.
 std::optional<Failure> setFinitenessOption(OptimizerOptions &O, StringRef Name,
@@ -308,6 +348,8 @@ std::optional<Failure> setOptimizerOption(OptimizerOptions &O, StringRef Name,
 std::optional<std::string>
 remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
   if (std::optional<Failure> Done = setOptimizerOption(O.Optimizer, Name, Text))
+    return *Done;
+  if (std::optional<Failure> Done = setRanksOption(O, Name, Text))
     return *Done;
   if (Name == "device")
     return setChoice(O.Device, Text, {"host", "cuda"});

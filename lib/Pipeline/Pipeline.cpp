@@ -68,6 +68,22 @@ static void addControls(OpPassManager &PM, const Controls &C) {
   PM.addPass(createControl(Pass));
 }
 
+static int64_t getDataRanks(const CompileOptions &O) {
+  return O.Ranks / O.Parallel.TensorRanks;
+}
+
+static void addDistribution(OpPassManager &PM, const CompileOptions &O) {
+  if (getDataRanks(O) < 2)
+    return;
+  DistributeOptions Pass;
+  Pass.sharding =
+      getShardingNames()[static_cast<size_t>(O.Parallel.Sharded)].str();
+  Pass.optimizer = O.Optimizer.Kind;
+  Pass.bucket = O.BucketBytes;
+  Pass.microBatches = O.MicroBatches;
+  PM.addPass(createDistribute(Pass));
+}
+
 /// From the forward to a whole step.
 static void addTraining(OpPassManager &PM, const CompileOptions &Options) {
   DifferentiateOptions Scale;
@@ -79,6 +95,7 @@ static void addTraining(OpPassManager &PM, const CompileOptions &Options) {
   PM.addPass(createDifferentiate(Scale));
   if (Options.MicroBatches > 1)
     PM.addPass(createAccumulate({Options.MicroBatches}));
+  addDistribution(PM, Options);
   if (Options.Optimizer.Kind != "none")
     PM.addPass(createAddOptimizer(getOptimizer(Options.Optimizer)));
 }
@@ -87,7 +104,8 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
                         CompileReport *Report, FitRecord *Record) {
   OpPassManager &FuncPM = PM.nest<func::FuncOp>();
   FuncPM.addPass(
-      createSetTarget({Options.Device, Options.Arch, Options.Attention}));
+      createSetTarget({Options.Device, Options.Arch, Options.Attention,
+                       getDataRanks(Options), Options.Parallel.TensorRanks}));
   if (!Options.Freeze.empty()) {
     FreezeOptions Freeze;
     Freeze.Frozen.assign(Options.Freeze.begin(), Options.Freeze.end());
@@ -98,6 +116,8 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
   addControls(FuncPM, Options.Controls);
   if (Options.Function.empty())
     addTraining(FuncPM, Options);
+  else
+    addDistribution(FuncPM, Options);
   FuncPM.addPass(createCanonicalizerPass());
   FuncPM.addPass(createCSEPass());
   if (Options.Slices > 1) {

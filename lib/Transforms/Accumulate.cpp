@@ -14,7 +14,6 @@
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -35,12 +34,12 @@ public:
 
 private:
   LogicalResult check();
-  LogicalResult findIdStride();
   void findStates();
   void markVarying();
   void sortResults();
   void widenInputs();
   void sliceInputs(int64_t Index);
+  void mapSeeds(int64_t Index);
   void cloneBody(int64_t Index);
   void passStates();
   void addToSum(Value Original, Value Part, bool Last);
@@ -56,7 +55,6 @@ private:
   Block &Block;
   int64_t Count;
   OpBuilder B;
-  int64_t IdStride = 0;
   SmallVector<std::pair<BlockArgument, RankedTensorType>> Inputs;
   /// A state that is updated, the result that is its new value, and its value
   /// before the current micro-batch.
@@ -121,32 +119,6 @@ LogicalResult Accumulation::check() {
                              "a state's new value: it cannot be accumulated";
     Diag.attachNote() << "run remat-accumulate behind remat-differentiate and "
                          "before remat-add-optimizer";
-    return Diag;
-  }
-  return success();
-}
-
-/// Micro-batch i draws with id + i * stride; the stride is the span of all ids,
-/// so that no two micro-batches share one.
-LogicalResult Accumulation::findIdStride() {
-  std::optional<int64_t> Low, High;
-  Graph.walk([&](RandomOpInterface Random) {
-    int64_t Id = Random.getRandomId();
-    Low = std::min(Low.value_or(Id), Id);
-    High = std::max(High.value_or(Id), Id);
-  });
-  if (!Low)
-    return success();
-  int64_t Shift, Top;
-  if (llvm::SubOverflow(*High, *Low, IdStride) ||
-      llvm::AddOverflow(IdStride, int64_t(1), IdStride) ||
-      llvm::MulOverflow(IdStride, Count - 1, Shift) ||
-      llvm::AddOverflow(*High, Shift, Top)) {
-    InFlightDiagnostic Diag = Graph.emitError()
-                              << "random ids from " << *Low << " to " << *High
-                              << " leave no room for " << Count
-                              << " micro-batches in 64 bits";
-    Diag.attachNote() << "number random operations from 0";
     return Diag;
   }
   return success();
@@ -219,6 +191,22 @@ void Accumulation::sliceInputs(int64_t Index) {
   }
 }
 
+/// Micro-batches draw other numbers: the upper half of the seed counts them.
+void Accumulation::mapSeeds(int64_t Index) {
+  if (Index == 0)
+    return;
+  for (unsigned Argument : getArgsOfRole(Graph, Role::seed)) {
+    Value Seed = Graph.getArgument(Argument);
+    if (Seed.use_empty())
+      continue;
+    auto Type = cast<RankedTensorType>(Seed.getType());
+    Value Shift = ConstantOp::create(
+        B, Seed.getLoc(),
+        DenseElementsAttr::get(Type, B.getI64IntegerAttr(Index << 32)));
+    Mapping.map(Seed, AddOp::create(B, Seed.getLoc(), Seed, Shift).getResult());
+  }
+}
+
 /// Adds micro-batch `Part` of an averaged result to the sum so far; the last
 /// one divides it. The sum belongs to the phase of what it adds.
 void Accumulation::addToSum(Value Original, Value Part, bool Last) {
@@ -246,9 +234,6 @@ void Accumulation::addToSum(Value Original, Value Part, bool Last) {
 void Accumulation::cloneBody(int64_t Index) {
   for (Operation *Op : Body) {
     Operation *Clone = B.clone(*Op, Mapping);
-    Clone->walk([&](RandomOpInterface Random) {
-      Random.setRandomId(Random.getRandomId() + Index * IdStride);
-    });
     for (auto [Original, Part] :
          llvm::zip_equal(Op->getResults(), Clone->getResults()))
       if (Averaged.contains(Original))
@@ -292,7 +277,7 @@ void Accumulation::replaceResults() {
 
 LogicalResult Accumulation::run() {
   findStates();
-  if (failed(check()) || failed(findIdStride()))
+  if (failed(check()))
     return failure();
   markVarying();
   sortResults();
@@ -305,6 +290,7 @@ LogicalResult Accumulation::run() {
         addToSum(S.Argument, S.Current, Index == Count - 1);
     }
     sliceInputs(Index);
+    mapSeeds(Index);
     cloneBody(Index);
     passStates();
   }

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "GradientScale.h"
+#include "Parts.h"
+#include "Trained.h"
 #include "UpdateBuilder.h"
-#include "Updates.h"
 #include "remat/Analysis/Uses.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
@@ -24,20 +25,6 @@ namespace remat {
 
 namespace {
 
-/// A trained parameter and what its update makes of it.
-struct Trained {
-  unsigned Argument;
-  std::string Name;
-  const UpdateRule *Rule;
-  Value Gradient;
-  Value Rate = {};
-  SmallVector<std::pair<BlockArgument, std::string>> States = {};
-  BlockArgument Average = {}; ///< over the steps, or null
-  Value NewParameter = {};
-  SmallVector<Value> NewStates = {};
-  Value NewAverage = {};
-};
-
 class AddOptimizer : public impl::AddOptimizerBase<AddOptimizer> {
 public:
   using AddOptimizerBase::AddOptimizerBase;
@@ -45,7 +32,6 @@ public:
 private:
   void runOnGraph() override;
   LogicalResult checkOptions();
-  LogicalResult collect(func::FuncOp Graph);
   void addArguments(func::FuncOp Graph, SignatureEditor &Signature);
   void addScale(func::FuncOp Graph, OpBuilder &B);
   void donate(SignatureEditor &Signature, Value Argument, Value Result,
@@ -123,44 +109,6 @@ LogicalResult AddOptimizer::checkOptions() {
 // Arguments
 //===----------------------------------------------------------------------===//
 
-/// Gradients by the names that remat-differentiate gave them.
-static llvm::StringMap<Value> findGradients(func::FuncOp Graph) {
-  llvm::StringMap<Value> Gradients;
-  for (unsigned Index : getResultsOfRole(Graph, Role::gradient))
-    if (auto Of = Graph.getResultAttrOfType<StringAttr>(Index, NameAttrName))
-      Gradients.try_emplace(Of.getValue(), getReturn(Graph).getOperand(Index));
-  return Gradients;
-}
-
-LogicalResult AddOptimizer::collect(func::FuncOp Graph) {
-  Parameters.clear();
-  // A graph that is not trained stays as it is.
-  if (getResultsOfRole(Graph, Role::loss).empty() &&
-      getResultsOfRole(Graph, Role::gradient).empty())
-    return success();
-  llvm::StringMap<Value> Gradients = findGradients(Graph);
-  for (unsigned Index : getArgsOfRole(Graph, Role::parameter)) {
-    BlockArgument Parameter = Graph.getArgument(Index);
-    std::string Name = getArgName(Graph, Index);
-    Value Gradient = Gradients.lookup("grad." + Name);
-    if (!Gradient || cast<ShapedType>(Gradient.getType()).getShape() !=
-                         cast<ShapedType>(Parameter.getType()).getShape()) {
-      InFlightDiagnostic Diag = emitError(Parameter.getLoc())
-                                << "parameter '" << Name
-                                << "' has no gradient of its shape";
-      Diag.attachNote() << "run remat-differentiate before "
-                           "remat-add-optimizer, each once";
-      return Diag;
-    }
-    auto Own = Graph.getArgAttrOfType<UpdateKindAttr>(Index, UpdateAttrName);
-    const UpdateRule &Rule =
-        getUpdateRule(Own ? Own.getValue() : Kind,
-                      cast<RankedTensorType>(Parameter.getType()));
-    Parameters.push_back({Index, Name, &Rule, Gradient});
-  }
-  return success();
-}
-
 void AddOptimizer::addArguments(func::FuncOp Graph,
                                 SignatureEditor &Signature) {
   Type F32 = Float32Type::get(&getContext());
@@ -171,14 +119,15 @@ void AddOptimizer::addArguments(func::FuncOp Graph,
   };
   for (Trained &T : Parameters) {
     BlockArgument Parameter = Graph.getArgument(T.Argument);
-    for (const UpdateState &State :
-         T.Rule->GetStates(cast<RankedTensorType>(Parameter.getType()),
-                           getSettings(Graph, T.Argument))) {
+    for (const UpdateState &State : T.Rule->GetStates(
+             getUpdatedType(Graph, T), getSettings(Graph, T.Argument))) {
       std::string Name = T.Name + State.Suffix;
       BlockArgument Argument =
           Signature.appendArgument(RankedTensorType::get(State.Shape, F32),
                                    Role::state, Name, Parameter.getLoc());
       SetInit(Argument, 0.0);
+      if (T.Part)
+        Signature.setArgAttr(Argument.getArgNumber(), PartAttrName, T.Part);
       T.States.push_back({Argument, Name});
     }
     if (ema == 0.0)
@@ -187,6 +136,8 @@ void AddOptimizer::addArguments(func::FuncOp Graph,
     T.Average = Signature.appendArgument(Type, Role::state, T.Name + ".ema",
                                          Parameter.getLoc());
     SetInit(T.Average, 0.0);
+    if (Attribute Part = Graph.getArgAttr(T.Argument, PartAttrName))
+      Signature.setArgAttr(T.Average.getArgNumber(), PartAttrName, Part);
   }
   Updates = FiniteInARow = BlockArgument();
   if (skips())
@@ -252,9 +203,9 @@ void AddOptimizer::addRates(func::FuncOp Graph, OpBuilder &B) {
 
 /// The factor of all gradients, their norm and whether they are finite.
 void AddOptimizer::addScale(func::FuncOp Graph, OpBuilder &B) {
-  SmallVector<Value> Gradients;
+  SmallVector<ScaledGradient> Gradients;
   for (Trained &T : Parameters)
-    Gradients.push_back(T.Gradient);
+    Gradients.push_back({T.Gradient, getPartAxes(T.Part, getMesh(Graph))});
   GradientScaleOptions Options;
   Options.ClipNorm = clipNorm;
   Options.ReportsNorm = gradientNorm;
@@ -311,14 +262,22 @@ void AddOptimizer::addUpdate(func::FuncOp Graph, OpBuilder &B, Trained &T) {
   else
     B.setInsertionPointAfterValue(T.Rate);
 
+  Location Loc = Parameter.getLoc();
+  Value Updated = Parameter;
+  if (T.UpdateAxes)
+    Updated = takePart(B, Loc, Parameter, T.UpdateAxes);
   UpdateInputs Inputs = {
-      Parameter,    T.Gradient,  {}, T.Rate, Updates ? Updates : Step,
+      Updated,      T.Gradient,  {}, T.Rate, Updates ? Updates : Step,
       Scale.Factor, Scale.Finite};
   for (auto &[State, Name] : T.States)
     Inputs.States.push_back(State);
-  UpdateResults Results = buildUpdate(*T.Rule, B, Parameter.getLoc(), Inputs,
-                                      getSettings(Graph, T.Argument));
+  UpdateResults Results =
+      buildUpdate(*T.Rule, B, Loc, Inputs, getSettings(Graph, T.Argument));
   T.NewParameter = Results.NewParameter;
+  if (T.UpdateAxes)
+    T.NewParameter =
+        joinParts(B, Loc, T.NewParameter, T.UpdateAxes,
+                  cast<RankedTensorType>(Parameter.getType()).getShape());
   T.NewStates = std::move(Results.NewStates);
   if (T.Average)
     T.NewAverage = buildAverage(B, T.Average, T.NewParameter, Inputs.Step, ema,
@@ -387,7 +346,7 @@ void AddOptimizer::addMetrics(UpdateBuilder &B, SignatureEditor &Signature) {
 
 void AddOptimizer::runOnGraph() {
   func::FuncOp Graph = getOperation();
-  if (failed(checkOptions()) || failed(collect(Graph)))
+  if (failed(checkOptions()) || failed(collectTrained(Graph, Kind, Parameters)))
     return signalPassFailure();
   if (Parameters.empty())
     return;

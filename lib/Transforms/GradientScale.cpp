@@ -2,6 +2,7 @@
 
 #include "GradientScale.h"
 #include "UpdateBuilder.h"
+#include "llvm/ADT/MapVector.h"
 #include <limits>
 
 using namespace mlir;
@@ -24,6 +25,31 @@ static Value buildNormOfNorms(UpdateBuilder &B, ArrayRef<Value> Gradients) {
   return buildNorm(B, Norms);
 }
 
+/// The norm of parts that ranks along `Axes` hold, from that of their own.
+static Value joinNorms(UpdateBuilder &B, Value Norm, ArrayAttr Axes) {
+  Value Sum = AllReduceOp::create(B, Norm.getType(), Reduction::sum,
+                                  B.mul(Norm, Norm), Axes)
+                  .getResult(0);
+  return B.sqrt(Sum);
+}
+
+/// The norm of all gradients: parts count once, wholes on one rank.
+static Value buildNormOfAll(UpdateBuilder &B,
+                            ArrayRef<ScaledGradient> Gradients,
+                            bool WhereMade) {
+  llvm::MapVector<Attribute, SmallVector<Value>> ByAxes;
+  for (const ScaledGradient &G : Gradients)
+    ByAxes[G.Axes].push_back(G.Gradient);
+  SmallVector<Value> Norms;
+  for (auto &[Axes, Values] : ByAxes) {
+    Value Norm = WhereMade ? buildNormOfNorms(B, Values) : buildNorm(B, Values);
+    if (WhereMade)
+      B.setInsertionPoint(B.getBlock()->getTerminator());
+    Norms.push_back(Axes ? joinNorms(B, Norm, cast<ArrayAttr>(Axes)) : Norm);
+  }
+  return Norms.size() == 1 ? Norms.front() : buildNorm(B, Norms);
+}
+
 /// False for infinities and NaN, which no comparison calls less.
 static Value isFinite(UpdateBuilder &B, Value Number) {
   return CompareOp::create(B, Predicate::lt, AbsOp::create(B, Number),
@@ -31,16 +57,17 @@ static Value isFinite(UpdateBuilder &B, Value Number) {
 }
 
 GradientScale remat::buildGradientScale(OpBuilder &Builder, Location Loc,
-                                        ArrayRef<Value> Gradients, Value Loss,
+                                        ArrayRef<ScaledGradient> Gradients,
+                                        Value Loss,
                                         const GradientScaleOptions &O) {
   UpdateBuilder B(Loc, Builder);
   GradientScale Made;
   if (O.LossScale)
     Made.Factor = ReciprocalOp::create(B, O.LossScale);
-  if (O.needsAll())
-    Made.Norm = buildNorm(B, Gradients);
-  else if (O.ReportsNorm)
-    Made.Norm = buildNormOfNorms(B, Gradients);
+  if (O.needsAll() || O.ReportsNorm) {
+    OpBuilder::InsertionGuard Guard(B);
+    Made.Norm = buildNormOfAll(B, Gradients, !O.needsAll());
+  }
   if (O.Skips) {
     Made.Finite = isFinite(B, Made.Norm);
     if (Loss) // both are

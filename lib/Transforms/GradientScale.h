@@ -34,11 +34,18 @@ struct GradientScaleOptions {
   bool needsAll() const { return ClipNorm != 0 || Skips; }
 };
 
+/// A gradient, and the axes of the mesh over which ranks hold parts of it; null
+/// where each has all of it.
+struct ScaledGradient {
+  mlir::Value Gradient;
+  mlir::ArrayAttr Axes;
+};
+
 /// Makes them; where `needsAll`, the builder stands behind all gradients, else
 /// before the first operation that reads one. A norm that is only reported is
 /// made gradient by gradient.
 GradientScale buildGradientScale(mlir::OpBuilder &B, mlir::Location Loc,
-                                 llvm::ArrayRef<mlir::Value> Gradients,
+                                 llvm::ArrayRef<ScaledGradient> Gradients,
                                  mlir::Value Loss,
                                  const GradientScaleOptions &Options);
 

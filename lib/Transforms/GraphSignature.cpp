@@ -91,6 +91,13 @@ void SignatureEditor::setArgAttr(unsigned Index, StringRef Name,
   Arguments[Index] = List.getDictionary(Graph.getContext());
 }
 
+void SignatureEditor::setResultAttr(unsigned Index, StringRef Name,
+                                    Attribute Attr) {
+  NamedAttrList List(Results[Index]);
+  List.set(Name, Attr);
+  Results[Index] = List.getDictionary(Graph.getContext());
+}
+
 unsigned SignatureEditor::appendResult(Value Value, Role Role, StringRef Name) {
   func::ReturnOp Return = getReturn(Graph);
   unsigned Index = Return.getNumOperands();

@@ -1,6 +1,7 @@
 //===- SetTarget.cpp - says where a graph runs ----------------------------===//
 
 #include "remat/IR/RematDialect.h"
+#include "remat/Support/Parallel.h"
 #include "remat/Transforms/Passes.h"
 
 using namespace mlir;
@@ -69,8 +70,34 @@ struct SetTargetPass : remat::impl::SetTargetBase<SetTargetPass> {
     return success();
   }
 
+  /// Axes of one rank are no axes.
+  LogicalResult setMesh() {
+    func::FuncOp Func = getOperation();
+    SmallVector<StringAttr> Names;
+    SmallVector<int64_t> Sizes;
+    for (auto [Name, Size] :
+         {std::pair(DataAxis, Data.getValue()), {TensorAxis, Tensor}})
+      if (Size != 1) {
+        Names.push_back(StringAttr::get(&getContext(), Name));
+        Sizes.push_back(Size);
+      }
+    if (Names.empty())
+      return success();
+    auto Emit = [&] { return emitError(Func.getLoc()); };
+    auto Mesh =
+        MeshAttr::getChecked(function_ref<InFlightDiagnostic()>(Emit),
+                             &getContext(), ArrayRef(Names), ArrayRef(Sizes));
+    if (!Mesh)
+      return failure();
+    if (MeshAttr Old = getMesh(Func); Old && Old != Mesh)
+      return emitError(Func.getLoc(), "the graph is for ranks ")
+             << Old << ", not for " << Mesh;
+    Func->setAttr(MeshAttrName, Mesh);
+    return success();
+  }
+
   void runOnGraph() override {
-    if (failed(set()))
+    if (failed(set()) || failed(setMesh()))
       signalPassFailure();
   }
 };

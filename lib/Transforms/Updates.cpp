@@ -259,13 +259,13 @@ static UpdateResults buildMuon(OpBuilder &Builder, Location Loc,
 //===----------------------------------------------------------------------===//
 
 static constexpr UpdateRule Rules[] = {
-    {UpdateKind::adamw, getMoments, buildAdamW},
-    {UpdateKind::adam, getMoments, buildAdam},
-    {UpdateKind::sgd, getMomentum, buildSgd},
-    {UpdateKind::lion, getAverage, buildLion},
-    {UpdateKind::rmsprop, getSquares, buildRmsprop},
-    {UpdateKind::adafactor, getFactors, buildAdafactor},
-    {UpdateKind::muon, getMomentum, buildMuon},
+    {UpdateKind::adamw, getMoments, buildAdamW, true},
+    {UpdateKind::adam, getMoments, buildAdam, true},
+    {UpdateKind::sgd, getMomentum, buildSgd, true},
+    {UpdateKind::lion, getAverage, buildLion, true},
+    {UpdateKind::rmsprop, getSquares, buildRmsprop, true},
+    {UpdateKind::adafactor, getFactors, buildAdafactor, false},
+    {UpdateKind::muon, getMomentum, buildMuon, false},
 };
 static_assert(std::size(Rules) == getMaxEnumValForUpdateKind() + 1);
 

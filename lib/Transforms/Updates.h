@@ -56,6 +56,9 @@ struct UpdateRule {
                                               const UpdateSettings &);
   UpdateResults (*Build)(mlir::OpBuilder &, mlir::Location,
                          const UpdateInputs &, const UpdateSettings &);
+  /// Whether each element is updated by itself, so that a part of a parameter
+  /// is too.
+  bool IsElementwise;
 };
 
 /// The rule that updates such a parameter where the optimizer is `Kind`: muon

@@ -13,20 +13,6 @@ func.func @main(%w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name
 
 // -----
 
-// Ids 0 and 2^63 - 1 span 2^63 numbers.
-// expected-error@+2 {{random ids from 0 to 9223372036854775807 leave no room for 2 micro-batches in 64 bits}}
-// expected-note@+1 {{number random operations from 0}}
-func.func @main(%seed: tensor<i64> {remat.role = #remat.role<seed>, remat.name = "seed"},
-                %step: tensor<i64> {remat.role = #remat.role<step>, remat.name = "step"})
-    -> (tensor<3xf32> {remat.role = #remat.role<output>, remat.name = "y"},
-        tensor<3xf32> {remat.role = #remat.role<output>, remat.name = "z"}) {
-  %0 = remat.random <uniform> %seed, %step {id = 0} : tensor<3xf32>
-  %1 = remat.random <normal> %seed, %step {id = 9223372036854775807} : tensor<3xf32>
-  return %0, %1 : tensor<3xf32>, tensor<3xf32>
-}
-
-// -----
-
 // 2^60 elements of 4 bytes fit 64 bits, twice as many do not.
 func.func @main(
     // expected-error@+1 {{2 micro-batches of input 'x' ('tensor<1152921504606846976xf32>') do not fit 64-bit sizes}}

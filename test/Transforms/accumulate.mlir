@@ -42,20 +42,22 @@ func.func @main(%x: tensor<3xf32> {remat.role = #remat.role<input>, remat.name =
   return %loss : tensor<f32>
 }
 
-// Ids 4 to 6 span 3: micro-batch 1 draws with 7 to 9, forward and backward alike.
+// Micro-batch 1 draws with the seed plus 1 << 32, forward and backward alike.
 // What depends on no input is made once: the cast of w, but not the random
 // numbers that multiply it.
 // GRAD-LABEL: func.func @random
-// GRAD-SAME: (%[[W:[^:]*]]: tensor<3xf32>
+// GRAD-SAME: (%[[W:[^:]*]]: tensor<3xf32> {{.*}}, %[[SEED:[^:]*]]: tensor<i64> {{.*}}remat.name = "seed"
 // GRAD-NEXT: %[[L:.*]] = remat.cast %[[W]] : tensor<3xf32> to tensor<3xbf16>
-// GRAD: %[[R0:.*]] = remat.random <uniform> {{.*}} {id = 4 : i64}
+// GRAD: %[[R0:.*]] = remat.random <uniform> %[[SEED]], {{.*}} {id = 4 : i64}
 // GRAD-NEXT: remat.mul %[[L]], %[[R0]]
 // GRAD: remat.dropout {{.*}} {id = 6 : i64, p = 5.000000e-01 : f64} : tensor<3xbf16>
 // GRAD: remat.dropout {{.*}} {id = 6 : i64, p = 5.000000e-01 : f64, remat.phase = #remat.phase<backward>}
-// GRAD: %[[R1:.*]] = remat.random <uniform> {{.*}} {id = 7 : i64}
+// GRAD: %[[BIT:.*]] = remat.constant dense<4294967296> : tensor<i64>
+// GRAD: %[[NEXT:.*]] = remat.add %[[SEED]], %[[BIT]]
+// GRAD: %[[R1:.*]] = remat.random <uniform> %[[NEXT]], {{.*}} {id = 4 : i64}
 // GRAD-NEXT: remat.mul %[[L]], %[[R1]]
-// GRAD: remat.dropout {{.*}} {id = 9 : i64, p = 5.000000e-01 : f64} : tensor<3xbf16>
-// GRAD: remat.dropout {{.*}} {id = 9 : i64, p = 5.000000e-01 : f64, remat.phase = #remat.phase<backward>}
+// GRAD: remat.dropout %{{.*}}, %[[NEXT]], {{.*}} {id = 6 : i64, p = 5.000000e-01 : f64} : tensor<3xbf16>
+// GRAD: remat.dropout %{{.*}}, %[[NEXT]], {{.*}} {id = 6 : i64, p = 5.000000e-01 : f64, remat.phase = #remat.phase<backward>}
 // Gradients are added up in f32.
 // GRAD: remat.add {{.*}}#remat.phase<backward>} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
 func.func @random(%w: tensor<3xf32> {remat.role = #remat.role<parameter>, remat.name = "w"},

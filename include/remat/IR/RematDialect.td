@@ -56,7 +56,7 @@ def Remat_Dialect : Dialect {
     | `remat.weight_decay` | parameters | an f64, this parameter's weight decay in place of the optimizer's |
     | `remat.update` | parameters | this parameter's optimizer in place of the graph's, see `#remat.update` |
     | `remat.shard` | parameters | how remat-distribute cuts it among ranks, a `#remat.cut` along a dimension |
-    | `remat.part` | arguments | that a rank holds a part of a larger tensor, see `#remat.part` |
+    | `remat.part` | arguments, results of role gradient | that a rank holds a part of a larger tensor, see `#remat.part` |
     | `remat.donated` | arguments | index of the result that takes over this argument's memory |
     | `remat.offset` | arguments | byte offset in the arena, written by assign-memory; where it stands before, it stays |
     | `remat.target` | the function | where it runs, a `#remat.target`; absent: on the host |

@@ -54,6 +54,8 @@ public:
   unsigned appendResult(mlir::Value Value, Role Role, llvm::StringRef Name);
   /// Replaces what result `Index` returns; its type follows.
   void setResult(unsigned Index, mlir::Value Value);
+  void setResultAttr(unsigned Index, llvm::StringRef Name,
+                     mlir::Attribute Attr);
   /// Removes the results of role `Of`.
   void eraseResultsOfRole(Role Of);
 

@@ -25,6 +25,7 @@ def SetTarget : Remat_Pass<"remat-set-target"> {
     those cost. A graph that says nothing runs on the host. What an option
     leaves open is as the graph says it; a graph that says otherwise than an
     option is refused, and so is one with memory assigned for another target.
+    `data` and `tensor` are the axes of the mesh of ranks (`#remat.mesh`).
 
     ```mlir
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -40,7 +41,9 @@ def SetTarget : Remat_Pass<"remat-set-target"> {
            "architecture of a CUDA device (sm_90 unless given)">,
     Option<"Attention", "attention", "std::string", "\"\"",
            "which kernels run attention and convolutions on CUDA: auto (unless given), "
-           "cudnn or own">];
+           "cudnn or own">,
+    Option<"Data", "data", "int64_t", "1", "ranks with a batch each">,
+    Option<"Tensor", "tensor", "int64_t", "1", "ranks that share a batch">];
 }
 
 def Control : Remat_Pass<"remat-control", "planned"> {
@@ -184,7 +187,8 @@ def Accumulate : Remat_Pass<"remat-accumulate", "optimized"> {
     its slices, forward and backward of one micro-batch after the other, so that
     the activations of one are alive at a time. Losses and gradients are added up
     in f32 as they are made and averaged; outputs are stacked along a new leading
-    dimension. Random operations of different micro-batches get different ids.
+    dimension. The upper half of the seed counts micro-batches, so that each draws
+    other random numbers.
     What depends on no input, on no state that is updated, and draws no numbers,
     as the cast of a weight, is computed once. A state passes from one micro-batch
     to the next: each reads what the one before it left. Runs behind `remat-differentiate`; a forward-only graph works
@@ -220,6 +224,57 @@ def Accumulate : Remat_Pass<"remat-accumulate", "optimized"> {
   let options = [
     Option<"microBatches", "micro-batches", "int64_t", "1",
            "how many micro-batches make a step">];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
+def Distribute : Remat_Pass<"remat-distribute", "optimized"> {
+  let summary = "one rank's step becomes that of all ranks of the axis `data`";
+  let description = [{
+    Each rank has a batch of its own. Losses, gradients, and states that follow the
+    batch, become means over the ranks of the mesh's axis `data`: sums in f32 in the
+    order of the ranks, then divided, so that N ranks give the bits of N
+    micro-batches (`remat-accumulate`). Gradients are summed as they are made, as
+    many at once as fill `bucket` bytes. The seed of random numbers differs by rank.
+
+    With `sharding` ranks keep parts, flat ones (`#remat.cut`): `zero1` of the
+    optimizer's states, `zero2` of summed gradients too, `zero3` of parameters too
+    (Rajbhandari et al., 2020). A parameter that is kept in parts is gathered where
+    the forward first reads it; gathering it again for the backward is a
+    recomputation, which the planner decides as any other. Parameters whose
+    `optimizer` looks at all their elements together, and those of fewer elements
+    than ranks, stay whole. Outputs are each rank's own.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<4xf32>, %w: tensor<4xf32> {remat.role = #remat.role<parameter>})
+        -> (tensor<f32> {remat.role = #remat.role<loss>}, tensor<4xf32> {remat.role = #remat.role<gradient>})
+        attributes {remat.mesh = #remat.mesh<data = 2>} {
+      ...
+      return %loss, %grad : tensor<f32>, tensor<4xf32>
+    ```
+
+    After `remat-distribute{sharding=zero2}`:
+
+    ```mlir
+      %sum = remat.all_reduce <sum> %loss over ["data"] : (tensor<f32>) -> tensor<f32>
+      %half = remat.constant dense<5.0e-01> : tensor<f32>
+      %0 = remat.mul %sum, %half : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      ...
+      %1 = remat.reduce_scatter <sum> %grad over ["data"] : (tensor<4xf32>) -> tensor<2xf32>
+      %2 = remat.mul %1, %half : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+      return %0, %2 : tensor<f32>, tensor<2xf32>
+    ```
+  }];
+  let options = [
+    Option<"sharding", "sharding", "std::string", "\"data\"",
+           "what ranks keep a part of: data (nothing), zero1, zero2 or zero3">,
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
+           "the optimizer that remat-add-optimizer will add, or none">,
+    Option<"bucket", "bucket", "int64_t", "26214400",
+           "bytes of gradients that are summed at once">,
+    Option<"microBatches", "micro-batches", "int64_t", "1",
+           "micro-batches of a rank's step">];
   let dependentDialects = ["::remat::RematDialect"];
 }
 

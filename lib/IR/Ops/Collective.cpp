@@ -3,6 +3,7 @@
 #include "OpUtils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "remat/IR/RematOps.h"
+#include "remat/Support/Parallel.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/InterleavedRange.h"
 #include <set>
@@ -17,7 +18,6 @@ using namespace remat;
 LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> EmitError,
                                ArrayRef<StringAttr> Names,
                                ArrayRef<int64_t> Sizes) {
-  constexpr int64_t MaxRanks = 65536;
   int64_t Ranks = 1;
   llvm::DenseSet<StringAttr> Seen;
   for (auto [Name, Size] : llvm::zip_equal(Names, Sizes)) {

@@ -248,9 +248,8 @@ static LogicalResult verifyShard(const InterfaceAttribute &A) {
 static LogicalResult verifyPart(const InterfaceAttribute &A) {
   auto Part = dyn_cast<PartAttr>(A.Named.getValue());
   auto Type = dyn_cast<RankedTensorType>(A.getType());
-  if (!Part || A.IsResult || !Type)
-    return A.emitError() << "'" << A.getName()
-                         << "' must be a #remat.part on an argument";
+  if (!Part || !Type)
+    return A.emitError() << "'" << A.getName() << "' must be a #remat.part";
   MeshAttr Mesh = getMesh(A.Func);
   SmallVector<int64_t> Shape(Part.getWhole());
   for (auto Cut : Part.getCuts().getAsRange<CutAttr>()) {
