@@ -122,6 +122,8 @@ def check_options(runner):
         options = ["--" + name, CHANGED[name]]
         if name == "momentum":
             options += ["--optimizer", "sgd"]
+        if name in ("parallel", "bucket"):  # of several ranks
+            options += ["--ranks", "2"]
         check(not runner.run(*options)[1]["from_cache"], name, "is not part of the key")
         check(runner.run(*options)[1]["from_cache"], name, "was not kept")
     # An explanation is made, not kept; and it changes no program.
