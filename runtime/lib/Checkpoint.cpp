@@ -181,7 +181,7 @@ findStored(const Program &P, const SafetensorsHeader &Header,
       return Error(ErrorCode::InvalidArgument, "the program has '" + A.Name +
                                                    "', which '" + Path +
                                                    "' has not");
-    REMAT_TRY(checkStored(P.Tensors[A.Tensor], A.Name, Entries[I]->Type,
+    REMAT_TRY(checkStored(describeStored(P, A), Entries[I]->Type,
                           Entries[I]->Shape, Path));
   }
   for (const TensorEntry &T : Header.Tensors) {

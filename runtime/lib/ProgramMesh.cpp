@@ -52,8 +52,15 @@ static Status verifyCuts(const Program &P, const Argument &A) {
     REMAT_REQUIRE(Size >= 1 &&
                       !__builtin_mul_overflow(Elements, Size, &Elements),
                   "is a part of a tensor of shape " + formatShape(A.Whole));
+  std::vector<int64_t> Used; // distances along axes
   for (const Cut &C : A.Cuts) {
     REMAT_TRY(verifyGroup(P, C.Group));
+    for (size_t I = 0; I < C.Group.size(); I += 2)
+      if (C.Group[I + 1] > 1) {
+        REMAT_REQUIRE(std::ranges::count(Used, C.Group[I]) == 0,
+                      "is cut twice along one axis of the mesh");
+        Used.push_back(C.Group[I]);
+      }
     int64_t Ranks = countRanks(C.Group);
     if (C.Dim == -1) {
       int64_t Count = countElements(Shape);

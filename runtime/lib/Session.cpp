@@ -4,7 +4,6 @@
 #include "lib/Guard.h"
 #include "ops/Op.h"
 #include "remat/runtime/FiniteCheck.h"
-#include "remat/runtime/Sha256.h"
 #include <algorithm>
 #include <chrono>
 
@@ -330,20 +329,4 @@ SessionStatistics Session::getStatistics() const {
   std::nth_element(Sorted.begin(), Middle, Sorted.end());
   To.MedianStepMs = *Middle;
   return To;
-}
-
-Result<std::string> Session::computeParametersDigest() {
-  return guard([&]() -> Result<std::string> {
-    Sha256 Digest;
-    for (const Argument &A : TheProgram->Arguments)
-      if (A.Role == Role::Parameter)
-        REMAT_TRY(storeArgument(A.Name, [&](const void *Data, uint64_t Bytes) {
-          Digest.update(Data, Bytes);
-          return Status();
-        }));
-    std::string Text = Digest.finish();
-    if (Text.empty())
-      return Error(ErrorCode::DeviceFailure, "libcrypto computes no SHA-256");
-    return Text;
-  });
 }

@@ -9,13 +9,29 @@
 using namespace remat;
 using namespace remat::runtime;
 
-Status runtime::checkStored(const Tensor &T, const std::string &Name,
-                            DType Type, const std::vector<int64_t> &Shape,
+TensorEntry runtime::describeStored(const Program &P, const Argument &A) {
+  const Tensor &T = P.Tensors[A.Tensor];
+  if (A.Cuts.empty())
+    return {A.Name, T.Type, T.Shape, 0, T.Bytes};
+  uint64_t Bytes = getByteWidth(T.Type);
+  for (int64_t Size : A.Whole)
+    Bytes *= static_cast<uint64_t>(Size);
+  return {A.Name, T.Type, A.Whole, 0, Bytes};
+}
+
+TensorEntry runtime::describeStored(const Program &P, const ProgramResult &R) {
+  const Tensor &T = P.Tensors[R.Tensor];
+  return {R.Name, T.Type, T.Shape, 0, T.Bytes};
+}
+
+Status runtime::checkStored(const TensorEntry &Wanted, DType Type,
+                            const std::vector<int64_t> &Shape,
                             const std::string &Path) {
-  if (Type == T.Type && Shape == T.Shape)
+  if (Type == Wanted.Type && Shape == Wanted.Shape)
     return {};
   return Error(ErrorCode::InvalidArgument,
-               "'" + Name + "' is " + describeTensor(getName(T.Type), T.Shape) +
+               "'" + Wanted.Name + "' is " +
+                   describeTensor(getName(Wanted.Type), Wanted.Shape) +
                    " in the program but " +
                    describeTensor(getName(Type), Shape) + " in '" + Path + "'");
 }
@@ -69,8 +85,8 @@ findStored(const Program &P, const SafetensorsHeader &Header,
     if (Class == Kept::Optimizer)
       (Stored ? Found : Missing) = &A;
     if (Stored)
-      REMAT_TRY(checkStored(P.Tensors[A.Tensor], A.Name, Stored->Type,
-                            Stored->Shape, Path));
+      REMAT_TRY(
+          checkStored(describeStored(P, A), Stored->Type, Stored->Shape, Path));
   }
   if (Missing && Found)
     return Error(ErrorCode::InvalidArgument,
@@ -96,34 +112,57 @@ Status runtime::loadWeights(Session &S, const std::string &Path) {
     auto Read = [&](uint64_t Offset, void *Data, uint64_t Bytes) {
       return File->read(*Stored, Offset, Data, Bytes);
     };
-    REMAT_TRY(S.loadArgument(P.Arguments[I].Name, Read));
+    REMAT_TRY(S.loadWhole(P.Arguments[I].Name, Read));
   }
   return {};
 }
 
+/// What a file has of an input for all shares of a batch: one behind the other,
+/// along the first dimension or along one more before it.
+static TensorEntry describeInput(const Program &P, const Argument &A,
+                                 const DataShare &Share, bool HasRows) {
+  TensorEntry Wanted = describeStored(P, A);
+  auto Count = static_cast<int64_t>(Share.Count);
+  if (Count == 1)
+    return Wanted;
+  if (HasRows && !Wanted.Shape.empty())
+    Wanted.Shape.front() *= Count;
+  else
+    Wanted.Shape.insert(Wanted.Shape.begin(), Count);
+  return Wanted;
+}
+
 Status runtime::writeInputs(Session &S, const TensorFile &File) {
   const Program &P = S.getProgram();
+  DataShare Share = S.getDataShare();
   for (const auto &[Name, Stored] : File.Tensors) {
     std::optional<uint32_t> Number = P.findArgument(Name);
     if (!Number || P.Arguments[*Number].Role != Role::Input)
       return Error(ErrorCode::InvalidArgument,
                    "the graph has no input '" + Name + "'");
-    if (Status Fits = checkStored(P.Tensors[P.Arguments[*Number].Tensor], Name,
-                                  Stored.Type, Stored.Shape, "--inputs");
-        !Fits)
-      return Fits;
-    Status Written =
-        S.writeArgument(Name, Stored.Data.data(), Stored.Data.size());
-    if (!Written)
-      return Written;
+    const Argument &A = P.Arguments[*Number];
+    bool HasRows = Stored.Shape.size() == P.Tensors[A.Tensor].Shape.size();
+    REMAT_TRY(checkStored(describeInput(P, A, Share, HasRows), Stored.Type,
+                          Stored.Shape, "--inputs"));
+    uint64_t Bytes = P.Tensors[A.Tensor].Bytes;
+    REMAT_TRY(S.writeArgument(Name, Stored.Data.data() + Share.Number * Bytes,
+                              Bytes));
   }
   return {};
 }
 
-/// Writes the tensors of a header, which `Store` gives piece by piece.
+/// Writes the tensors of a header, which `Store` gives piece by piece. Of
+/// several ranks all call it, and rank 0 writes.
 template <typename Function>
-static Status save(const std::string &Path, const SafetensorsHeader &Header,
-                   Function Store) {
+static Status save(Session &S, const std::string &Path,
+                   const SafetensorsHeader &Header, Function Store) {
+  Ranks *Others = S.getDevice().getRanks();
+  if (Others && Others->getRank() != 0) {
+    auto Ignore = [](const void *, uint64_t) { return Status(); };
+    for (const TensorEntry &T : Header.Tensors)
+      REMAT_TRY(Store(T.Name, Ignore));
+    return {};
+  }
   Result<TensorWriter> File = TensorWriter::create(Path, Header);
   if (!File)
     return File.getError();
@@ -131,8 +170,7 @@ static Status save(const std::string &Path, const SafetensorsHeader &Header,
     return File->write(Data, Bytes);
   };
   for (const TensorEntry &T : Header.Tensors)
-    if (Status Stored = Store(T.Name, Write); !Stored)
-      return Stored;
+    REMAT_TRY(Store(T.Name, Write));
   return File->finish();
 }
 
@@ -185,7 +223,7 @@ Result<bool> runtime::haveAveragesBegun(Session &S) {
 static Status storeAverage(Session &S, const Argument &Average, DType Type,
                            const Session::Sink &To) {
   if (Type == DType::F32)
-    return S.storeArgument(Average.Name, To);
+    return S.storeWhole(Average.Name, To);
   std::vector<char> Narrow;
   auto Convert = [&](const void *Data, uint64_t Bytes) {
     auto Count = static_cast<int64_t>(Bytes / sizeof(float));
@@ -194,7 +232,7 @@ static Status storeAverage(Session &S, const Argument &Average, DType Type,
                 static_cast<const float *>(Data));
     return To(Narrow.data(), Narrow.size());
   };
-  return S.storeArgument(Average.Name, Convert);
+  return S.storeWhole(Average.Name, Convert);
 }
 
 Status runtime::saveWeights(Session &S, const std::string &Path, Saved What) {
@@ -220,9 +258,9 @@ Status runtime::saveWeights(Session &S, const std::string &Path, Saved What) {
     const Argument *Average =
         What == Saved::Averages ? findAverage(P, A) : nullptr;
     return Average ? storeAverage(S, *Average, P.Tensors[A.Tensor].Type, To)
-                   : S.storeArgument(Name, To);
+                   : S.storeWhole(Name, To);
   };
-  return save(Path, Header, Store);
+  return save(S, Path, Header, Store);
 }
 
 Status runtime::saveResults(Session &S, const std::string &Path,
@@ -232,7 +270,7 @@ Status runtime::saveResults(Session &S, const std::string &Path,
       describeAll(P, P.Results, [&](const ProgramResult &R) {
         return std::find(Roles.begin(), Roles.end(), R.Role) != Roles.end();
       });
-  return save(Path, Header,
+  return save(S, Path, Header,
               [&](const std::string &Name, const Session::Sink &To) {
                 return S.storeResult(Name, To);
               });

@@ -3,6 +3,7 @@
 #include "lib/Guard.h"
 #include "ops/Numeric.h"
 #include "ops/Random.h"
+#include "remat/runtime/Parts.h"
 #include "remat/runtime/Session.h"
 #include <algorithm>
 
@@ -53,12 +54,15 @@ static void splat(DType Type, double Number, int64_t Count, void *Out) {
   });
 }
 
-static Walk getWalk(const Tensor &T) {
-  return Walk::broadcast(T.Shape, T.Shape);
+/// All elements of a tensor of so many.
+static Walk getWalk(int64_t NumElements) {
+  const int64_t Shape[] = {NumElements};
+  return Walk::broadcast(Shape, Shape);
 }
 
+/// Writes the elements that `Own` has of what one rank would hold.
 static Status initialiseTensor(Device &D, const Argument &A, const Tensor &T,
-                               char *Address, uint64_t Seed) {
+                               const Part &Own, char *Address, uint64_t Seed) {
   if (A.Role == Role::Seed || A.Role == Role::Step) {
     uint64_t Number = A.Role == Role::Seed ? Seed : 0;
     return D.copyIn(Address, &Number, sizeof Number);
@@ -74,9 +78,14 @@ static Status initialiseTensor(Device &D, const Argument &A, const Tensor &T,
         if (!Random)
           return splat(T.Type, Constant == Constant ? Constant : 0, Count, Out);
         auto *X = static_cast<float *>(Out);
-        drawBlock(Stream, Normal, getWalk(T), First, Count, X);
-        for (int64_t I = 0; I < Count; ++I)
-          X[I] = Scale * (Normal ? X[I] : 2.0f * X[I] - 1.0f);
+        std::fill_n(X, Count, 0.0f);
+        Own.forRuns(First, Count, [&](const Part::Run &R) {
+          float *Run = X + (R.Own - First);
+          drawBlock(Stream, Normal, getWalk(Own.getNumWhole()), R.Whole,
+                    R.Count, Run);
+          for (int64_t I = 0; I < R.Count; ++I)
+            Run[I] = Scale * (Normal ? Run[I] : 2.0f * Run[I] - 1.0f);
+        });
       });
 }
 
@@ -89,6 +98,7 @@ Status Session::initialise(uint64_t Seed) {
         continue;
       REMAT_TRY(checkWritable(A));
       REMAT_TRY(initialiseTensor(TheDevice, A, TheProgram->Tensors[A.Tensor],
+                                 Part::of(*TheProgram, A, getRank()),
                                  getAddress(A.Tensor), Seed));
       Written[I] = true;
     }
@@ -114,6 +124,7 @@ Status Session::fillInputs(uint64_t Seed, uint64_t Draw,
   auto Lock = TheDevice.lock();
   return guard([&]() -> Status {
     REMAT_TRY(occupy());
+    DataShare Share = getDataShare();
     for (size_t I = 0; I < TheProgram->Arguments.size(); ++I) {
       const Argument &A = TheProgram->Arguments[I];
       if (A.Role != Role::Input ||
@@ -122,9 +133,13 @@ Status Session::fillInputs(uint64_t Seed, uint64_t Draw,
       const Tensor &T = TheProgram->Tensors[A.Tensor];
       PhiloxStream Stream(Seed, hashName(A.Name), Draw);
       auto Bound = static_cast<uint64_t>(A.Bound ? A.Bound : 2);
-      auto Make = [&](int64_t First, int64_t Count, void *Out) {
+      // One process that has all shares has them one behind the other.
+      auto Begin = static_cast<int64_t>(Share.Number) * T.NumElements;
+      Walk All = getWalk(static_cast<int64_t>(Share.Count) * T.NumElements);
+      auto Make = [&](int64_t Own, int64_t Count, void *Out) {
+        int64_t First = Begin + Own;
         if (holdsFloats(T.Type))
-          drawBlock(Stream, /*Normal=*/true, getWalk(T), First, Count,
+          drawBlock(Stream, /*Normal=*/true, All, First, Count,
                     static_cast<float *>(Out));
         else
           drawIntegers(Stream, T.Type, Bound, First, Count, Out);

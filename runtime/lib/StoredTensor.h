@@ -7,9 +7,14 @@
 
 namespace remat::runtime {
 
-/// Whether a tensor of the file `Path` has the type and shape that the
-/// program's `T`, named `Name`, has.
-Status checkStored(const Tensor &T, const std::string &Name, DType Type,
+/// What a file holds of an argument or a result: the whole of what several
+/// ranks hold together.
+TensorEntry describeStored(const Program &P, const Argument &A);
+TensorEntry describeStored(const Program &P, const ProgramResult &R);
+
+/// Whether a tensor of the file `Path` has the type and shape that the program
+/// wants.
+Status checkStored(const TensorEntry &Wanted, DType Type,
                    const std::vector<int64_t> &Shape, const std::string &Path);
 
 /// A header in which `List`, arguments or results, are those that `IsWanted`.
@@ -18,10 +23,8 @@ SafetensorsHeader describeAll(const Program &P, const Values &List,
                               Function IsWanted) {
   SafetensorsHeader Header;
   for (const auto &V : List)
-    if (IsWanted(V)) {
-      const Tensor &T = P.Tensors[V.Tensor];
-      Header.Tensors.push_back({V.Name, T.Type, T.Shape, 0, T.Bytes});
-    }
+    if (IsWanted(V))
+      Header.Tensors.push_back(describeStored(P, V));
   return Header;
 }
 

@@ -26,7 +26,8 @@ Result<InputFeeder> InputFeeder::create(Session &S,
   DataOptions Wanted{.Paths = Options.Data,
                      .Augment = Options.Augment,
                      .AugmentsByChance = Options.AugmentsByChance,
-                     .Seed = Options.Seed};
+                     .Seed = Options.Seed,
+                     .Share = S.getDataShare()};
   if (Feeder.File)
     for (const auto &[Name, Stored] : Feeder.File->Tensors)
       Wanted.OtherInputs.push_back(Name);
@@ -49,16 +50,19 @@ Result<InputFeeder> InputFeeder::create(Session &S,
 }
 
 /// Records are drawn from all files, so that one batch and their number tell
-/// data from other data without reading all of it.
+/// data from other data without reading all of it. The batch is that of all
+/// ranks, as one process with all its rows has it.
 Result<std::string> InputFeeder::describeData() const {
   if (!Data)
     return std::string("none");
-  Batch First;
-  if (Status Read = Data->get(0, First); !Read)
-    return Read.getError().within("--data");
+  std::vector<Batch> Shares(Data->getShare().Count);
+  for (size_t Number = 0; Number < Shares.size(); ++Number)
+    if (Status Read = Data->get(0, Number, Shares[Number]); !Read)
+      return Read.getError().within("--data");
   Sha256 Digest;
-  for (const BatchInput &I : First)
-    Digest.update(I.Bytes.data(), I.Bytes.size());
+  for (size_t I = 0; I < Data->getArguments().size(); ++I)
+    for (const Batch &First : Shares)
+      Digest.update(First[I].Bytes.data(), First[I].Bytes.size());
   return "of " + std::to_string(Data->getBatchesPerEpoch()) +
          " batches an epoch, whose first has the SHA-256 " + Digest.finish();
 }

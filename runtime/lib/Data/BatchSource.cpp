@@ -5,11 +5,11 @@
 
 using namespace remat::runtime;
 
-Status BatchSource::get(uint64_t Step, Batch &To) const {
+Status BatchSource::get(uint64_t Step, uint64_t Number, Batch &To) const {
   return guard([&]() -> Status {
     To.resize(Arguments.size());
     for (size_t I = 0; I < Arguments.size(); ++I)
       To[I].Argument = Arguments[I];
-    return fill(Step, To);
+    return fill(Step, Number, To);
   });
 }

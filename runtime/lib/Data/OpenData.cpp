@@ -149,12 +149,12 @@ Result<std::unique_ptr<BatchSource>> DataOpener::open() {
                 "folder for each class nor an array of uint8 for an input of "
                 "floats");
   if (Inputs.empty())
-    return openTokens(P, Tokens, O.Seed);
+    return openTokens(P, Tokens, O.Seed, O.Share);
   if (!Tokens.empty())
     return Fail(Tokens.front() + ": data are token files or arrays, and there "
                                  "are arrays too");
   REMAT_TRY(checkInputs(P, Inputs, O.OtherInputs));
-  return RecordSource::create(P, std::move(Inputs), O.Seed);
+  return RecordSource::create(P, std::move(Inputs), O.Seed, O.Share);
 }
 
 Result<std::unique_ptr<BatchSource>>

@@ -17,16 +17,17 @@ static Error invalid(const std::string &Why) {
 //===----------------------------------------------------------------------===//
 
 RecordSource::RecordSource(std::vector<FilledInput> TheInputs,
-                           uint64_t NumRecords, uint64_t Rows, uint64_t Seed)
-    : Inputs(std::move(TheInputs)), NumRecords(NumRecords), Rows(Rows),
-      Order(NumRecords, Seed, ShuffleId) {
+                           uint64_t NumRecords, uint64_t Rows, uint64_t Seed,
+                           const DataShare &Share)
+    : BatchSource(Share), Inputs(std::move(TheInputs)), NumRecords(NumRecords),
+      Rows(Rows), Order(NumRecords, Seed, ShuffleId) {
   for (const FilledInput &I : Inputs)
     Arguments.push_back(I.Argument);
 }
 
 Result<std::unique_ptr<BatchSource>>
 RecordSource::create(const Program &P, std::vector<FilledInput> Inputs,
-                     uint64_t Seed) {
+                     uint64_t Seed, const DataShare &Share) {
   auto GetName = [&](const FilledInput &I) -> std::string {
     return "'" + P.Arguments[I.Argument].Name + "'";
   };
@@ -52,24 +53,26 @@ RecordSource::create(const Program &P, std::vector<FilledInput> Inputs,
                      " records, input " + GetName(Inputs.front()) + " " +
                      std::to_string(Records));
   }
-  if (Records < Rows)
+  if (Records < Rows * Share.Count)
     return invalid(std::to_string(Records) + " records fill no batch of " +
-                   std::to_string(Rows));
+                   std::to_string(Rows * Share.Count));
   std::unique_ptr<RecordSource> Made(
-      new RecordSource(std::move(Inputs), Records, Rows, Seed));
+      new RecordSource(std::move(Inputs), Records, Rows, Seed, Share));
   Made->RowBytes = std::move(RowBytes);
   return std::unique_ptr<BatchSource>(std::move(Made));
 }
 
-Status RecordSource::fill(uint64_t Step, Batch &To) const {
+Status RecordSource::fill(uint64_t Step, uint64_t Number, Batch &To) const {
+  uint64_t First = Number * Rows; // of this share
   uint64_t PerEpoch = getBatchesPerEpoch();
   std::vector<uint64_t> Records(Rows);
-  Order.get(Step / PerEpoch, Step % PerEpoch * Rows, Records);
+  Order.get(Step / PerEpoch, Step % PerEpoch * Rows * Share.Count + First,
+            Records);
   for (size_t I = 0; I < Inputs.size(); ++I) {
     To[I].Bytes.resize(RowBytes[I] * Rows);
     auto *At = reinterpret_cast<char *>(To[I].Bytes.data());
     for (uint64_t Row = 0; Row < Rows; ++Row, At += RowBytes[I])
-      REMAT_TRY(Inputs[I].From->read(Records[Row], Step, Row, At));
+      REMAT_TRY(Inputs[I].From->read(Records[Row], Step, First + Row, At));
   }
   return {};
 }

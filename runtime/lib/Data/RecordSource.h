@@ -14,8 +14,8 @@ class Column {
 public:
   virtual ~Column() = default;
   virtual uint64_t getNumRecords() const = 0;
-  /// Writes row `Row` of the batch of a step, as the program stores it. Several
-  /// threads may call it at once.
+  /// Writes row `Row` of the batch of a step, counted over all shares, as the
+  /// program stores it. Several threads may call it at once.
   virtual Status read(uint64_t Record, uint64_t Step, uint64_t Row,
                       char *To) const = 0;
 };
@@ -34,17 +34,19 @@ public:
   /// InvalidArgument unless the columns have equally many records, which fill a
   /// batch, and the inputs equally many rows.
   static Result<std::unique_ptr<BatchSource>>
-  create(const Program &Program, std::vector<FilledInput> Inputs,
-         uint64_t Seed);
+  create(const Program &Program, std::vector<FilledInput> Inputs, uint64_t Seed,
+         const DataShare &Share);
 
-  uint64_t getBatchesPerEpoch() const override { return NumRecords / Rows; }
+  uint64_t getBatchesPerEpoch() const override {
+    return NumRecords / (Rows * Share.Count);
+  }
 
 protected:
-  Status fill(uint64_t Step, Batch &To) const override;
+  Status fill(uint64_t Step, uint64_t Number, Batch &To) const override;
 
 private:
   RecordSource(std::vector<FilledInput> Inputs, uint64_t NumRecords,
-               uint64_t Rows, uint64_t Seed);
+               uint64_t Rows, uint64_t Seed, const DataShare &Share);
 
   std::vector<FilledInput> Inputs;
   std::vector<uint64_t> RowBytes; ///< by input

@@ -51,11 +51,12 @@ TokenBatches::create(std::vector<TokenFile> Files, const Sizes &Sizes,
       Tokens += F.getCount();
       Windows += countWindows(F.getCount(), Sizes.Length);
     }
-    if (Windows < Sizes.Batch)
+    uint64_t Rows = Sizes.Batch * Sizes.Shares;
+    if (Windows < Rows)
       return Fail(nameFiles(Files) + ": " + std::to_string(Tokens) +
                   " tokens are " + std::to_string(Windows) + " windows of " +
                   std::to_string(Sizes.Length) + "; a batch needs " +
-                  std::to_string(Sizes.Batch));
+                  std::to_string(Rows));
     std::unique_ptr<TokenBatches> Made(
         new TokenBatches(std::move(Files), Sizes, Windows, Seed));
     REMAT_TRY(Made->checkFirst());
@@ -108,11 +109,12 @@ Status TokenBatches::readWindow(uint64_t Window,
 }
 
 Status TokenBatches::get(uint64_t Step, std::span<int64_t> Inputs,
-                         std::span<int64_t> Targets) const {
+                         std::span<int64_t> Targets, uint64_t Share) const {
   return guard([&]() -> Status {
     uint64_t PerEpoch = getBatchesPerEpoch();
     std::vector<uint64_t> Windows(S.Batch);
-    Order.get(Step / PerEpoch, Step % PerEpoch * S.Batch, Windows);
+    Order.get(Step / PerEpoch, Step % PerEpoch * getRows() + Share * S.Batch,
+              Windows);
     std::vector<int64_t> Tokens(S.Length + 1);
     for (uint64_t Row = 0; Row < S.Batch; ++Row) {
       REMAT_TRY(readWindow(Windows[Row], Tokens));
@@ -140,9 +142,9 @@ struct TokenArguments {
 class TokenSource final : public BatchSource {
 public:
   TokenSource(const Program &P, const TokenArguments &A,
-              std::unique_ptr<TokenBatches> Batches)
-      : Batches(std::move(Batches)), Elements(A.Sizes.Batch * A.Sizes.Length),
-        HasTokens(A.Tokens) {
+              std::unique_ptr<TokenBatches> Batches, const DataShare &Share)
+      : BatchSource(Share), Batches(std::move(Batches)),
+        Elements(A.Sizes.Batch * A.Sizes.Length), HasTokens(A.Tokens) {
     for (std::optional<uint32_t> Number : {A.Tokens, A.Targets})
       if (Number) {
         Arguments.push_back(*Number);
@@ -155,7 +157,7 @@ public:
   }
 
 protected:
-  Status fill(uint64_t Step, Batch &To) const override;
+  Status fill(uint64_t Step, uint64_t Number, Batch &To) const override;
 
 private:
   std::unique_ptr<TokenBatches> Batches;
@@ -166,10 +168,11 @@ private:
 
 } // namespace
 
-Status TokenSource::fill(uint64_t Step, Batch &To) const {
+Status TokenSource::fill(uint64_t Step, uint64_t Number, Batch &To) const {
   std::vector<int64_t> Ids(Elements * Types.size());
   std::span<int64_t> Inputs(Ids.data(), HasTokens ? Elements : 0);
-  REMAT_TRY(Batches->get(Step, Inputs, std::span(Ids).subspan(Inputs.size())));
+  REMAT_TRY(Batches->get(Step, Inputs, std::span(Ids).subspan(Inputs.size()),
+                         Number));
   for (size_t I = 0; I < Types.size(); ++I) {
     To[I].Bytes.resize(Elements * getByteWidth(Types[I]));
     const int64_t *From = &Ids[I * Elements];
@@ -222,11 +225,14 @@ static Result<TokenArguments> findArguments(const Program &P) {
   return Found;
 }
 
-Result<std::unique_ptr<BatchSource>> remat::runtime::openTokens(
-    const Program &P, const std::vector<std::string> &Paths, uint64_t Seed) {
+Result<std::unique_ptr<BatchSource>>
+remat::runtime::openTokens(const Program &P,
+                           const std::vector<std::string> &Paths, uint64_t Seed,
+                           const DataShare &Share) {
   Result<TokenArguments> Found = findArguments(P);
   if (!Found)
     return Found.getError();
+  Found->Sizes.Shares = Share.Count;
   std::vector<TokenFile> Files;
   for (const std::string &Path : Paths) {
     Result<TokenFile> File = TokenFile::open(Path);
@@ -238,5 +244,5 @@ Result<std::unique_ptr<BatchSource>> remat::runtime::openTokens(
   if (!Batches)
     return Batches.getError();
   return std::unique_ptr<BatchSource>(
-      std::make_unique<TokenSource>(P, *Found, std::move(*Batches)));
+      std::make_unique<TokenSource>(P, *Found, std::move(*Batches), Share));
 }

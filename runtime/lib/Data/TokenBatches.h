@@ -18,7 +18,8 @@ class TokenBatches {
 public:
   struct Sizes {
     uint64_t Batch = 0, Length = 0;
-    uint64_t Bound = 0; ///< every token is below it; 0: not checked
+    uint64_t Bound = 0;  ///< every token is below it; 0: not checked
+    uint64_t Shares = 1; ///< of so many rows each a step's batch is made
   };
 
   /// InvalidArgument if the files do not fill one batch. The first tokens of
@@ -27,16 +28,18 @@ public:
   static Result<std::unique_ptr<TokenBatches>>
   create(std::vector<TokenFile> Files, const Sizes &Sizes, uint64_t Seed);
 
-  /// The batch for step `Step`. Both spans hold Batch * Length numbers; either
-  /// may be empty when it is not wanted. Several threads may ask at once.
+  /// Share `Share` of the batch for step `Step`. Both spans hold Batch * Length
+  /// numbers; either may be empty when it is not wanted. Several threads may
+  /// ask at once.
   Status get(uint64_t Step, std::span<int64_t> Inputs,
-             std::span<int64_t> Targets) const;
+             std::span<int64_t> Targets, uint64_t Share = 0) const;
 
-  uint64_t getBatchesPerEpoch() const { return NumWindows / S.Batch; }
+  uint64_t getBatchesPerEpoch() const { return NumWindows / getRows(); }
 
 private:
   TokenBatches(std::vector<TokenFile> Files, const Sizes &Sizes,
                uint64_t NumWindows, uint64_t Seed);
+  uint64_t getRows() const { return S.Batch * S.Shares; }
   Status readWindow(uint64_t Window, std::span<int64_t> Tokens) const;
   Status checkFirst() const;
   Status check(const TokenFile &File, uint64_t First,
@@ -52,7 +55,7 @@ private:
 /// The data for the inputs that ask for tokens or targets.
 Result<std::unique_ptr<BatchSource>>
 openTokens(const Program &Program, const std::vector<std::string> &Paths,
-           uint64_t Seed);
+           uint64_t Seed, const DataShare &Share);
 
 } // namespace remat::runtime
 

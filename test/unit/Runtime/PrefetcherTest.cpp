@@ -72,7 +72,7 @@ public:
   mutable std::atomic<uint64_t> Last = 0;
 
 protected:
-  Status fill(uint64_t Step, Batch &To) const override {
+  Status fill(uint64_t Step, uint64_t, Batch &To) const override {
     for (uint64_t Old = Last;
          Old < Step && !Last.compare_exchange_weak(Old, Step);)
       ;

@@ -160,6 +160,26 @@ TEST_F(Tokens, BatchesThatCannotBe) {
   EXPECT_TRUE(open({Path}, {.Batch = 1, .Length = 10, .Bound = 100}));
 }
 
+TEST_F(Tokens, SharesAreRowsOfOneBatch) {
+  std::string Path = write("t", makeTokens<uint16_t>(1000));
+  auto All = open({Path}, {.Batch = 6, .Length = 10});
+  auto Shared = open({Path}, {.Batch = 2, .Length = 10, .Shares = 3});
+  ASSERT_TRUE(All && Shared);
+  EXPECT_EQ((*All)->getBatchesPerEpoch(), (*Shared)->getBatchesPerEpoch());
+  // The second epoch has another order.
+  for (uint64_t Step : {uint64_t(0), (*All)->getBatchesPerEpoch() + 3}) {
+    std::vector<int64_t> Whole(60), Own(20), Joined;
+    ASSERT_EQ(messageOf((*All)->get(Step, {}, Whole)), "");
+    for (uint64_t Share = 0; Share < 3; ++Share) {
+      ASSERT_EQ(messageOf((*Shared)->get(Step, {}, Own, Share)), "");
+      Joined.insert(Joined.end(), Own.begin(), Own.end());
+    }
+    EXPECT_EQ(Joined, Whole);
+  }
+  EXPECT_EQ(messageOf(open({Path}, {.Batch = 50, .Length = 10, .Shares = 3})),
+            Path + ": 1000 tokens are 99 windows of 10; a batch needs 150");
+}
+
 TEST_F(Tokens, FilesThatChange) {
   std::string Path = write("t", makeTokens<uint16_t>(41));
   auto B = open({Path}, {.Batch = 1, .Length = 10, .Bound = 50});

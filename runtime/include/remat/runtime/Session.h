@@ -16,6 +16,7 @@
 #define REMAT_RUNTIME_SESSION_H
 
 #include "remat/runtime/Device.h"
+#include "remat/runtime/Parts.h"
 #include "remat/runtime/Pool.h"
 #include "remat/runtime/Program.h"
 #include "remat/runtime/Result.h"
@@ -73,17 +74,29 @@ public:
 
   const Program &getProgram() const { return *TheProgram; }
   Device &getDevice() const { return TheDevice; }
+  /// This rank's number; 0 where there is one.
+  uint32_t getRank() const {
+    return TheDevice.getRanks() ? TheDevice.getRanks()->getRank() : 0;
+  }
+  /// What of each batch this session's inputs are. All ranks give a function
+  /// beside the program the same inputs.
+  DataShare getDataShare() const {
+    return Main ? DataShare() : runtime::getDataShare(*TheProgram, getRank());
+  }
 
   /// Writes every argument but the inputs: parameters and states by their init
   /// (normal: mean 0, deviation init_value; uniform: [-init_value, init_value);
   /// zeros without one), drawn from Philox with `Seed` and an id made of the
   /// argument's name, so that they depend on neither order nor program; the
   /// seed argument is `Seed`, the step argument 0, a learning rate its init.
+  /// A part of a tensor gets what the whole would have at its places.
   Status initialise(uint64_t Seed);
 
   /// Fills each input with random numbers that depend on `Seed`, `Draw` and its
   /// name only: floats are normal, integers uniform in [0, bound) (bound 0 is
   /// taken as 2), i1 fair. The arguments numbered in `Except` are left alone.
+  /// Where ranks share a batch, each gets its rows of one tensor that has those
+  /// of all, one rank's behind the other's.
   Status fillInputs(uint64_t Seed, uint64_t Draw,
                     std::span<const uint32_t> Except = {});
 
@@ -115,6 +128,13 @@ public:
   Status loadArgument(std::string_view Name, const Source &From);
   Status storeArgument(std::string_view Name, const Sink &To);
   Status storeResult(std::string_view Name, const Sink &To);
+
+  /// The same for a tensor that several ranks hold together, with the whole's
+  /// bytes. All ranks call these. What is loaded is read by each rank where it
+  /// needs it, and pieces may be read out of order. What is stored only `To`
+  /// of rank 0 is given; an error that it has there is rank 0's only.
+  Status loadWhole(std::string_view Name, const Source &From);
+  Status storeWhole(std::string_view Name, const Sink &To);
 
   /// Runs one step and waits for it. InvalidArgument while an argument was
   /// never written, or an input that a step overwrites was not written since.
@@ -153,7 +173,8 @@ public:
   Executable &getExecutable() { return *TheExecutable; }
 
   /// SHA-256 (lower-case hexadecimal) over all parameters' bytes in the order
-  /// of the arguments.
+  /// of the arguments. All ranks call it and get what one that holds all of
+  /// them would.
   Result<std::string> computeParametersDigest();
 
 private:
@@ -179,6 +200,8 @@ private:
   Status read(std::string_view Name, bool IsArgument, void *Data,
               uint64_t Bytes);
   Status store(std::string_view Name, bool IsArgument, const Sink &To);
+  Status join(const Argument &A, const Sink &To);
+  Status sendPart(const Argument &A);
 
   std::shared_ptr<const Program> TheProgram;
   Device &TheDevice;

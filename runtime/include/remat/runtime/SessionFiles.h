@@ -10,6 +10,9 @@
 
 namespace remat::runtime {
 
+// Files hold whole tensors. Where several ranks run the program all of them
+// call these functions: each reads what it holds, and rank 0 writes.
+
 /// Reads a safetensors file into a session: the parameters and the graph's
 /// states, each of which must be there with its element type and shape; what
 /// the optimizer remembers (its states, the count of steps) where the file
@@ -37,6 +40,8 @@ Result<bool> haveAveragesBegun(Session &Session);
 Status saveWeights(Session &Session, const std::string &Path, Saved What);
 
 /// Writes those inputs that `File` holds; every tensor of it must be an input.
+/// Ranks that share a batch take their rows of it: the file has the rows of all
+/// (DataShare), along the first dimension or along one more before it.
 Status writeInputs(Session &Session, const TensorFile &File);
 
 /// Saves the results of these roles. InvalidArgument if there is none.

@@ -53,7 +53,7 @@ public:
   uint64_t getBatchesPerEpoch() const override { return 1000; }
 
 private:
-  Status fill(uint64_t Step, Batch &To) const override {
+  Status fill(uint64_t Step, uint64_t, Batch &To) const override {
     for (BatchInput &I : To) {
       I.Bytes.resize(sizeof Step);
       std::memcpy(I.Bytes.data(), &Step, sizeof Step);

@@ -9,6 +9,7 @@
 #ifndef REMAT_RUNTIME_DATA_BATCHSOURCE_H
 #define REMAT_RUNTIME_DATA_BATCHSOURCE_H
 
+#include "remat/runtime/Parts.h"
 #include "remat/runtime/Program.h"
 #include "remat/runtime/Result.h"
 #include <cstdint>
@@ -42,14 +43,22 @@ public:
   /// The batch of a step. Several threads may call it at once, each with a
   /// batch of its own, whose memory is used again. A bad record is an error
   /// that names its file and its place there.
-  Status get(uint64_t Step, Batch &To) const;
+  Status get(uint64_t Step, Batch &To) const {
+    return get(Step, Share.Number, To);
+  }
+  /// The rows of another share of the same batch.
+  Status get(uint64_t Step, uint64_t Number, Batch &To) const;
+  const DataShare &getShare() const { return Share; }
 
 protected:
-  /// Fills `To`, which has an element for each of `getArguments()`. The
-  /// standard library may throw for want of memory.
-  virtual Status fill(uint64_t Step, Batch &To) const = 0;
+  explicit BatchSource(const DataShare &Share = {}) : Share(Share) {}
+
+  /// Fills `To` with share `Number`, which has an element for each of
+  /// `getArguments()`. The standard library may throw for want of memory.
+  virtual Status fill(uint64_t Step, uint64_t Number, Batch &To) const = 0;
 
   std::vector<uint32_t> Arguments;
+  DataShare Share;
 };
 
 struct DataOptions {
@@ -66,6 +75,9 @@ struct DataOptions {
   /// is cut is the middle.
   bool AugmentsByChance = true;
   uint64_t Seed = 0; ///< of the order of the records, and of augmentation
+  /// Which rows of a batch that several ranks share: the batch is as many times
+  /// the program's inputs as there are shares.
+  DataShare Share = {};
 };
 
 /// Opens data for the inputs of `Program`, which is not kept.

@@ -1,0 +1,26 @@
+//===- Together.h - long work that every rank does alone --------*- C++ -*-===//
+
+#ifndef REMAT_RUNTIME_TOGETHER_H
+#define REMAT_RUNTIME_TOGETHER_H
+
+#include "remat/runtime/Ranks.h"
+#include <functional>
+
+namespace remat::runtime {
+
+/// Success where every rank gives success; else, on every rank, the error of
+/// the first by number that gives one, as "rank N: ..." if there are several.
+/// Null is one rank. All ranks call it.
+Status agree(Ranks *R, const Status &Own);
+
+/// Calls `Work`, which does not use `R` and may take as long as it needs, on
+/// every rank, and agrees on what it gives. Meanwhile the ranks hear from each
+/// other: where one ends or hangs, the others are told within the time limit of
+/// `R`, by `OnFailure` in another thread (it may be null), and fail when their
+/// work has ended. All ranks call it.
+Status workTogether(Ranks *R, const std::function<Status()> &Work,
+                    const std::function<void(const Error &)> &OnFailure = {});
+
+} // namespace remat::runtime
+
+#endif // REMAT_RUNTIME_TOGETHER_H

@@ -1,0 +1,71 @@
+//===- TogetherTest.cpp - long work that every rank does alone ------------===//
+
+#include "remat/runtime/Together.h"
+#include "RankPrograms.h"
+#include <atomic>
+#include <thread>
+
+using namespace remat::runtime;
+using namespace remat::runtime::test;
+using std::chrono::milliseconds;
+
+namespace {
+
+Status fail(const char *Message) { return Error(ErrorCode::IO, Message); }
+
+TEST(TogetherTest, OneRankIsAlone) {
+  EXPECT_TRUE(agree(nullptr, {}));
+  EXPECT_EQ(messageOf(workTogether(nullptr, [] { return fail("no"); })), "no");
+}
+
+TEST(TogetherTest, TheFirstErrorIsEveryRanks) {
+  auto All = createThreadRanks(3);
+  onThreads(3, [&](uint32_t Rank) {
+    Status Own = Rank == 1 ? fail("full") : Rank == 2 ? fail("late") : Status();
+    EXPECT_EQ(messageOf(agree(&*All[Rank], Own)), "rank 1: full");
+    // An error that was agreed on ends nothing.
+    EXPECT_TRUE(agree(&*All[Rank], {}));
+    EXPECT_EQ(messageOf(workTogether(&*All[Rank], [&] { return Own; })),
+              "rank 1: full");
+    EXPECT_TRUE(workTogether(&*All[Rank], [] { return Status(); }));
+  });
+}
+
+TEST(TogetherTest, WorkMayTakeLongerThanTheLimit) {
+  auto All = createThreadRanks(3);
+  onThreads(3, [&](uint32_t Rank) {
+    All[Rank]->setTimeLimit(milliseconds(1000));
+    EXPECT_EQ(messageOf(workTogether(&*All[Rank],
+                                     [&] {
+                                       std::this_thread::sleep_for(
+                                           milliseconds(Rank * 1500));
+                                       return Status();
+                                     })),
+              "");
+  });
+}
+
+TEST(TogetherTest, ARankThatEndsIsNamed) {
+  auto All = createThreadRanks(3);
+  onThreads(3, [&](uint32_t Rank) {
+    if (Rank == 1) {
+      All[1].reset();
+      return;
+    }
+    std::atomic<bool> IsTold = false;
+    Status Ended = workTogether(
+        &*All[Rank],
+        [&] {
+          // As planning does, which asks now and then.
+          for (int I = 0; I < 3000 && !IsTold; ++I)
+            std::this_thread::sleep_for(milliseconds(10));
+          return Status();
+        },
+        [&](const Error &) { IsTold = true; });
+    EXPECT_TRUE(IsTold);
+    EXPECT_NE(messageOf(Ended).find("rank 1 has ended"), std::string::npos)
+        << messageOf(Ended);
+  });
+}
+
+} // namespace
