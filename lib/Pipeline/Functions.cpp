@@ -95,6 +95,8 @@ LogicalResult FunctionPlanner::plan(Planned &P, const CompileOptions &How) {
   P.Module->push_back(Copy);
   if (!How.Function.empty())
     shareFrozen(Main.Given, Main.get(), Copy);
+  if (!How.Function.empty())
+    gatherParts(Main.get(), Copy);
   if (How.EvaluatesAverages && How.Function == EvaluationName)
     readAverages(Main.Given, Main.get(), Copy);
   if (!How.Function.empty() && failed(shareMemory(Main.get(), Copy)))

@@ -86,7 +86,6 @@ void remat::makePart(func::FuncOp Graph, SignatureEditor &Signature,
   auto Cut = cast<CutAttr>(Part.getCuts().getValue().back());
   RankedTensorType Own =
       Whole.clone(*getPartShape(getMesh(Graph), Cut, Whole.getShape()));
-  OpBuilder B = OpBuilder::atBlockBegin(&Graph.getBody().front());
   Location Loc = Argument.getLoc();
   RankedTensorType Cast = getOnlyCast(Argument);
   SmallVector<Operation *> Casts;
@@ -97,6 +96,11 @@ void remat::makePart(func::FuncOp Graph, SignatureEditor &Signature,
   Signature.setArgumentType(Index, Own);
   if (Uses.empty())
     return;
+  Operation *First = Uses.front()->getOwner();
+  for (OpOperand *Use : Uses)
+    if (Use->getOwner()->isBeforeInBlock(First))
+      First = Use->getOwner();
+  OpBuilder B(First);
   Value Held = Argument;
   if (Cast)
     Held = CastOp::create(B, Loc, Own.clone(Cast.getElementType()), Held);

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Parts.h"
 #include "remat/Analysis/Uses.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Transforms/GraphSignature.h"
@@ -161,6 +162,26 @@ static llvm::StringMap<BlockArgument> getArguments(func::FuncOp Func) {
   for (BlockArgument Argument : Func.getArguments())
     Named[getArgName(Func, Argument.getArgNumber())] = Argument;
   return Named;
+}
+
+void remat::gatherParts(func::FuncOp Planned, func::FuncOp Function) {
+  if (MeshAttr Mesh = getMesh(Planned))
+    Function->setAttr(MeshAttrName, Mesh);
+  llvm::StringMap<BlockArgument> Kept = getArguments(Planned);
+  SignatureEditor Signature(Function);
+  for (unsigned Index : getArgsOfRole(Function, Role::parameter)) {
+    BlockArgument Shared = Kept.lookup(getArgName(Function, Index));
+    if (!Shared)
+      continue;
+    auto Part =
+        Planned.getArgAttrOfType<PartAttr>(Shared.getArgNumber(), PartAttrName);
+    if (!Part)
+      continue;
+    auto Cut = cast<CutAttr>(Part.getCuts().getValue().back());
+    if (Cut.getDim() < 0)
+      makePart(Function, Signature, Index, Cut.getAxes());
+  }
+  Signature.write();
 }
 
 void remat::readAverages(func::FuncOp Given, func::FuncOp Planned,

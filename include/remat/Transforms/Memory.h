@@ -36,6 +36,10 @@ mlir::LogicalResult sortOverwrites(mlir::func::FuncOp Func);
 mlir::LogicalResult shareMemory(mlir::func::FuncOp Planned,
                                 mlir::func::FuncOp Function);
 
+/// Makes parameters of `Function` that `Planned` has in flat parts such parts,
+/// which are gathered where they are read.
+void gatherParts(mlir::func::FuncOp Planned, mlir::func::FuncOp Function);
+
 /// Lets `Function` read the averages that `Planned` keeps in place of the
 /// parameters, in their types; parameters without one, which are frozen, as
 /// they are. `Given` is what `Planned` was made of. Comes before shareMemory.
