@@ -3,6 +3,7 @@
 #include "remat/Analysis/Cost.h"
 #include "remat/Analysis/Liveness.h"
 #include "remat/IR/RematOps.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace remat;
@@ -38,14 +39,35 @@ double RooflineTarget::getFlopRate(Operation *Op) const {
                                              : Rates.MatrixFlops32;
 }
 
+double remat::getExchangeMicroseconds(const Links &L, const Traffic &Sent,
+                                      ArrayRef<int64_t> Group) {
+  int64_t Ranks = 1, OfHost = 1;
+  for (size_t I = 0; I < Group.size(); I += 2) {
+    Ranks *= Group[I + 1];
+    OfHost *= std::clamp<int64_t>(L.RanksOfHost / Group[I], 1, Group[I + 1]);
+  }
+  if (Sent.Rounds == 0 || Ranks == 1)
+    return 0;
+  bool IsFar = OfHost < Ranks;
+  auto Hops =
+      static_cast<double>(L.HasTrees ? llvm::Log2_64_Ceil(Ranks) : Ranks - 1);
+  double Hop = IsFar ? L.FarHopMicroseconds : L.HopMicroseconds;
+  // All members of a host carry what leaves it.
+  double Rate =
+      IsFar ? std::min(L.BytesPerSecond, L.FarBytesPerSecond * double(OfHost))
+            : L.BytesPerSecond;
+  return L.StartMicroseconds + static_cast<double>(Sent.Rounds) * Hops * Hop +
+         1e6 * Sent.Bytes / Rate;
+}
+
 double RooflineTarget::getLinkMicroseconds(Operation *Op) const {
   auto Collective = dyn_cast<CollectiveOpInterface>(Op);
   if (!Collective)
     return 0;
-  Traffic Sent =
-      Collective.getTraffic(getMesh(Op).getGroupSize(Collective.getAxes()));
-  return static_cast<double>(Sent.Rounds) * Rates.RoundMicroseconds +
-         1e6 * Sent.Bytes / Rates.LinkBytesPerSecond;
+  SmallVector<int64_t> Group = getMesh(Op).getGroup(Collective.getAxes());
+  int64_t Ranks = getMesh(Op).getGroupSize(Collective.getAxes());
+  return getExchangeMicroseconds(Rates.Between, Collective.getTraffic(Ranks),
+                                 Group);
 }
 
 double RooflineTarget::getMicroseconds(Operation *Op) const {

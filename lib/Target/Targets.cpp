@@ -40,8 +40,11 @@ static std::unique_ptr<Target> createHostTarget(TargetAttr Attr) {
   Rates.ScalarFlops = 2e9;
   Rates.BytesPerSecond = 1e10;
   Rates.LaunchMicroseconds = 0.5;
-  Rates.LinkBytesPerSecond = 2e9;
-  Rates.RoundMicroseconds = 20;
+  // Processes of one machine, see bench/collectives.py.
+  Links &L = Rates.Between;
+  L.StartMicroseconds = 15;
+  L.HopMicroseconds = L.FarHopMicroseconds = 10;
+  L.BytesPerSecond = L.FarBytesPerSecond = 2e9;
   return std::make_unique<HostTarget>(Attr, Rates);
 }
 

@@ -15,6 +15,19 @@ struct OpCost {
 };
 OpCost getCost(mlir::Operation *Op);
 
+/// What carries bytes between ranks. An exchange among n ranks takes a time to
+/// begin, one for each hop from rank to rank, and that of the bytes that each
+/// rank sends. All ranks send to all others at once on the host: one hop for
+/// each of them. Along a tree (Sanders, Speck and Traeff, 2009) bytes make
+/// log2 n hops; along a ring (Patarasuk and Yuan, 2009) n - 1.
+struct Links {
+  double StartMicroseconds = 0;
+  double HopMicroseconds = 0, FarHopMicroseconds = 0;
+  double BytesPerSecond = 0, FarBytesPerSecond = 0; ///< a rank's, one direction
+  int64_t RanksOfHost = 65536; ///< neighbours by number; others are far
+  bool HasTrees = false;
+};
+
 /// Rates of a device. An operation takes the longer of its arithmetic and its
 /// traffic, plus a fixed launch time (the roofline: Williams et al., 2009).
 struct Roofline {
@@ -23,9 +36,15 @@ struct Roofline {
   double ScalarFlops = 0;    ///< a second, everything else
   double BytesPerSecond = 0; ///< to and from memory
   double LaunchMicroseconds = 0;
-  double LinkBytesPerSecond = 0; ///< from a rank to others, and back
-  double RoundMicroseconds = 0;  ///< one exchange of few bytes among ranks
+  Links Between;
 };
+
+struct Traffic;
+
+/// What an exchange takes among the ranks of `Group`, pairs of distance and
+/// size as MeshAttr::getGroup has them.
+double getExchangeMicroseconds(const Links &L, const Traffic &Sent,
+                               llvm::ArrayRef<int64_t> Group);
 
 /// A target whose times come from a roofline.
 class RooflineTarget : public Target {
