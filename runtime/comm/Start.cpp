@@ -21,7 +21,7 @@ Result<std::shared_ptr<Ranks>> remat::runtime::createRanks(std::string_view) {
   if (uint32_t Count = getNumber("WORLD_SIZE"); Count > 1)
     return Error(ErrorCode::Unavailable,
                  "torchrun started " + std::to_string(Count) +
-                     " processes; ranks on the host talk by MPI: start them "
+                     " processes, which have no MPI to talk by: start them "
                      "with 'mpirun -n " +
                      std::to_string(Count) + "'");
   return std::shared_ptr<Ranks>();

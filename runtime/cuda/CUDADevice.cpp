@@ -35,6 +35,7 @@ public:
   Status fill(void *Destination, uint8_t Value, uint64_t Bytes) override;
   Result<std::unique_ptr<Executable>>
   prepare(std::shared_ptr<const Program> P) override;
+  Ranks *getRanks() const override { return State->Options.TheRanks.get(); }
   void *getStream() const override { return State->TheStream; }
   Status synchronize() override;
   Status synchronizeOthers() override;
@@ -148,6 +149,8 @@ Result<std::unique_ptr<Executable>>
 CUDADevice::prepare(std::shared_ptr<const Program> P) {
   if (Status S = makeCurrent(); !S)
     return S.getError();
+  if (Status S = checkNumRanks(*P, getRanks()); !S)
+    return S.getError();
   auto Made = std::make_unique<CUDAExecutable>(std::move(P), State);
   if (Status S = Made->prepare(); !S)
     return S.getError();
@@ -157,8 +160,7 @@ CUDADevice::prepare(std::shared_ptr<const Program> P) {
 Status CUDADevice::synchronize() {
   if (Status S = makeCurrent(); !S)
     return S;
-  return State->D.check(State->D.StreamSynchronize(State->TheStream),
-                        "the GPU's work failed");
+  return State->synchronize("the GPU's work failed");
 }
 
 Status CUDADevice::synchronizeOthers() {

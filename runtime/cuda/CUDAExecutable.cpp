@@ -13,11 +13,18 @@ DeviceState::~DeviceState() {
   if (!TheContext)
     return;
   D.SetCurrent(TheContext);
+  TheCollectives.reset();
   Cudnn.reset();
   Matmuls.reset();
   if (TheStream && !Options.Stream)
     D.StreamDestroy(TheStream);
   D.PrimaryRelease(Device);
+}
+
+Status DeviceState::synchronize(const std::string &What) {
+  if (!TheCollectives)
+    return D.check(D.StreamSynchronize(TheStream), What);
+  return TheCollectives->wait();
 }
 
 CUDAExecutable::~CUDAExecutable() {
@@ -34,10 +41,14 @@ void CUDAExecutable::dropGraph() {
   TheGraph = nullptr;
 }
 
-Error CUDAExecutable::describeFailure(size_t Index, const Error &E) const {
+std::string CUDAExecutable::describe(size_t Index) const {
   const Step &S = TheProgram->Steps[Index];
-  return E.within("step " + std::to_string(Index) + " (" + S.Op +
-                  (S.Location.empty() ? ")" : " at " + S.Location + ")"));
+  return "step " + std::to_string(Index) + " (" + S.Op +
+         (S.Location.empty() ? ")" : " at " + S.Location + ")");
+}
+
+Error CUDAExecutable::describeFailure(size_t Index, const Error &E) const {
+  return E.within(describe(Index));
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,10 +149,14 @@ Status CUDAExecutable::runConvolution(const Step &S, Convolution &C) {
 Status CUDAExecutable::runStep(size_t Index) {
   const Step &S = TheProgram->Steps[Index];
   const PreparedStep &Prepared = Steps[Index];
-  Status Ran;
+  Status Ran = joinCollectives(S);
   for (const Launch &L : S.Launches)
     if (Ran)
       Ran = runLaunch(S, L);
+  if (!Ran)
+    return describeFailure(Index, Ran.getError());
+  if (Prepared.IsCollective)
+    Ran = runCollective(Index);
   if (Prepared.Product)
     Ran = runMatmul(S, *Prepared.Product);
   if (Prepared.TheAttention)
@@ -153,6 +168,50 @@ Status CUDAExecutable::runStep(size_t Index) {
   if (!Ran)
     return describeFailure(Index, Ran.getError());
   return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+Status CUDAExecutable::runCollective(size_t Index) {
+  OpCall Op = makeCall(*TheProgram, TheProgram->Steps[Index]);
+  bindCall(Op, *TheProgram, [&](uint64_t Offset) { return locate(Offset); });
+  const Ranks *All = State->Options.TheRanks.get();
+  if (isLocal(Op))
+    return runLocal(Op, State->D, State->TheStream, All ? All->getRank() : 0);
+  REMAT_TRY(State->TheCollectives->run(Op, describe(Index)));
+  return Overlaps ? Status() : State->TheCollectives->joinAll();
+}
+
+/// Waits for the collectives whose bytes a step touches: by addresses, so that
+/// it holds for every plan and in loops.
+Status CUDAExecutable::joinCollectives(const Step &S) {
+  if (!State->TheCollectives)
+    return {};
+  std::vector<Collectives::Range> Touched;
+  auto Add = [&](uint32_t Number, bool IsWritten) {
+    if (Number == NoTensor)
+      return;
+    const Tensor &T = TheProgram->Tensors[Number];
+    Touched.push_back({locate(T.Offset), T.Bytes, IsWritten});
+  };
+  for (uint32_t Operand : S.Operands)
+    Add(Operand, false);
+  for (uint32_t Result : S.Results)
+    Add(Result, true);
+  if (S.Workspace.Bytes)
+    Touched.push_back({locate(S.Workspace.Offset), S.Workspace.Bytes, true});
+  return State->TheCollectives->join(Touched);
+}
+
+void CUDAExecutable::usePlaces(std::vector<std::string> &Of) {
+  if (State->TheCollectives)
+    State->TheCollectives->setPlaces(Of);
+}
+
+Status CUDAExecutable::joinAllCollectives() {
+  return State->TheCollectives ? State->TheCollectives->joinAll() : Status();
 }
 
 //===----------------------------------------------------------------------===//
@@ -185,6 +244,8 @@ Status CUDAExecutable::runBody(const LoopFrame &Of) {
       Ran = poison(TheProgram->Steps[I].Freed);
   }
   if (Ran)
+    Ran = joinAllCollectives();
+  if (Ran)
     Ran = copy(Of.getRowsOut());
   Frame = nullptr;
   return Ran;
@@ -200,6 +261,7 @@ Status CUDAExecutable::runLoop(const Step &S, CUDAExecutable &Body) {
   LoopFrame Of(S, Operands, Results,
                S.Workspace.Bytes ? locate(S.Workspace.Offset) : nullptr);
   Body.Poisons = Poisons;
+  Body.Overlaps = Overlaps;
   Status Ran = copy(Of.getBegin());
   for (int64_t I = 0; Ran && I < Of.getNumSteps(); ++I) {
     Of.enter(I);
@@ -233,9 +295,7 @@ Status CUDAExecutable::runAll(const RunOptions &Options) {
     if (Status S = runStep(I); !S)
       return S;
     if (Options.AfterStep) {
-      if (Status S = State->D.check(
-              State->D.StreamSynchronize(State->TheStream), "the step failed");
-          !S)
+      if (Status S = State->synchronize("the step failed"); !S)
         return S;
       if (Status S = Options.AfterStep(I); !S)
         return S;
@@ -264,7 +324,7 @@ Status CUDAExecutable::runProfiled(const RunOptions &Options) {
     }
   }
   if (Ran)
-    Ran = D.check(D.StreamSynchronize(State->TheStream), "the step failed");
+    Ran = State->synchronize("the step failed");
   for (size_t I = 0; Ran && I < Steps.size(); ++I) {
     float Ms = 0;
     Ran = D.check(D.EventElapsed(&Ms, Events[I], Events[I + 1]),
@@ -286,7 +346,14 @@ Status CUDAExecutable::capture(void *Arena) {
                          "cannot begin to capture the step");
       !S)
     return S;
+  usePlaces(Places);
+  Places.clear();
+  Overlaps = true;
   Status Ran = runAll({});
+  Overlaps = false;
+  // A capture ends on the stream that it began on, with all others joined.
+  if (Status Joined = joinAllCollectives(); Ran)
+    Ran = Joined;
   Graph Captured = nullptr;
   Status Ended = D.check(D.EndCapture(State->TheStream, &Captured),
                          "cannot capture the step");
@@ -298,7 +365,15 @@ Status CUDAExecutable::capture(void *Arena) {
   return Ran ? Ended : Ran;
 }
 
+/// An error of one rank ends the others, which would wait for it.
 Status CUDAExecutable::run(void *Arena, const RunOptions &Options) {
+  Status Ran = start(Arena, Options);
+  if (Ranks *Others = State->Options.TheRanks.get(); Others && !Ran)
+    Others->abort(Ran.getError().getMessage());
+  return Ran;
+}
+
+Status CUDAExecutable::start(void *Arena, const RunOptions &Options) {
   const Driver &D = State->D;
   if (Status S = D.check(D.SetCurrent(State->TheContext), "no context"); !S)
     return S;
@@ -308,6 +383,8 @@ Status CUDAExecutable::run(void *Arena, const RunOptions &Options) {
     if (Base != Arena)
       dropGraph();
     Base = static_cast<char *>(Arena);
+    usePlaces(SinglePlaces);
+    SinglePlaces.clear();
     return Profiling && !Options.AfterStep ? runProfiled(Options)
                                            : runAll(Options);
   }
@@ -316,6 +393,7 @@ Status CUDAExecutable::run(void *Arena, const RunOptions &Options) {
       dropGraph();
       return S;
     }
+  usePlaces(Places);
   return D.check(D.GraphLaunch(TheGraph, State->TheStream),
                  "cannot launch the step");
 }

@@ -3,6 +3,7 @@
 #ifndef REMAT_RUNTIME_CUDA_CUDAEXECUTABLE_H
 #define REMAT_RUNTIME_CUDA_CUDAEXECUTABLE_H
 
+#include "cuda/Collectives.h"
 #include "cuda/Cudnn.h"
 #include "cuda/Driver.h"
 #include "cuda/Matmul.h"
@@ -25,8 +26,11 @@ struct DeviceState {
   std::unique_ptr<MatmulLibrary> Matmuls; ///< loaded when first needed
   std::unique_ptr<CudnnLibrary> Cudnn;    ///< loaded when first needed
   std::unique_ptr<MatmulCache> Cache; ///< where measured algorithms are kept
+  std::unique_ptr<Collectives> TheCollectives; ///< made when first needed
   uint64_t AllocatedBytes = 0;
 
+  /// Waits for the stream; `What` is said of an error.
+  Status synchronize(const std::string &What);
   ~DeviceState();
 };
 
@@ -52,6 +56,7 @@ private:
     std::shared_ptr<Attention> TheAttention;
     std::shared_ptr<Convolution> TheConvolution;
     std::unique_ptr<CUDAExecutable> Body; ///< of a loop
+    bool IsCollective = false;
   };
 
   Status checkArch() const;
@@ -60,6 +65,7 @@ private:
   Status prepareStep(const Step &S, PreparedStep &Out);
   Status prepareMatmul(const Step &S, PreparedStep &Out);
   Status prepareCudnn(const Step &S, PreparedStep &Out);
+  Status prepareCollective(const Step &S, PreparedStep &Out);
   template <typename Prepared, typename Problem>
   Result<std::shared_ptr<Prepared>>
   prepareOnce(std::map<std::string, std::shared_ptr<Prepared>> &Known,
@@ -75,6 +81,11 @@ private:
   Status runMatmul(const Step &S, Matmul &Product);
   Status runAttention(const Step &S, Attention &A);
   Status runConvolution(const Step &S, Convolution &C);
+  Status runCollective(size_t Index);
+  Status joinCollectives(const Step &S);
+  Status joinAllCollectives();
+  void usePlaces(std::vector<std::string> &Of);
+  Status start(void *Arena, const RunOptions &Options);
   Status runLoop(const Step &S, CUDAExecutable &Body);
   Status runBody(const LoopFrame &Of);
   Status copy(const std::vector<LoopFrame::Copy> &Rows);
@@ -83,6 +94,7 @@ private:
   Status capture(void *Arena);
   Status poison(const std::vector<ByteRange> &Ranges);
   void dropGraph();
+  std::string describe(size_t Index) const;
   Error describeFailure(size_t Index, const Error &E) const;
 
   std::shared_ptr<const Program> TheProgram;
@@ -97,6 +109,10 @@ private:
   char *Base = nullptr; ///< the arena that the graph was captured for
   const LoopFrame *Frame = nullptr; ///< while this is a loop's body that runs
   bool Poisons = false;
+  /// Steps run beside collectives whose bytes they do not touch.
+  bool Overlaps = false;
+  /// Of the collectives in the graph, and in steps that run one by one.
+  std::vector<std::string> Places, SinglePlaces;
   /// What a launch gives the driver; between launches all are zeros.
   std::vector<void *> Pointers;
   GraphExec TheGraph = nullptr;

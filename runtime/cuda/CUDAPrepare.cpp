@@ -1,7 +1,9 @@
 //===- CUDAPrepare.cpp - the kernels and library calls of a program -------===//
 
 #include "cuda/CUDAExecutable.h"
+#include "ops/Op.h"
 #include "remat/Support/Numbers.h"
+#include <algorithm>
 
 using namespace remat::runtime;
 using namespace remat::runtime::cuda;
@@ -120,7 +122,7 @@ Status CUDAExecutable::prepareStep(const Step &S, PreparedStep &Out) {
   case KernelKind::Cudnn:
     return prepareCudnn(S, Out);
   case KernelKind::Nccl:
-    break;
+    return prepareCollective(S, Out);
   }
   return Error(
       ErrorCode::Unavailable,
@@ -197,4 +199,24 @@ Status CUDAExecutable::prepareCudnn(const Step &S, PreparedStep &Out) {
     return Made.getError();
   Out.TheAttention = *Made;
   return {};
+}
+
+Status CUDAExecutable::prepareCollective(const Step &S, PreparedStep &Out) {
+  // Of these the program's verifier has checked the group.
+  if (!std::ranges::any_of(getCollectiveOps(), [&](const OpSignature &Op) {
+        return Op.Name == S.Op;
+      }))
+    return Error(ErrorCode::Unavailable, "NCCL does not run this step");
+  Out.IsCollective = true;
+  OpCall Op = makeCall(*TheProgram, S);
+  if (isLocal(Op))
+    return {};
+  if (!State->TheCollectives) {
+    auto Made = Collectives::create(State->D, State->TheStream,
+                                    *State->Options.TheRanks);
+    if (!Made)
+      return Made.getError();
+    State->TheCollectives = std::move(*Made);
+  }
+  return State->TheCollectives->prepare(Op);
 }

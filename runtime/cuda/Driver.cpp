@@ -39,6 +39,8 @@ Result<Driver> Driver::load() {
   Bind("cuStreamCreate", D.StreamCreate);
   Bind("cuStreamGetCtx", D.StreamGetContext);
   Bind("cuStreamSynchronize", D.StreamSynchronize);
+  Bind("cuStreamQuery", D.StreamQuery);
+  Bind("cuStreamWaitEvent", D.StreamWaitEvent);
   Bind("cuStreamDestroy_v2", D.StreamDestroy);
   Bind("cuStreamBeginCapture_v2", D.BeginCapture);
   Bind("cuStreamEndCapture", D.EndCapture);

@@ -34,13 +34,14 @@ using Graph = OpaqueGraph *;
 using GraphExec = OpaqueGraphExec *;
 using Event = OpaqueEvent *;
 
-inline constexpr Code Success = 0, OutOfMemoryCode = 2;
+inline constexpr Code Success = 0, OutOfMemoryCode = 2, NotReady = 600;
 inline constexpr int ComputeMajor = 75,
                      ComputeMinor = 76;         ///< device attributes
 inline constexpr int MaxDynamicSharedBytes = 8; ///< function attribute
 inline constexpr unsigned NonBlocking = 1;      ///< stream flag
 inline constexpr unsigned PortableHost = 1;     ///< host memory flag
 inline constexpr int CaptureRelaxed = 2;        ///< capture mode
+inline constexpr unsigned NoTiming = 2;         ///< event flag
 
 /// The functions by the names that the driver exports.
 struct Driver {
@@ -67,6 +68,8 @@ struct Driver {
   Code (*StreamCreate)(Stream *, unsigned) = nullptr;
   Code (*StreamGetContext)(Stream, Context *) = nullptr;
   Code (*StreamSynchronize)(Stream) = nullptr;
+  Code (*StreamQuery)(Stream) = nullptr;
+  Code (*StreamWaitEvent)(Stream, Event, unsigned) = nullptr;
   Code (*StreamDestroy)(Stream) = nullptr;
   Code (*BeginCapture)(Stream, int) = nullptr;
   Code (*EndCapture)(Stream, Graph *) = nullptr;

@@ -4,11 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TestProgram.h"
-#include "remat/Support/Library.h"
+#include "FakeDriver.h"
 #include "remat/runtime/Data/Prefetcher.h"
 #include "remat/runtime/HostMemory.h"
-#include <cstdlib>
 #include <cstring>
 
 using namespace remat;
@@ -16,35 +14,6 @@ using namespace remat::runtime;
 using namespace remat::runtime::test;
 
 namespace {
-
-/// As in FakeDriver.c.
-struct FakeState {
-  int Refuses, Pinned, Pending, Created, Destroyed, FreedWhilePending;
-  void *Foreign;
-};
-
-class FakeDriver : public testing::Test {
-protected:
-  void SetUp() override {
-    setenv("REMAT_CUDA_LIBRARIES", REMAT_FAKE_DRIVER, 1);
-    Library = openCUDALibrary({"libcuda.so.1"}, /*IsGlobal=*/true);
-    ASSERT_TRUE(Library.Handle) << Library.Why;
-    Fake = static_cast<FakeState *>(Library.find("fake"));
-    ASSERT_TRUE(Fake) << "another driver was loaded";
-    *Fake = {};
-  }
-
-  std::unique_ptr<Device> make(void *Stream = nullptr) {
-    DeviceOptions Options;
-    Options.Stream = Stream;
-    auto Made = createDevice("cuda", Options);
-    EXPECT_TRUE(Made) << messageOf(Made);
-    return Made ? std::move(*Made) : nullptr;
-  }
-
-  SharedLibrary Library;
-  FakeState *Fake = nullptr;
-};
 
 /// Numbers batches by their steps.
 class Steps : public BatchSource {
@@ -111,31 +80,6 @@ TEST_F(FakeDriver, BatchesLieInPinnedMemory) {
   }
   EXPECT_EQ(Fake->Pinned, 0);
   D->deallocate(*To, 8);
-}
-
-/// Adds tensors of `Count` elements, by the only kernel that there is.
-void add(ProgramMaker &P, uint32_t Lhs, uint32_t Rhs, uint32_t Sum,
-         int64_t Count) {
-  program::StepT &S = P.step("add", {Lhs, Rhs}, {Sum});
-  auto L = std::make_unique<program::LaunchT>();
-  L->grid = L->block = {1, 1, 1};
-  for (uint32_t Tensor : {Lhs, Rhs, Sum}) {
-    L->arguments.push_back(std::make_unique<program::KernelArgumentT>());
-    L->arguments.back()->index = Tensor;
-  }
-  L->arguments.push_back(std::make_unique<program::KernelArgumentT>());
-  L->arguments.back()->kind = program::ArgumentKind::Int;
-  L->arguments.back()->int_value = Count;
-  S.launches.push_back(std::move(L));
-}
-
-void setKernel(ProgramMaker &P) {
-  P.Program.device = "cuda";
-  P.Program.arch = "sm_90";
-  P.Program.kernels.push_back(std::make_unique<program::KernelT>());
-  P.Program.kernels.back()->name = "add";
-  P.Program.modules.push_back(std::make_unique<program::ModuleT>());
-  P.Program.modules.back()->cubin = {1};
 }
 
 /// h += x and s = h + x, over rows of x into rows of s. Rows of 64 elements are

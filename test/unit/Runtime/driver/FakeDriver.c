@@ -1,10 +1,12 @@
 /* A stand-in for libcuda.so.1 without a GPU: device memory is the host's, and a
  * copy is done when its stream is waited for or goes on to other work, as late
- * as CUDA allows. Each kernel adds numbers. What the device calls only to
- * capture programs is missing behind its name.
+ * as CUDA allows. Each kernel adds numbers. What no test
+ * calls is missing behind its name.
  *
  * The test reads and sets `fake`. */
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,8 @@ struct {
   int Created, Destroyed; /* streams */
   int FreedWhilePending;  /* host memory that copies still read */
   void *Foreign;          /* a stream of another context */
+  int Stuck;              /* not 0: no stream ends, but so many copies are done */
+  char Log[4096];         /* what streams do to each other, and kernels */
 } fake;
 
 static struct {
@@ -27,6 +31,14 @@ static int wait(void) {
     memcpy(Queue[I].To, Queue[I].From, Queue[I].Bytes);
   fake.Pending = 0;
   return 0;
+}
+
+/* Adds "what stream number, " to the log. */
+void fakeLog(const char *What, void *Stream, int Number) {
+  size_t Length = strlen(fake.Log);
+  int Of = (int)(((char *)Stream - (char *)Queue) / (long)sizeof Queue[0]);
+  snprintf(fake.Log + Length, sizeof fake.Log - Length,
+           Number < 0 ? "%s %d, " : "%s %d %d, ", What, Of, Number);
 }
 
 int cuInit(unsigned Flags) { return 0; }
@@ -104,6 +116,7 @@ int cuLaunchKernel(void *Function, unsigned GridX, unsigned GridY,
                    unsigned GridZ, unsigned BlockX, unsigned BlockY,
                    unsigned BlockZ, unsigned Shared, void *Stream,
                    void **Parameters, void **Extra) {
+  fakeLog("add", Stream, -1);
   wait();
   float *Lhs = *(float **)Parameters[0], *Rhs = *(float **)Parameters[1];
   float *Sum = *(float **)Parameters[2];
@@ -116,21 +129,42 @@ int cuGetErrorString(int Code, const char **Words) {
   return *Words = "refused by the test", 0;
 }
 
+int cuStreamQuery(void *Stream) {
+  if (!fake.Stuck)
+    return wait();
+  for (int I = 0; I < fake.Stuck && I < fake.Pending; ++I)
+    memcpy(Queue[I].To, Queue[I].From, Queue[I].Bytes);
+  return 600;
+}
+int cuEventCreate(void **Event, unsigned Flags) {
+  static intptr_t Count;
+  return *Event = (void *)++Count, 0;
+}
+int cuEventDestroy_v2(void *Event) { return 0; }
+int cuEventRecord(void *Event, void *Stream) {
+  return fakeLog("record", Stream, (int)(intptr_t)Event), 0;
+}
+int cuStreamWaitEvent(void *Stream, void *Event, unsigned Flags) {
+  return fakeLog("wait", Stream, (int)(intptr_t)Event), 0;
+}
+/* What is captured is done at once, and launched as nothing. */
+int cuStreamBeginCapture_v2(void *Stream, int Mode) { return 0; }
+int cuStreamEndCapture(void *Stream, void **Graph) {
+  return *Graph = &fake, 0;
+}
+int cuGraphInstantiateWithFlags(void **Exec, void *Graph, long long Flags) {
+  return *Exec = &fake, 0;
+}
+int cuGraphLaunch(void *Exec, void *Stream) { return 0; }
+int cuGraphExecDestroy(void *Exec) { return 0; }
+int cuGraphDestroy(void *Graph) { return 0; }
+
 int cuCtxSetCurrent(void *Context) { return 0; }
 
 /* clang-format off */
 #define MISSING(Name) int Name(void) { return 801; }
 MISSING(cuDeviceGetPCIBusId)
 MISSING(cuDevicePrimaryCtxRelease_v2)
-MISSING(cuStreamBeginCapture_v2)
-MISSING(cuStreamEndCapture)
-MISSING(cuGraphInstantiateWithFlags)
-MISSING(cuGraphLaunch)
-MISSING(cuGraphExecDestroy)
-MISSING(cuGraphDestroy)
 MISSING(cuFuncSetAttribute)
-MISSING(cuEventCreate)
-MISSING(cuEventRecord)
 MISSING(cuEventSynchronize)
 MISSING(cuEventElapsedTime)
-MISSING(cuEventDestroy_v2)

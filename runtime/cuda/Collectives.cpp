@@ -1,0 +1,272 @@
+//===- Collectives.cpp - ops over several GPUs ----------------------------===//
+
+#include "cuda/Collectives.h"
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+using namespace remat::runtime;
+using namespace remat::runtime::cuda;
+
+using Clock = std::chrono::steady_clock;
+
+/// Collectives that are told apart; further ones count from 1 again.
+static constexpr uint32_t MostNumbers = 4096;
+
+//===----------------------------------------------------------------------===//
+// Creation
+//===----------------------------------------------------------------------===//
+
+Result<std::unique_ptr<Collectives>>
+Collectives::create(const Driver &D, Stream Main, Ranks &TheRanks) {
+  Result<Nccl> N = Nccl::load();
+  if (!N)
+    return N.getError();
+  std::unique_ptr<Collectives> C(new Collectives(D, *N, Main, TheRanks));
+  if (Status S = C->makeStream(); !S)
+    return S.getError();
+  if (Status S = C->makeWorld(); !S)
+    return S.getError();
+  return C;
+}
+
+Status Collectives::makeStream() {
+  if (Status S = D.check(D.StreamCreate(&Side, NonBlocking),
+                         "cannot make a stream for collectives");
+      !S)
+    return S;
+  void *Host = nullptr;
+  if (Status S = D.check(D.MemHostAlloc(&Host, sizeof *Current, PortableHost),
+                         "no page-locked memory for collectives");
+      !S)
+    return S;
+  Current = static_cast<volatile uint32_t *>(Host);
+  *Current = 0;
+  std::vector<uint32_t> All(MostNumbers + 1);
+  std::iota(All.begin(), All.end(), 0);
+  size_t Bytes = All.size() * sizeof All[0];
+  if (Status S = D.check(D.MemAlloc(&Numbers, Bytes),
+                         "no GPU memory for the numbers of collectives");
+      !S)
+    return S;
+  if (Status S = D.check(D.CopyIn(Numbers, All.data(), Bytes, Main),
+                         "cannot copy to the GPU");
+      !S)
+    return S;
+  return D.check(D.StreamSynchronize(Main), "the GPU's work failed");
+}
+
+/// Rank 0 makes the id by which all find each other.
+Status Collectives::makeWorld() {
+  NcclId Id;
+  if (TheRanks.getRank() == 0)
+    if (NcclCode Code = N.GetUniqueId(&Id))
+      return fail(N.makeError(Code, "cannot begin to connect the ranks"));
+  REMAT_TRY(broadcast(TheRanks, 0, &Id, sizeof Id));
+  NcclConfig Config;
+  NcclCode Code = N.InitRank(&World, static_cast<int>(TheRanks.getSize()), Id,
+                             static_cast<int>(TheRanks.getRank()), &Config);
+  return finishCall(World, Code, "cannot connect the ranks");
+}
+
+Collectives::~Collectives() {
+  if (Side)
+    D.StreamSynchronize(Side);
+  if (!IsBroken) {
+    for (auto &[Group, C] : Groups)
+      if (C != World)
+        N.Destroy(C);
+    if (World)
+      N.Destroy(World);
+  }
+  for (std::vector<Event> *All : {&Free, &Used})
+    for (Event E : *All)
+      D.EventDestroy(E);
+  if (Numbers)
+    D.MemFree(Numbers);
+  if (Current)
+    D.MemFreeHost(const_cast<uint32_t *>(Current));
+  if (Side)
+    D.StreamDestroy(Side);
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+/// Ends what runs on the GPU and tells the other ranks.
+Status Collectives::fail(const Error &E) {
+  if (!IsBroken) {
+    IsBroken = true;
+    for (auto &[Group, C] : Groups)
+      if (C != World)
+        N.Abort(C);
+    if (World)
+      N.Abort(World);
+    TheRanks.abort(E.getMessage());
+  }
+  return E;
+}
+
+/// Waits until a call that may go on in the background is done.
+Status Collectives::finishCall(Communicator C, NcclCode Code,
+                               const std::string &What) {
+  auto End = Clock::now() + TheRanks.getTimeLimit();
+  while (Code == NcclInProgress) {
+    if (Clock::now() >= End)
+      return fail(Error(ErrorCode::RankFailure,
+                        What + " within " +
+                            std::to_string(TheRanks.getTimeLimit().count()) +
+                            " ms: not all of them came"));
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (NcclCode Asked = N.GetAsyncError(C, &Code))
+      Code = Asked;
+  }
+  if (Code != NcclSuccess)
+    return fail(N.makeError(Code, What));
+  return {};
+}
+
+Status Collectives::lookForErrors() {
+  auto Look = [&](Communicator C) -> Status {
+    NcclCode Code = NcclSuccess;
+    if (NcclCode Asked = N.GetAsyncError(C, &Code))
+      Code = Asked;
+    if (Code == NcclSuccess || Code == NcclInProgress)
+      return {};
+    return fail(N.makeError(Code, "ranks lost each other"));
+  };
+  REMAT_TRY(Look(World));
+  for (auto &[Group, C] : Groups)
+    REMAT_TRY(Look(C));
+  return {};
+}
+
+/// Polls: a stream that a missing rank keeps waiting never ends by itself.
+Status Collectives::wait() {
+  uint32_t Seen = 0;
+  Clock::time_point Since;
+  for (unsigned Looks = 0;; ++Looks) {
+    Code Done = D.StreamQuery(Main);
+    if (Done != NotReady)
+      return D.check(Done, "the GPU's work failed");
+    if (Looks < 1000) {
+      std::this_thread::yield();
+      continue;
+    }
+    REMAT_TRY(lookForErrors());
+    uint32_t Now = *Current;
+    if (Now != Seen || Now == 0) {
+      Seen = Now;
+      Since = Clock::now();
+    } else if (Clock::now() - Since > TheRanks.getTimeLimit()) {
+      // Who is still there says so, which names who is not.
+      std::string Where =
+          Now <= Places->size() ? (*Places)[Now - 1] : "a collective";
+      Status Called = barrier(TheRanks);
+      return fail(Error(ErrorCode::RankFailure,
+                        Where + ": not done within " +
+                            std::to_string(TheRanks.getTimeLimit().count()) +
+                            " ms" +
+                            (Called ? ", though all ranks are there"
+                                    : "; " + Called.getError().getMessage())));
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+Result<Event> Collectives::takeEvent() {
+  Event E = nullptr;
+  if (!Free.empty()) {
+    E = Free.back();
+    Free.pop_back();
+  } else if (Status S =
+                 D.check(D.EventCreate(&E, NoTiming), "cannot make an event");
+             !S) {
+    return S.getError();
+  }
+  Used.push_back(E);
+  return E;
+}
+
+/// Lets `Later` go on only behind what is on `Earlier`.
+static Status order(const Driver &D, Event E, Stream Earlier, Stream Later) {
+  REMAT_TRY(D.check(D.EventRecord(E, Earlier), "cannot order two streams"));
+  return D.check(D.StreamWaitEvent(Later, E, 0), "cannot order two streams");
+}
+
+static bool meet(const Collectives::Range &A, const Collectives::Range &B) {
+  return (A.IsWritten || B.IsWritten) && A.Begin < B.Begin + B.Bytes &&
+         B.Begin < A.Begin + A.Bytes;
+}
+
+Status Collectives::join(const std::vector<Range> &Touched) {
+  auto Meets = [&](const Pending &P) {
+    return std::ranges::any_of(P.Ranges, [&](const Range &A) {
+      return std::ranges::any_of(Touched,
+                                 [&](const Range &B) { return meet(A, B); });
+    });
+  };
+  // The last one of them: those before it are done before it is.
+  size_t Count = Running.size();
+  while (Count > 0 && !Meets(Running[Count - 1]))
+    --Count;
+  if (Count == 0)
+    return {};
+  REMAT_TRY(D.check(D.StreamWaitEvent(Main, Running[Count - 1].Done, 0),
+                    "cannot order two streams"));
+  Running.erase(Running.begin(), Running.begin() + ptrdiff_t(Count));
+  return {};
+}
+
+Status Collectives::joinAll() {
+  if (!Running.empty())
+    REMAT_TRY(D.check(D.StreamWaitEvent(Main, Running.back().Done, 0),
+                      "cannot order two streams"));
+  Running.clear();
+  Free.insert(Free.end(), Used.begin(), Used.end());
+  Used.clear();
+  return {};
+}
+
+/// Says on the side stream which collective runs.
+Status Collectives::note(uint32_t Number) {
+  return D.check(D.CopyOut(const_cast<uint32_t *>(Current),
+                           Numbers + Number * sizeof Number, sizeof Number,
+                           Side),
+                 "cannot copy from the GPU");
+}
+
+Status Collectives::run(const OpCall &Op, const std::string &Where) {
+  if (IsBroken)
+    return Error(ErrorCode::RankFailure, "the ranks lost each other before");
+  Result<Communicator> C = getCommunicator(Op);
+  if (!C)
+    return C.getError();
+  Result<Event> Begin = takeEvent(), End = takeEvent();
+  if (!Begin || !End)
+    return (Begin ? End : Begin).getError();
+  auto Number = static_cast<uint32_t>(Places->size() % MostNumbers) + 1;
+  Places->push_back(Where);
+  REMAT_TRY(order(D, *Begin, Main, Side));
+  REMAT_TRY(note(Number));
+  N.GroupStart();
+  NcclCode Code = enqueue(Op, *C);
+  NcclCode Ended = N.GroupEnd();
+  if (Code == NcclSuccess || Code == NcclInProgress)
+    Code = Ended;
+  REMAT_TRY(finishCall(*C, Code, "cannot begin " + std::string(Op.Name)));
+  REMAT_TRY(note(0));
+  REMAT_TRY(D.check(D.EventRecord(*End, Side), "cannot order two streams"));
+  Pending P = {{}, *End};
+  for (const Value &V : Op.Operands)
+    P.Ranges.push_back({V.Data, V.getBytes(), false});
+  for (const Value &V : Op.Results)
+    P.Ranges.push_back({V.Data, V.getBytes(), true});
+  Running.push_back(std::move(P));
+  return {};
+}
