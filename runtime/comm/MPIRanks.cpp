@@ -25,15 +25,16 @@ using Clock = std::chrono::steady_clock;
 class Pause {
 public:
   void operator()() {
-    constexpr int Yields = 200;
-    if (++Looks < Yields)
+    constexpr auto Spin = std::chrono::microseconds(200);
+    auto Waited = Clock::now() - Begin;
+    if (Waited < Spin)
       return std::this_thread::yield();
     std::this_thread::sleep_for(
-        std::chrono::microseconds(Looks < 10 * Yields ? 50 : 500));
+        std::chrono::microseconds(Waited < 100 * Spin ? 50 : 500));
   }
 
 private:
-  int Looks = 0;
+  Clock::time_point Begin = Clock::now();
 };
 
 /// What a note begins with.

@@ -144,13 +144,14 @@ Status Collectives::lookForErrors() {
 
 /// Polls: a stream that a missing rank keeps waiting never ends by itself.
 Status Collectives::wait() {
+  constexpr auto Spin = std::chrono::microseconds(500);
   uint32_t Seen = 0;
-  Clock::time_point Since;
-  for (unsigned Looks = 0;; ++Looks) {
+  Clock::time_point Begin = Clock::now(), Since = Begin;
+  while (true) {
     Code Done = D.StreamQuery(Main);
     if (Done != NotReady)
       return D.check(Done, "the GPU's work failed");
-    if (Looks < 1000) {
+    if (Clock::now() - Begin < Spin) {
       std::this_thread::yield();
       continue;
     }
