@@ -21,19 +21,27 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Lets others run between two looks at what has not come: there may be more
-/// ranks than processors.
+/// ranks than processors. Yielding is quickest, but where something else then
+/// runs for its whole turn, a short sleep comes back sooner.
 class Pause {
 public:
   void operator()() {
     constexpr auto Spin = std::chrono::microseconds(200);
-    auto Waited = Clock::now() - Begin;
-    if (Waited < Spin)
-      return std::this_thread::yield();
+    auto Now = Clock::now();
+    if (Now - Begin < Spin && Now >= BusyUntil) {
+      std::this_thread::yield();
+      if (Clock::now() - Now > Turn)
+        BusyUntil = Now + Memory;
+      return;
+    }
     std::this_thread::sleep_for(
-        std::chrono::microseconds(Waited < 100 * Spin ? 50 : 500));
+        std::chrono::microseconds(Now - Begin < 100 * Spin ? 10 : 500));
   }
 
 private:
+  static constexpr auto Turn = std::chrono::microseconds(100);
+  static constexpr auto Memory = std::chrono::milliseconds(200);
+  static inline thread_local Clock::time_point BusyUntil;
   Clock::time_point Begin = Clock::now();
 };
 
