@@ -214,7 +214,10 @@ typedef enum {
    * memory is next read, written or stepped on. */
   REMAT_VIEW = 0,
   /** A copy in host memory. */
-  REMAT_COPY = 1
+  REMAT_COPY = 1,
+  /** A copy in host memory of the whole that ranks hold parts of, of an
+   * argument. All ranks ask for it. */
+  REMAT_WHOLE = 2
 } RematAccess;
 
 /**

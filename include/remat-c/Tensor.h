@@ -55,6 +55,10 @@ typedef struct {
   /** Argument: not 0 if a step leaves it there; else it is written before each
    * step. Result: 0, a step overwrites it. */
   int survives;
+  /** The shape of what ranks hold together, of which this is a part; rank and
+   * shape where each holds all of it. */
+  size_t whole_rank;
+  const int64_t *whole_shape;
 } RematTensorInfo;
 
 #ifdef __cplusplus

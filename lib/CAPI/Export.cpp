@@ -54,15 +54,32 @@ static dlpack::DataType getDataType(ElementType Type) {
 }
 
 /// Shape, strides and type of a tensor of a program.
-static std::shared_ptr<Value> makeValue(const runtime::Tensor &T) {
+static std::shared_ptr<Value> makeValue(ElementType Type,
+                                        std::vector<int64_t> Shape) {
   auto Made = std::make_shared<Value>();
-  Made->Type = getDataType(T.Type);
-  Made->Shape = T.Shape;
-  Made->Strides.resize(T.Shape.size());
+  Made->Type = getDataType(Type);
+  Made->Shape = std::move(Shape);
+  Made->Strides.resize(Made->Shape.size());
   int64_t Stride = 1;
-  for (size_t I = T.Shape.size(); I-- > 0; Stride *= T.Shape[I])
+  for (size_t I = Made->Shape.size(); I-- > 0; Stride *= Made->Shape[I])
     Made->Strides[I] = Stride;
   return Made;
+}
+
+/// The whole of an argument; all ranks do this together.
+static RematStatus fillWhole(const RematSession_ &Handle,
+                             const std::string &Name, ElementType Type,
+                             Value &To) {
+  if (runtime::Status Waited = Handle.waitForOthers(); !Waited)
+    return makeStatus(Waited);
+  uint64_t Bytes = getByteWidth(Type);
+  for (int64_t Size : To.Shape)
+    Bytes *= uint64_t(Size);
+  To.Copy.reset(new uint8_t[Bytes]);
+  To.Data = To.Copy.get();
+  To.Flags = dlpack::IsCopied;
+  return makeStatus(
+      readWhole(*Handle.operator->(), Name.c_str(), To.Data, Bytes));
 }
 
 static RematStatus fillCopy(const RematSession_ &Handle, RematSide Side,
@@ -109,9 +126,14 @@ RematStatus rematSessionGetTensor(RematSession Session, RematSide Side,
         Side == REMAT_ARGUMENT
             ? std::pair(P.Arguments[Number].Name, P.Arguments[Number].Tensor)
             : std::pair(P.Results[Number].Name, P.Results[Number].Tensor);
-    std::shared_ptr<Value> Made = makeValue(P.Tensors[Index]);
+    const runtime::Tensor &T = P.Tensors[Index];
+    bool IsWhole = Access == REMAT_WHOLE && Side == REMAT_ARGUMENT;
+    bool IsCut = IsWhole && !P.Arguments[Number].Cuts.empty();
+    std::shared_ptr<Value> Made =
+        makeValue(T.Type, IsCut ? P.Arguments[Number].Whole : T.Shape);
     RematStatus Failed =
-        Access == REMAT_COPY
+        IsWhole ? fillWhole(*Session, Name, T.Type, *Made)
+        : Access == REMAT_COPY
             ? fillCopy(*Session, Side, Name, P.Tensors[Index].Bytes, *Made)
             : fillView(*Session, Side, Name, *Made);
     if (Failed)

@@ -20,9 +20,9 @@ RematStatus capi::makeStatus(const runtime::Status &S) {
   return S ? nullptr : makeStatus(S.getError());
 }
 
-static RematStatus createDevice(const char *Name,
-                                const runtime::DeviceOptions &Options,
-                                RematDevice *Device) {
+RematStatus capi::createDevice(const char *Name,
+                               const runtime::DeviceOptions &Options,
+                               RematDevice *Device) {
   return guard([&]() -> RematStatus {
     if (!Name || !Device)
       return makeNullError("name and device");

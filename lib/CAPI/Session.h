@@ -57,6 +57,15 @@ struct RematSession_ {
 
 namespace remat::capi {
 
+/// Reads the whole of an argument that ranks hold parts of; all ranks call it.
+runtime::Status readWhole(runtime::Session &S, const char *Name, void *Data,
+                          size_t Bytes);
+
+/// What the functions that make devices share.
+RematStatus createDevice(const char *Name,
+                         const runtime::DeviceOptions &Options,
+                         RematDevice *Device);
+
 /// Calls `F` with the session, once what others queued on its memory is done.
 /// The error for null arguments names `What`.
 template <typename Function>

@@ -44,11 +44,17 @@ RematTensorInfo capi::describe(const runtime::Program &P, RematSide Side,
     Info.shape = T.Shape.data();
     Info.bytes = T.Bytes;
     Info.result = -1;
+    Info.whole_rank = Info.rank;
+    Info.whole_shape = Info.shape;
   };
   if (Side == REMAT_ARGUMENT) {
     Fill(P.Arguments[Number]);
     Info.result = P.Arguments[Number].DonatedResult;
     Info.survives = P.Arguments[Number].Survives;
+    if (const auto &A = P.Arguments[Number]; !A.Cuts.empty()) {
+      Info.whole_rank = A.Whole.size();
+      Info.whole_shape = A.Whole.data();
+    }
   } else {
     Fill(P.Results[Number]);
   }

@@ -7,6 +7,7 @@ release Python's global lock.
 from .data import Batches
 from .errors import BudgetRefused, CompileError, Diagnostic, Error, Interrupted, OutOfMemory
 from .program import Program, TensorInfo, compile
+from .ranks import Ranks
 from .session import Session
 from .tensor import Tensor
 
@@ -19,6 +20,7 @@ __all__ = [
     "Interrupted",
     "OutOfMemory",
     "Program",
+    "Ranks",
     "Session",
     "Tensor",
     "TensorInfo",

@@ -5,7 +5,18 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    c_char_p,
+    c_double,
+    c_int,
+    c_int64,
+    c_size_t,
+    c_uint,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence
 
@@ -15,7 +26,7 @@ VERSION = (0, 1)  # of the C interface that is declared here
 NAME = "libremat.so"
 OK, ERROR, REFUSED, OUT_OF_MEMORY, INTERRUPTED = range(5)
 ARGUMENT, RESULT = range(2)
-VIEW, COPY = range(2)
+VIEW, COPY, WHOLE = range(3)
 
 
 class TensorInfo(ctypes.Structure):
@@ -30,6 +41,8 @@ class TensorInfo(ctypes.Structure):
         ("bytes", c_size_t),
         ("result", c_int64),
         ("survives", c_int),
+        ("whole_rank", c_size_t),
+        ("whole_shape", POINTER(c_int64)),
     ]
 
 
@@ -86,6 +99,14 @@ _FUNCTIONS = {
     "rematDeviceCreate": (c_void_p, c_char_p, c_void_p),
     "rematDeviceCreateWithThreads": (c_void_p, c_char_p, c_uint, c_void_p),
     "rematDeviceCreateOnStream": (c_void_p, c_char_p, c_void_p, c_void_p),
+    "rematDeviceCreateOnRanks": (c_void_p, c_char_p, c_uint, c_void_p, c_void_p),
+    "rematRanksCreate": (c_void_p, c_void_p, c_void_p),
+    "rematRanksStart": (c_void_p, c_char_p, c_void_p),
+    "rematRanksGetRank": (c_uint32, c_void_p),
+    "rematRanksGetSize": (c_uint32, c_void_p),
+    "rematRanksDestroy": (None, c_void_p),
+    "rematSessionWriteWhole": (c_void_p, c_void_p, c_char_p, c_void_p, c_size_t),
+    "rematSessionReadWhole": (c_void_p, c_void_p, c_char_p, c_void_p, c_size_t),
     "rematStatusGetNumDiagnostics": (c_size_t, c_void_p),
     "rematStatusGetDiagnostic": (c_int, c_void_p, c_size_t, c_void_p),
     "rematSessionCreate": (c_void_p, c_void_p, c_size_t, c_void_p, c_uint64, c_void_p),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import json
+import math
 import os
 import tempfile
 from dataclasses import dataclass
@@ -34,7 +36,8 @@ class TensorInfo:
     """An argument or a result of a program.
 
     An argument that is `updated` takes a result's value at each step; one that does not `survive`
-    is written anew for each step.
+    is written anew for each step. Where several ranks run the program, `shape` and `bytes` are those
+    of the part that one of them holds, and `whole` is the shape of what they hold together.
     """
 
     name: str
@@ -45,6 +48,18 @@ class TensorInfo:
     number: int
     updated: bool = False
     survives: bool = False
+    whole: Tuple[int, ...] = ()
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a rank holds a part of it only."""
+        return self.whole != self.shape
+
+    def as_whole(self) -> "TensorInfo":
+        """What the ranks hold together."""
+        elements = math.prod(self.shape) or 1
+        size = self.bytes // elements * math.prod(self.whole)
+        return dataclasses.replace(self, shape=self.whole, bytes=size)
 
     @property
     def type(self) -> str:
@@ -169,6 +184,7 @@ def _tensors(handle: Handle, side: int) -> Dict[str, TensorInfo]:
             number,
             raw.result >= 0,
             bool(raw.survives),
+            tuple(raw.whole_shape[: raw.whole_rank]),
         )
     return tensors
 

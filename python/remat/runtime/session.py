@@ -15,6 +15,7 @@ from .dlpack import Target
 from .errors import Error
 from .library import Handle, check
 from .program import Program, TensorInfo
+from .ranks import Ranks
 from .source import Source, find
 from .tensor import Tensor
 
@@ -22,24 +23,25 @@ _devices_lock = threading.Lock()
 
 
 @functools.lru_cache(maxsize=None)
-def _make_device(name: str, threads: int) -> Handle:
+def _make_device(name: str, threads: int, ranks: Optional[Ranks]) -> Handle:
     lib = library.load()
     out = ctypes.c_void_p()
-    check(
-        lib.rematDeviceCreateWithThreads(library.encode(name), threads, ctypes.addressof(out))
-    )
+    others = ranks.handle.value if ranks else None
+    place = ctypes.addressof(out)
+    check(lib.rematDeviceCreateOnRanks(library.encode(name), threads, others, place))
     return Handle(out.value, lambda value: None)  # it lives as long as the process
 
 
-def _get_device(name: str, threads: int) -> Handle:
-    """The one device of that name with so many threads."""
+def _get_device(name: str, threads: int, ranks: Optional[Ranks]) -> Handle:
+    """The one device of that name with so many threads, for these ranks."""
     with _devices_lock:
-        return _make_device(name, threads)
+        return _make_device(name, threads, ranks)
 
 
 class Session:
     """A program with its memory, its parameters drawn from `seed`. The host works with so many
-    `threads`; 0 is one a processor.
+    `threads`; 0 is one a processor. A program for several `ranks` is run by all of them, which make
+    the same calls in the same order.
 
     One thread at a time uses a session; a second one gets an error, at once. Other threads of
     Python go on while a step runs.
@@ -51,6 +53,7 @@ class Session:
         device: Optional[str] = None,
         seed: Optional[int] = None,
         threads: int = 0,
+        ranks: Optional[Ranks] = None,
     ) -> None:
         seed = program.seed if seed is None else seed
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
@@ -63,7 +66,7 @@ class Session:
         lib = self._library = library.load()
         address, length = program._location()
         out = ctypes.c_void_p()
-        owner = _get_device(self.device, threads)
+        owner = _get_device(self.device, threads, ranks)
         check(
             lib.rematSessionCreate(address, length, owner.value, seed, ctypes.addressof(out))
         )
@@ -186,10 +189,14 @@ class Session:
         """A copy, in host memory, of an argument's value or of what the last step gave.
 
         A name that argument and result share means the result, unless that takes the argument's
-        place: they are one then.
+        place: they are one then. What ranks hold parts of is given as a whole; all of them call
+        this.
         """
         with self._alone():
-            return self._get(*self._find(name), library.COPY)
+            info, side = self._find(name)
+            if side == library.ARGUMENT and info.is_part:
+                return self._get(info, side, library.WHOLE)
+            return self._get(info, side, library.COPY)
 
     def view(self, name: str) -> Tensor:
         """The same without a copy, in the memory of the session's device: see `Tensor`."""
@@ -301,16 +308,27 @@ class Session:
             info = self.program.arguments.get(name)
             if info is None:
                 raise Error(_unknown("argument", name, self.program.arguments))
-            sources.append((info, find(info, value, self._target)))
+            sources.append((info, find(info.as_whole(), value, self._target)))
         if (self._main or self)._user is not self and any(i.role == "input" for i, _ in sources):
             self._use()
         for info, source in sources:
+            if info.is_part:
+                self._write_whole(info, source)
+                continue
             write = (
                 self._library.rematSessionWrite
                 if source.on_host
                 else self._library.rematSessionWriteFromDevice
             )
             check(write(self._handle.value, library.encode(info.name), source.address, info.bytes))
+
+    def _write_whole(self, info: TensorInfo, source: Source) -> None:
+        """Each rank takes its part."""
+        if not source.on_host:
+            raise Error(f"argument '{info.name}' is a part on each rank: give it in host memory")
+        size = info.as_whole().bytes
+        name = library.encode(info.name)
+        check(self._library.rematSessionWriteWhole(self._handle.value, name, source.address, size))
 
     def _find(self, name: str) -> Tuple[TensorInfo, int]:
         argument = self.program.arguments.get(name)
@@ -330,8 +348,9 @@ class Session:
             )
         )
         handle = Handle(out.value, self._library.rematTensorDestroy)
-        if access == library.COPY:
-            return Tensor(info, handle, "host", True, None)
+        if access != library.VIEW:
+            given = info.as_whole() if access == library.WHOLE else info
+            return Tensor(given, handle, "host", True, None)
         writable = side == library.ARGUMENT
         shared = bool(self._functions) or self._main is not None
         lasts = writable and info.survives and not (shared and info.role == "input")

@@ -12,6 +12,7 @@ from . import optimizers
 from .errors import ImportFailure
 from .importer import Imported, import_module
 from .optimizers import MOMENTS, Optimizer
+from .ranks import of_torch
 
 EVALUATE = "evaluate"  # the program's function
 GRADIENT = "grad."  # before a parameter's name
@@ -30,6 +31,7 @@ class Step:
         optimizer: Optimizer,
         micro_batches: int,
         evaluated: Optional[Imported] = None,
+        ranks: Optional[runtime.Ranks] = None,
     ) -> None:
         self._evaluated = evaluated
         self.module, self.imported, self.program = module, imported, program
@@ -37,7 +39,7 @@ class Step:
         self._kind, _ = optimizers.options_of(optimizer)
         self._listed = optimizers.listed(optimizer)
         self._lead = (micro_batches,) if micro_batches > 1 else ()
-        self._session = runtime.Session(program)
+        self._session = runtime.Session(program, ranks=ranks)
         self._session.write_all(imported.weights())
         self._rate = None
         self._loss: Optional[float] = None
@@ -347,6 +349,7 @@ def compile(
     dropout: bool = True,
     unused: str = "error",
     evaluate: Union[bool, Sequence[Any]] = False,
+    parallel: Optional[str] = None,
     **options: Any,
 ) -> Step:
     """A step that trains `module`, whose `module(*args, **kwargs)` gives the loss.
@@ -359,6 +362,9 @@ def compile(
     `remat.BudgetRefused`. `autocast`: torch.bfloat16 or torch.float16. `seed` is that of dropout.
     `evaluate`: example arguments of `Step.evaluate`, or True for those of the step: it runs the
     module in evaluation mode between steps, in the same memory and within the same budget.
+    `parallel`: "data", "zero1", "zero2", "zero3", "tensor=2" or "zero2,tensor=2": the processes of
+    `torch.distributed` share the step, each with arguments of its own; the budget is one's. All of
+    them make the same calls of the step in the same order, `state_dict` among them.
     Other options are those of `remat.compile`: `accumulate=4` takes inputs with four micro-batches
     in front. Raises ImportFailure where the module cannot be imported.
     """
@@ -370,6 +376,10 @@ def compile(
     if evaluate is not False:
         examples = (args, kwargs) if evaluate is True else (evaluate, None)
         evaluated = _import_evaluated(module, *examples)
+    ranks = None
+    if parallel is not None:
+        ranks = of_torch()
+        options.update(parallel=parallel, ranks=ranks.size)
     program = runtime.compile(
         imported.graph,
         budget=budget,
@@ -380,4 +390,5 @@ def compile(
         seed=seed,
         **{**settings, **options},
     )
-    return Step(module, imported, program, optimizer, int(options.get("accumulate", 1)), evaluated)
+    accumulated = int(options.get("accumulate", 1))
+    return Step(module, imported, program, optimizer, accumulated, evaluated, ranks)

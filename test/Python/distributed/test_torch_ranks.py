@@ -1,0 +1,82 @@
+"""remat.torch.compile(parallel=...) in the processes of torch.distributed, on the host."""
+
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+
+import pytest
+import torch
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "python"
+WORKER = pathlib.Path(__file__).with_name("torch_worker.py")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def train(folder, ranks=1, **settings):
+    """What rank 0 saved: losses, the module's state, figures."""
+    settings["out"] = str(folder / f"{len(list(folder.iterdir()))}.pt")
+    environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(ranks)}
+    environment.update(OMP_NUM_THREADS="1", PYTHONPATH=str(PACKAGE))
+    command = [sys.executable, str(WORKER), json.dumps(settings)]
+    started = [
+        subprocess.Popen(
+            command, env={**environment, "RANK": str(i), "LOCAL_RANK": str(i)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        for i in range(ranks)
+    ]
+    texts = [process.communicate(timeout=300)[0].decode() for process in started]
+    assert [process.returncode for process in started] == [0] * ranks, "\n".join(texts)
+    found = torch.load(settings["out"])
+    found.update(json.loads(pathlib.Path(settings["out"] + ".json").read_text()))
+    return found
+
+
+def agree(a, b, tolerance):
+    assert a["losses"] == pytest.approx(b["losses"], rel=tolerance)
+    assert a["state"].keys() == b["state"].keys()
+    for name, value in a["state"].items():
+        torch.testing.assert_close(value, b["state"][name], rtol=tolerance, atol=tolerance)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Two ranks that each hold all."""
+    return train(tmp_path_factory.mktemp("whole"), ranks=2, model="text", parallel="data", bucket="1")
+
+
+def test_two_ranks_are_two_micro_batches(tmp_path, whole):
+    """The same bits: sums have the same order, and each rank draws what its micro-batch would."""
+    one = train(tmp_path, model="text", accumulate=2)
+    agree(one, whole, 0)
+    assert one["digest"] == whole["digest"]
+
+
+@pytest.mark.parametrize("parallel", ["zero1", "zero2", "zero3"])
+def test_parts_are_the_whole(tmp_path, whole, parallel):
+    """An update of a part has the bits of an update of all; the parts need less memory."""
+    parts = train(tmp_path, ranks=2, model="text", parallel=parallel, bucket="1", budget="smallest")
+    agree(whole, parts, 0)
+    assert whole["digest"] == parts["digest"]
+    assert parts["measured_peak_bytes"] == parts["predicted_peak_bytes"] <= parts["budget_bytes"]
+    assert parts["measured_peak_bytes"] < whole["measured_peak_bytes"]
+
+
+def test_clipping_is_over_all_ranks(tmp_path):
+    whole = train(tmp_path, ranks=2, model="text", parallel="data", clip_norm=0.5)
+    parts = train(tmp_path, ranks=2, model="text", parallel="zero3", clip_norm=0.5)
+    agree(whole, parts, 1e-6)
+
+
+def test_batch_norm(tmp_path):
+    """Running statistics are the mean over the ranks, alike whatever is in parts."""
+    whole = train(tmp_path, ranks=2, model="pictures", parallel="data")
+    for parallel in ("zero1", "zero3"):
+        agree(whole, train(tmp_path, ranks=2, model="pictures", parallel=parallel), 0)
