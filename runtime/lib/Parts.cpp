@@ -3,6 +3,7 @@
 #include "remat/runtime/Parts.h"
 #include "ops/Collective.h"
 #include "remat/Support/Mesh.h"
+#include <cstring>
 
 using namespace remat::runtime;
 
@@ -58,6 +59,26 @@ Part::Run Part::getRun(int64_t Own) const {
     Made.Whole = (Made.Whole / L.Inner * L.Parts + L.Place) * L.Inner + Behind;
   }
   return Made;
+}
+
+AllParts remat::runtime::listParts(const Program &P, const Argument &A) {
+  AllParts Parts;
+  for (uint32_t Rank = 0; Rank < P.getNumRanks(); ++Rank)
+    if (Part Of = Part::of(P, A, Rank); Of.isFirst())
+      Parts.emplace_back(Rank, std::move(Of));
+  return Parts;
+}
+
+void remat::runtime::joinElements(const AllParts &Parts, int64_t At,
+                                  int64_t End, uint64_t Width, const char *From,
+                                  char *To) {
+  for (const auto &[Rank, Of] : Parts) {
+    int64_t First = Of.countBefore(At);
+    Of.forRuns(First, Of.countBefore(End) - First, [&](const Part::Run &R) {
+      std::memcpy(To + (R.Whole - At) * Width, From, R.Count * Width);
+      From += R.Count * Width;
+    });
+  }
 }
 
 DataShare remat::runtime::getDataShare(const Program &P, uint32_t Rank) {

@@ -4,6 +4,7 @@
 #include "lib/StoredTensor.h"
 #include "ops/Numeric.h"
 #include "ops/Op.h"
+#include "remat/runtime/Together.h"
 #include <algorithm>
 
 using namespace remat;
@@ -152,26 +153,30 @@ Status runtime::writeInputs(Session &S, const TensorFile &File) {
 }
 
 /// Writes the tensors of a header, which `Store` gives piece by piece. Of
-/// several ranks all call it, and rank 0 writes.
+/// several ranks all call it, and rank 0 writes; what it says all say.
 template <typename Function>
 static Status save(Session &S, const std::string &Path,
                    const SafetensorsHeader &Header, Function Store) {
   Ranks *Others = S.getDevice().getRanks();
-  if (Others && Others->getRank() != 0) {
-    auto Ignore = [](const void *, uint64_t) { return Status(); };
-    for (const TensorEntry &T : Header.Tensors)
-      REMAT_TRY(Store(T.Name, Ignore));
-    return {};
+  std::optional<TensorWriter> File;
+  Status Done;
+  if (S.getRank() == 0) {
+    if (Result<TensorWriter> Made = TensorWriter::create(Path, Header))
+      File = std::move(*Made);
+    else
+      Done = Made.getError();
   }
-  Result<TensorWriter> File = TensorWriter::create(Path, Header);
-  if (!File)
-    return File.getError();
+  REMAT_TRY(agree(Others, Done));
   auto Write = [&](const void *Data, uint64_t Bytes) {
-    return File->write(Data, Bytes);
+    return File ? File->write(Data, Bytes) : Status();
   };
+  // After an error the others still send what they hold.
   for (const TensorEntry &T : Header.Tensors)
-    REMAT_TRY(Store(T.Name, Write));
-  return File->finish();
+    if (Status Stored = Store(T.Name, Write); Done)
+      Done = Stored;
+  if (Done && File)
+    Done = File->finish();
+  return agree(Others, Done);
 }
 
 /// A name that the graph has already gets a `+` behind; only states of the

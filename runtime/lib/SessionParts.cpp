@@ -100,31 +100,12 @@ Status Session::sendPart(const Argument &A) {
   return {};
 }
 
-/// By rank, for each part once.
-using AllParts = std::vector<std::pair<uint32_t, Part>>;
-
-/// Puts elements [At, End) of the whole in order, of which `From` has those of
-/// one part behind those of the other.
-static void sortElements(const AllParts &Parts, int64_t At, int64_t End,
-                         uint64_t Width, const char *From, char *To) {
-  for (auto &[Rank, Of] : Parts) {
-    int64_t First = Of.countBefore(At);
-    Of.forRuns(First, Of.countBefore(End) - First, [&](const Part::Run &R) {
-      std::memcpy(To + (R.Whole - At) * Width, From, R.Count * Width);
-      From += R.Count * Width;
-    });
-  }
-}
-
 /// Rank 0's side of `sendPart`. All pieces are taken, whatever `To` says.
 Status Session::join(const Argument &A, const Sink &To) {
   Ranks &Others = *TheDevice.getRanks();
   uint64_t Width = getByteWidth(TheProgram->Tensors[A.Tensor].Type);
   int64_t Piece = getPieceElements(Width);
-  AllParts Parts;
-  for (uint32_t Rank = 0; Rank < Others.getSize(); ++Rank)
-    if (Part P = Part::of(*TheProgram, A, Rank); P.isFirst())
-      Parts.emplace_back(Rank, std::move(P));
+  AllParts Parts = listParts(*TheProgram, A);
   int64_t NumWhole = Parts.front().second.getNumWhole();
   std::vector<char> Joined(std::min(NumWhole, Piece) * Width), Came;
   Status Taken;
@@ -146,7 +127,7 @@ Status Session::join(const Argument &A, const Sink &To) {
     }
     if (!Receives.empty())
       REMAT_TRY(Others.exchange({}, Receives));
-    sortElements(Parts, At, End, Width, Came.data(), Joined.data());
+    joinElements(Parts, At, End, Width, Came.data(), Joined.data());
     if (Taken)
       Taken = To(Joined.data(), (End - At) * Width);
   }

@@ -18,6 +18,7 @@ FOLLOWED = [
     "how-to/refused-budget.md",
     "how-to/budgets.md",
     "how-to/resume.md",
+    "how-to/ranks.md",
     "how-to/embed.md",
 ]
 ELSEWHERE = {"how-to/plan-a-graph.md"}  # test_planner.py runs it

@@ -209,7 +209,7 @@ def reworded(path):
 
 def newer(path):
     data = path.read_bytes()
-    path.write_bytes(data.replace(b'"version":"1"', b'"version":"2"'))
+    path.write_bytes(data.replace(b'"version":"1"', b'"version":"3"'))
 
 
 def without_steps(path):
@@ -227,7 +227,7 @@ def without_steps(path):
         (renamed, "is of 20 steps; its name says another number"),
         (reworded, "its checksum is another"),
         (without_steps, "does not say how many steps are done"),
-        (newer, "is of version 2 of the format; version 1 is read"),
+        (newer, "is of version 3 of the format; versions 1 and 2 are read"),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )

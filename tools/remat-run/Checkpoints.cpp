@@ -14,8 +14,8 @@ static llvm::raw_ostream &warn() {
   return llvm::WithColor::warning(llvm::errs(), "remat-run");
 }
 
-Result<Checkpoints> Checkpoints::open(Session &S, const InputFeeder &Feeder,
-                                      const ToolOptions &O, RunFacts Facts) {
+Result<Checkpoints> Checkpoints::open(Session &S, const ToolOptions &O,
+                                      RunFacts Facts) {
   Checkpoints Made;
   Made.Options = O.Checkpoints;
   Made.Steps = O.Steps;
@@ -23,13 +23,10 @@ Result<Checkpoints> Checkpoints::open(Session &S, const InputFeeder &Feeder,
   Made.Facts = std::move(Facts);
   if (Made.Options.Folder.empty())
     return Made;
-  Result<CheckpointFolder> Folder = CheckpointFolder::open(Made.Options.Folder);
+  Result<CheckpointFolder> Folder =
+      CheckpointFolder::open(Made.Options.Folder, O.TheRanks.get());
   if (!Folder)
     return Folder.getError().within("--checkpoint");
-  Result<std::string> Data = Feeder.describeData();
-  if (!Data)
-    return Data.getError();
-  Made.Facts["--data"] = std::move(*Data);
   bool WasEmpty = Folder->wasEmpty();
   Made.Folder = std::move(*Folder);
   if (Made.Options.Resume) {
@@ -52,7 +49,8 @@ static RunFacts take(RunFacts &From, const char *Name) {
 }
 
 Status Checkpoints::resume(Session &S) {
-  Result<CheckpointSearch> Found = findCheckpoint(Options.Folder);
+  Result<CheckpointSearch> Found =
+      findCheckpoint(Options.Folder, S.getDevice().getRanks());
   if (!Found)
     return Found.getError().within("--resume");
   for (const std::string &Why : Found->Skipped)
@@ -102,7 +100,7 @@ void Checkpoints::finishStep(Session &S, uint64_t Done,
   if (!Folder || Options.Every == 0 || Done % uint64_t(Options.Every) != 0)
     return;
   Status Written = save(S, Done);
-  if (Written)
+  if (Written || S.getRank() != 0)
     return;
   Progress.endLine();
   warn() << "no checkpoint of step " << Done << ": "

@@ -3,7 +3,6 @@
 #ifndef REMAT_TOOLS_RUN_CHECKPOINTS_H
 #define REMAT_TOOLS_RUN_CHECKPOINTS_H
 
-#include "Inputs.h"
 #include "Options.h"
 #include "Progress.h"
 #include "remat/runtime/Checkpoint.h"
@@ -17,7 +16,6 @@ public:
   /// Takes the folder and, with --resume, loads its newest checkpoint into the
   /// session, whose arguments are written.
   static runtime::Result<Checkpoints> open(runtime::Session &Session,
-                                           const InputFeeder &Feeder,
                                            const ToolOptions &Options,
                                            runtime::RunFacts Facts);
 

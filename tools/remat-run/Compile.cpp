@@ -17,8 +17,8 @@
 using namespace remat;
 using namespace remat::run;
 
-static Outcome fail(const llvm::Twine &Message) {
-  llvm::WithColor::error(llvm::errs(), "remat-run") << Message << '\n';
+static Outcome fail(const ToolOptions &Options, const llvm::Twine &Message) {
+  llvm::WithColor::error(Options.getErrors(), "remat-run") << Message << '\n';
   return Outcome::Failed;
 }
 
@@ -28,10 +28,10 @@ static bool isProgram(llvm::StringRef Bytes) {
 }
 
 /// Loads what the compiler or a file gave: the independent check of a program.
-static Outcome load(CompiledFile &Compiled) {
+static Outcome load(const ToolOptions &Options, CompiledFile &Compiled) {
   auto Program = runtime::Program::load(Compiled.Bytes);
   if (!Program)
-    return fail(Program.getError().getMessage());
+    return fail(Options, Program.getError().getMessage());
   Compiled.Program = std::move(*Program);
   return Outcome::Done;
 }
@@ -39,10 +39,11 @@ static Outcome load(CompiledFile &Compiled) {
 static Outcome loadProgram(llvm::StringRef Bytes, ToolOptions &Options,
                            CompiledFile &Compiled) {
   if (!Options.CompileFlags.empty())
-    return fail("'" + Options.File + "' is a compiled program: " +
-                Options.CompileFlags.front() + " has no effect on it");
+    return fail(Options, "'" + Options.File + "' is a compiled program: " +
+                             Options.CompileFlags.front() +
+                             " has no effect on it");
   Compiled.Bytes.assign(Bytes.bytes_begin(), Bytes.bytes_end());
-  if (Outcome How = load(Compiled); How != Outcome::Done)
+  if (Outcome How = load(Options, Compiled); How != Outcome::Done)
     return How;
   Compiled.Report = makeReport(*Compiled.Program);
   return Outcome::Done;
@@ -61,7 +62,7 @@ static void explainRefusal(const ToolOptions &Options, llvm::StringRef Text,
     if (auto Graph = parseGraph(Text, Options.File, Context))
       findRemedies(*Graph, Options.Compile, RemedySeconds, Report);
   static constexpr llvm::StringLiteral Prefix = "remat-run: error: ";
-  llvm::WithColor::error(llvm::errs(), "remat-run") << renderRefusal(
+  llvm::WithColor::error(Options.getErrors(), "remat-run") << renderRefusal(
       Options.Compile, *Report.Refused, Screen::of(STDERR_FILENO),
       Texts.getLine(Report.Refused->PeakLocation), Prefix.size());
 }
@@ -88,11 +89,11 @@ static mlir::LogicalResult compileModule(mlir::ModuleOp Module,
 }
 
 /// The program is there all the same.
-static void keep(CachedCompilation &Kept, const PlanCache &Cache,
-                 const CompiledFile &Compiled) {
+static void keep(const ToolOptions &Options, CachedCompilation &Kept,
+                 const PlanCache &Cache, const CompiledFile &Compiled) {
   FileFailure Failed = Kept.store(Compiled.Bytes, Compiled.Report);
   if (Failed && Cache.isNamed())
-    llvm::WithColor::warning(llvm::errs(), "remat-run")
+    llvm::WithColor::warning(Options.getErrors(), "remat-run")
         << "the program is not kept: " << *Failed << '\n';
 }
 
@@ -104,7 +105,7 @@ static Outcome chooseBudget(LazyGraph &Graph, ToolOptions &Options) {
     return Outcome::Failed;
   auto Line = resolveMaxBudget(Graph.get(), Options.Compile);
   if (!Line)
-    return fail(Line.getError().getMessage());
+    return fail(Options, Line.getError().getMessage());
   if (!Options.Quiet)
     llvm::outs() << *Line << '\n';
   return Outcome::Done;
@@ -131,7 +132,7 @@ static Outcome compileGraph(LazyGraph &Graph, llvm::StringRef Text,
   if (failed(Done))
     return Outcome::Failed;
   if (Report.Interrupted)
-    llvm::WithColor::warning(llvm::errs(), "remat-run")
+    llvm::WithColor::warning(Options.getErrors(), "remat-run")
         << "planning was interrupted; the best plan until then is taken\n";
   return Outcome::Done;
 }
@@ -139,7 +140,8 @@ static Outcome compileGraph(LazyGraph &Graph, llvm::StringRef Text,
 Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   mlir::MLIRContext Context(mlir::MLIRContext::Threading::DISABLED);
   Context.printOpOnDiagnostic(false);
-  GraphDiagnostics Diagnostics(Context, llvm::errs(), /*ShowRefusals=*/false);
+  GraphDiagnostics Diagnostics(Context, Options.getErrors(),
+                               /*ShowRefusals=*/false);
   GraphFileOptions Reading;
   Reading.Diagnostics = &Diagnostics;
   std::unique_ptr<llvm::MemoryBuffer> File =
@@ -151,7 +153,8 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
     return loadProgram(Text, Options, Compiled);
 
   if (Options.EvaluateAverages && Options.Compile.Optimizer.Average == 0)
-    return fail("--evaluate-ema needs --ema, which keeps the averages");
+    return fail(Options,
+                "--evaluate-ema needs --ema, which keeps the averages");
   // A graph gets the learning rate as the argument's initial value.
   Options.RateGiven = false;
   LazyGraph Graph(Text, Options.File, Context, Reading);
@@ -162,16 +165,16 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   }
   PlanCache Cache;
   if (FileFailure Failed = Cache.open(Options.Cache))
-    return fail(*Failed);
+    return fail(Options, *Failed);
   if (Outcome How = chooseBudget(Graph, Options); How != Outcome::Done)
     return How;
   CachedCompilation Kept(Cache, Options.File, Text, Options.Compile);
   if (!Options.wantsViews() && Kept.find(Compiled.Bytes, Compiled.Report))
-    return load(Compiled);
+    return load(Options, Compiled);
   if (Outcome How =
           compileGraph(Graph, Text, Diagnostics, Kept, Options, Compiled);
       How != Outcome::Done)
     return How;
-  keep(Kept, Cache, Compiled);
-  return load(Compiled);
+  keep(Options, Kept, Cache, Compiled);
+  return load(Options, Compiled);
 }

@@ -1,9 +1,11 @@
 //===- Evaluate.cpp - evaluation between steps ----------------------------===//
 
 #include "Evaluate.h"
+#include "Job.h"
 #include "remat/Pipeline.h"
 #include "remat/Support/Tool.h"
 #include "remat/runtime/SessionFiles.h"
+#include "remat/runtime/Together.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -108,10 +110,13 @@ Result<Evaluator> Evaluator::create(Session &S, Checkpoints &Saving,
 Result<std::optional<float>> Evaluator::evaluate() {
   double Sum = 0;
   for (int64_t Batch = 0; Batch < Options.EvaluateSteps; ++Batch) {
-    if (Interrupted)
+    Result<bool> Ends = checkInterrupt(Options);
+    if (!Ends)
+      return Ends.getError();
+    if (*Ends)
       return std::optional<float>();
     float Value = 0;
-    Status Done = Feeder->feed(*Function, Batch);
+    Status Done = agree(Options.TheRanks.get(), Feeder->feed(*Function, Batch));
     if (Done)
       Done = Function->runStep();
     if (Done)

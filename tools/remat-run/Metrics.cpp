@@ -51,19 +51,19 @@ Result<StepNumbers> run::readNumbers(Session &S) {
 }
 
 std::pair<uint64_t, const char *> run::countPerStep(const Program &P) {
-  uint64_t Samples = 0;
+  uint64_t Samples = 0, Shares = getDataShare(P, 0).Count;
   bool Agree = true;
   for (const Argument &A : P.Arguments) {
     const Tensor &Shape = P.Tensors[A.Tensor];
     if (A.Data == "tokens")
-      return {Shape.NumElements, "tokens"};
+      return {Shape.NumElements * Shares, "tokens"};
     if (A.Role != Role::Input)
       continue;
     uint64_t First = Shape.Shape.empty() ? 0 : Shape.Shape.front();
     Agree &= First > 0 && (!Samples || First == Samples);
     Samples = First;
   }
-  return {Agree ? Samples : 0, "samples"};
+  return {Agree ? Samples * Shares : 0, "samples"};
 }
 
 //===----------------------------------------------------------------------===//

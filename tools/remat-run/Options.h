@@ -4,7 +4,10 @@
 #define REMAT_TOOLS_RUN_OPTIONS_H
 
 #include "remat/Pipeline.h"
+#include "remat/runtime/Ranks.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +52,15 @@ struct ToolOptions {
   std::string Metrics;
   std::string Page, Timeline, Table, Trace; ///< forms of the views
   std::optional<std::string> Cache;         ///< a folder or "off"
+
+  /// Those of the job that this process was started in; null: it is alone.
+  std::shared_ptr<runtime::Ranks> TheRanks;
+  bool isFirst() const { return !TheRanks || TheRanks->getRank() == 0; }
+  /// Where compilation says what is wrong; null: standard error.
+  llvm::raw_ostream *Errors = nullptr;
+  llvm::raw_ostream &getErrors() const {
+    return Errors ? *Errors : llvm::errs();
+  }
 
   /// Whether other programs of the graph are to be shown.
   bool wantsViews() const {

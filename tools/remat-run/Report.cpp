@@ -30,7 +30,7 @@ static json::Array listNumbers(std::span<const float> Numbers) {
 }
 
 static json::Object makeReport(const ToolOptions &O, const CompileReport &C,
-                               const RunResult *Ran) {
+                               const Program *P, const RunResult *Ran) {
   json::Object Report = toJSON(O.Compile, C);
   Report["loss"] = listNumbers(Ran ? std::span<const float>(Ran->Losses)
                                    : std::span<const float>());
@@ -55,6 +55,16 @@ static json::Object makeReport(const ToolOptions &O, const CompileReport &C,
       Measured([&] { return json::fixUTF8(Ran->Device); });
   Report["measured_peak_bytes"] =
       Measured([&] { return Ran->MeasuredPeakBytes; });
+  json::Object Mesh;
+  if (P)
+    for (const MeshAxis &Axis : P->Mesh)
+      Mesh[json::fixUTF8(Axis.Name)] = Axis.Size;
+  Report["ranks"] = P ? int64_t(P->getNumRanks()) : O.Compile.Ranks;
+  Report["mesh"] = std::move(Mesh);
+  Report["rank_peak_bytes"] = Measured([&] {
+    return json::Object{{"smallest", Ran->LeastPeakBytes},
+                        {"largest", Ran->MostPeakBytes}};
+  });
   Report["parameters_digest"] = Measured([&] { return Ran->ParametersDigest; });
   auto Known = [Ran](auto Member) -> json::Value {
     if (!Ran || !(Ran->*Member))
@@ -93,7 +103,7 @@ static Status writeViews(const ToolOptions &O, const Views &V) {
 
 Status run::writeReports(const ToolOptions &O, const CompiledFile &C,
                          const RunResult *Ran) {
-  json::Object Report = ::makeReport(O, C.Report, Ran);
+  json::Object Report = ::makeReport(O, C.Report, C.Program.get(), Ran);
   if (!O.Report.empty())
     if (Status Written = writeJSON(O.Report, json::Object(Report)); !Written)
       return Written;

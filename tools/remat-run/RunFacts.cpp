@@ -40,10 +40,24 @@ static Result<std::string> describeFile(const std::string &Path) {
   return "with the SHA-256 " + Digest.finish();
 }
 
+/// An input as one process has it that computes the rows of all ranks, as
+/// micro-batches.
+static std::string describeInput(const Program &P, const Argument &A,
+                                 int64_t MicroBatches) {
+  const Tensor &T = P.Tensors[A.Tensor];
+  std::vector<int64_t> Shape = T.Shape;
+  auto Shares = static_cast<int64_t>(getDataShare(P, 0).Count);
+  if (MicroBatches > 1 && !Shape.empty())
+    Shape.front() *= Shares;
+  else if (Shares > 1)
+    Shape.insert(Shape.begin(), Shares);
+  return describeTensor(getName(T.Type), Shape);
+}
+
 Result<RunFacts> run::collectFacts(const ToolOptions &O,
                                    const CompiledFile &Compiled) {
   RunFacts Facts;
-  if (O.Checkpoints.Folder.empty())
+  if (O.Checkpoints.Folder.empty() && !O.TheRanks)
     return Facts;
   Facts["--seed"] = std::to_string(O.Seed);
   Result<std::string> Inputs = describeFile(O.Inputs);
@@ -52,15 +66,15 @@ Result<RunFacts> run::collectFacts(const ToolOptions &O,
   Facts["--inputs"] = std::move(*Inputs);
   const Program &P = *Compiled.Program;
   for (const Argument &A : P.Arguments)
-    if (A.Role == Role::Input) {
-      const Tensor &T = P.Tensors[A.Tensor];
+    if (A.Role == Role::Input)
       Facts["input '" + A.Name + "'"] =
-          describeTensor(getName(T.Type), T.Shape);
-    }
+          describeInput(P, A, O.Compile.MicroBatches);
   if (!Compiled.GraphDigest.empty()) {
     Facts["graph"] = "with the SHA-256 " + Compiled.GraphDigest;
     for (const auto &[Name, Text] : getNumericOptions(O.Compile))
       Facts["--" + Name] = Text.empty() ? "none" : Text;
+    Facts["--accumulate"] =
+        std::to_string(O.Compile.MicroBatches * getDataShare(P, 0).Count);
   } else if (O.RateGiven) {
     Facts["--learning-rate"] = formatReal(O.Compile.Optimizer.LearningRate);
   }
@@ -75,6 +89,10 @@ Status run::compareFacts(const Checkpoint &From, const RunFacts &Facts) {
     return Error(ErrorCode::InvalidArgument,
                  "--resume: '" + From.Path + "' was made with " + Name + " " +
                      Known->second + "; this run has " + Name + " " + Text +
+                     (Name == "--accumulate"
+                          ? " (over all ranks: --accumulate times the ranks "
+                            "that share a batch)"
+                          : "") +
                      ", and would not go on as it began (--weights begins a "
                      "new run from its values)");
   }

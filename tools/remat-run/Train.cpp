@@ -3,16 +3,20 @@
 #include "Train.h"
 #include "Checkpoints.h"
 #include "Inputs.h"
+#include "Job.h"
 #include "Metrics.h"
 #include "Nonfinite.h"
 #include "ProcessMemory.h"
 #include "Progress.h"
 #include "Report.h"
+#include "remat/Support/Numbers.h"
 #include "remat/Support/Tool.h"
 #include "remat/runtime/Device.h"
 #include "remat/runtime/Ranges.h"
 #include "remat/runtime/Session.h"
 #include "remat/runtime/SessionFiles.h"
+#include "remat/runtime/Together.h"
+#include <algorithm>
 
 using namespace remat;
 using namespace remat::run;
@@ -48,6 +52,12 @@ static Status checkRequests(const Program &P, const ToolOptions &O) {
   if (!O.SaveGradients.empty() && !findResult(P, Role::Gradient))
     return refuse("the program has no gradients to save; compile a graph that "
                   "has a loss with --optimizer none");
+  if (!O.SaveGradients.empty() &&
+      std::ranges::any_of(P.Arguments, [](const Argument &A) {
+        return A.Role == Role::Parameter && !A.Cuts.empty();
+      }))
+    return refuse("--save-gradients: ranks hold parts of the parameters and of "
+                  "their gradients; with --parallel data each has all of them");
   if (!O.SaveOutputs.empty() && !findResult(P, Role::Output) &&
       !findResult(P, Role::Loss))
     return refuse("the program has no outputs to save");
@@ -108,9 +118,12 @@ static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
     return Done;
   for (uint64_t Step = R.FirstStep; Step < uint64_t(O.Steps); ++Step) {
     std::string Where = "step " + std::to_string(Step + 1);
-    if (Interrupted)
+    Result<bool> Ends = checkInterrupt(O);
+    if (!Ends)
+      return Ends.getError().within(Where);
+    if (*Ends)
       return Saving.interrupt(S, Step, "before " + Where);
-    if (Status Fed = Feeder.feed(S, Step); !Fed)
+    if (Status Fed = agree(O.TheRanks.get(), Feeder.feed(S, Step)); !Fed)
       return Saving.leave(S, Step, Fed.getError().within(Where));
     if (Status Counted = writeStep(S, Step); !Counted)
       return Counted;
@@ -149,6 +162,35 @@ static Status writeFiles(Session &S, const ToolOptions &O) {
   return {};
 }
 
+/// Adds what the data are, where that is to be compared with other ranks' or
+/// another run's.
+static Status describeData(const InputFeeder &Feeder, const ToolOptions &O,
+                           RunFacts &Facts) {
+  if (O.Checkpoints.Folder.empty() && !O.TheRanks)
+    return {};
+  Result<std::string> Data = Feeder.describeData();
+  if (!Data)
+    return Data.getError();
+  Facts["--data"] = std::move(*Data);
+  return compareRanks(O, Facts);
+}
+
+/// The least and the most that any rank measured.
+static Status comparePeaks(const ToolOptions &O, RunResult &R) {
+  R.LeastPeakBytes = R.MostPeakBytes = R.MeasuredPeakBytes;
+  if (!O.TheRanks)
+    return {};
+  auto All = allGather(*O.TheRanks, std::to_string(R.MeasuredPeakBytes));
+  if (!All)
+    return All.getError();
+  for (const std::string &Text : *All) {
+    uint64_t Bytes = parseNumber<uint64_t>(Text).value_or(0);
+    R.LeastPeakBytes = std::min(R.LeastPeakBytes, Bytes);
+    R.MostPeakBytes = std::max(R.MostPeakBytes, Bytes);
+  }
+  return {};
+}
+
 Result<RunResult> run::train(std::shared_ptr<const Program> P,
                              const ToolOptions &O, RunFacts Facts) {
   if (Status Checked = checkRequests(*P, O); !Checked)
@@ -156,6 +198,9 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   ResidentGrowth Growth;
   DeviceOptions Choice;
   Choice.Threads = O.Threads;
+  Choice.TheRanks = O.TheRanks;
+  if (O.TheRanks)
+    Choice.Ordinal = static_cast<int>(O.TheRanks->getLocalRank());
   Result<std::unique_ptr<Device>> D = createDevice(P->Device, Choice);
   if (!D)
     return D.getError();
@@ -179,8 +224,9 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   Result<InputFeeder> Feeder = InputFeeder::create(S, O);
   if (!Feeder)
     return Feeder.getError();
-  Result<Checkpoints> Saving =
-      Checkpoints::open(S, *Feeder, O, std::move(Facts));
+  if (Status Same = describeData(*Feeder, O, Facts); !Same)
+    return Same.getError();
+  Result<Checkpoints> Saving = Checkpoints::open(S, O, std::move(Facts));
   if (!Saving)
     return Saving.getError();
   if (!O.Weights.empty() && Saving->getResumedFrom().empty())
@@ -214,6 +260,8 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   SessionStatistics Statistics = S.getStatistics();
   R.MedianMs = Statistics.MedianStepMs;
   R.MeasuredPeakBytes = Statistics.MeasuredPeakBytes;
+  if (Status Compared = comparePeaks(O, R); !Compared)
+    return Compared.getError();
   R.Device = (*D)->getDescription();
   if (!O.Profile.empty())
     R.StepMilliseconds = S.getExecutable().getStepMilliseconds();

@@ -28,6 +28,7 @@ struct RunResult {
   std::map<std::string, std::vector<float>> Metrics;
   double MedianMs = 0; ///< 0 before the first step
   uint64_t MeasuredPeakBytes = 0;
+  uint64_t LeastPeakBytes = 0, MostPeakBytes = 0; ///< of all ranks
   /// The first step, from 1, whose loss was infinite or NaN.
   std::optional<uint64_t> FirstNonFiniteLoss;
   /// The same of the norm of the gradients, where the program reports it.

@@ -6,6 +6,11 @@
 // that. A file gets its name when it is whole and on the disk, and only then
 // are older ones removed.
 //
+// Where several ranks run the program, all call what follows, with one folder.
+// Each writes a file of its own; rank 0's, which has the name above, comes last
+// and makes them a checkpoint. It is read by any number of ranks, whatever they
+// hold of each tensor.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_RUNTIME_CHECKPOINT_H
@@ -39,11 +44,13 @@ struct CheckpointSearch {
 /// Reads the files of a folder, the newest first, up to one that is whole: each
 /// of its bytes is what was written. Finds nothing where there is no file of
 /// such a name, or no folder; an error where there are files but none is whole.
-Result<CheckpointSearch> findCheckpoint(const std::string &Folder);
+/// What is passed over only rank 0 knows.
+Result<CheckpointSearch> findCheckpoint(const std::string &Folder,
+                                        Ranks *TheRanks = nullptr);
 
 /// Writes the arguments of a checkpoint to a session. The program may be
 /// another one, but its arguments' names, types and shapes must be those of the
-/// checkpoint; nothing is written otherwise.
+/// checkpoint, whole; nothing is written otherwise.
 Status loadCheckpoint(Session &Session, const Checkpoint &From);
 
 /// A folder that checkpoints are written to, by one run at a time. Partial
@@ -52,7 +59,8 @@ class CheckpointFolder {
 public:
   /// Makes the folder, unless it is there, and checks that a file can be
   /// written there. Removes what a killed process left unfinished.
-  static Result<CheckpointFolder> open(const std::string &Path);
+  static Result<CheckpointFolder> open(const std::string &Path,
+                                       Ranks *TheRanks = nullptr);
 
   /// Whether there was no checkpoint when it was opened.
   bool wasEmpty() const { return WasEmpty; }
@@ -66,6 +74,7 @@ public:
                            const RunFacts &Facts, uint64_t Keep);
 
 private:
+  Status take();
   Status keepFolder();
 
   std::string Path;

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace remat::runtime {
@@ -60,15 +61,30 @@ public:
     }
   }
 
+  /// Whether both have the same elements at the same places.
+  bool operator==(const Part &Other) const {
+    return NumWhole == Other.NumWhole && Levels == Other.Levels;
+  }
+
 private:
   /// Of each `Parts` pieces of `Inner` elements the one of number `Place`.
   struct Level {
     int64_t Parts, Place, Inner;
+    bool operator==(const Level &) const = default;
   };
   std::vector<Level> Levels;
   int64_t NumWhole = 1, NumElements = 1;
   bool IsFirst = true;
 };
+
+/// Each part that ranks hold, once, by the first rank that holds it.
+using AllParts = std::vector<std::pair<uint32_t, Part>>;
+AllParts listParts(const Program &P, const Argument &A);
+
+/// Puts elements [At, End) of the whole in order, of which `From` has those of
+/// one part behind those of the other.
+void joinElements(const AllParts &Parts, int64_t At, int64_t End,
+                  uint64_t Width, const char *From, char *To);
 
 /// Which of the global batch a rank computes: share `Number` of `Count` equal
 /// ones, behind those of lower numbers.

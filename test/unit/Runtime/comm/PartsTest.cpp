@@ -2,110 +2,14 @@
 
 #include "remat/runtime/Parts.h"
 #include "RankPrograms.h"
+#include "RankSessions.h"
 #include <cstring>
-#include <random>
 
 using namespace remat;
 using namespace remat::runtime;
 using namespace remat::runtime::test;
 
 namespace {
-
-/// A tensor, cut along axes of a mesh of its own.
-struct Sharded {
-  Mesh Sizes;
-  std::vector<int64_t> Whole;
-  std::vector<Cut> Cuts;
-
-  uint32_t countRanks() const {
-    uint32_t Count = 1;
-    for (uint32_t Size : Sizes)
-      Count *= Size;
-    return Count;
-  }
-  int64_t countElements() const {
-    int64_t Count = 1;
-    for (int64_t Size : Whole)
-      Count *= Size;
-    return Count;
-  }
-  std::vector<int64_t> getPartShape() const {
-    std::vector<int64_t> Shape = Whole;
-    for (const Cut &C : Cuts) {
-      int64_t Count = 1, Ranks = 1;
-      for (int64_t Size : Shape)
-        Count *= Size;
-      for (size_t I = 1; I < C.Group.size(); I += 2)
-        Ranks *= C.Group[I];
-      if (C.Dim == -1)
-        Shape = {(Count + Ranks - 1) / Ranks};
-      else
-        Shape[C.Dim] /= Ranks;
-    }
-    return Shape;
-  }
-};
-
-/// Up to three axes, each of which may cut: along a dimension, whose size is
-/// then a multiple, or all of it, flat.
-Sharded makeSharded(unsigned Seed) {
-  std::mt19937 Random(Seed);
-  auto Draw = [&](int64_t From, int64_t To) {
-    return std::uniform_int_distribution<int64_t>(From, To)(Random);
-  };
-  Sharded S;
-  for (int64_t I = Draw(1, 3); I > 0; --I)
-    S.Sizes.push_back(static_cast<uint32_t>(Draw(1, 3)));
-  for (int64_t I = Draw(1, 3); I > 0; --I)
-    S.Whole.push_back(Draw(1, 5));
-  std::vector<size_t> Axes(S.Sizes.size());
-  for (size_t I = 0; I < Axes.size(); ++I)
-    Axes[I] = I;
-  std::shuffle(Axes.begin(), Axes.end(), Random);
-  bool IsFlat = false;
-  for (size_t Axis : Axes) {
-    if (Draw(0, 3) == 0)
-      continue;
-    Cut C;
-    C.Group = groupOf(S.Sizes, {Axis}).Ints;
-    if (!IsFlat && Draw(0, 2) > 0) {
-      C.Dim = static_cast<int32_t>(Draw(0, int64_t(S.Whole.size()) - 1));
-      S.Whole[C.Dim] *= S.Sizes[Axis];
-    } else {
-      IsFlat = true;
-    }
-    S.Cuts.push_back(C);
-  }
-  return S;
-}
-
-/// The parts of 0, 1, 2, ..., cut one cut after the other by copying; -1 is
-/// padding.
-std::vector<int64_t> cutByCopies(const Sharded &S, uint32_t Rank) {
-  std::vector<int64_t> Shape = S.Whole, Data(S.countElements());
-  for (size_t I = 0; I < Data.size(); ++I)
-    Data[I] = static_cast<int64_t>(I);
-  for (const Cut &C : S.Cuts) {
-    int64_t Ranks = C.Group[1], Place = Rank / C.Group[0] % Ranks;
-    if (C.Dim == -1) {
-      int64_t Each = (int64_t(Data.size()) + Ranks - 1) / Ranks;
-      Data.resize(Each * Ranks, -1);
-      Data = {Data.begin() + Place * Each, Data.begin() + (Place + 1) * Each};
-      Shape = {Each};
-      continue;
-    }
-    int64_t Inner = 1, Size = Shape[C.Dim];
-    for (size_t I = C.Dim + 1; I < Shape.size(); ++I)
-      Inner *= Shape[I];
-    std::vector<int64_t> Kept;
-    for (size_t I = 0; I < Data.size(); ++I)
-      if (int64_t(I) / Inner % Size / (Size / Ranks) == Place)
-        Kept.push_back(Data[I]);
-    Data = Kept;
-    Shape[C.Dim] /= Ranks;
-  }
-  return Data;
-}
 
 TEST(PartsTest, ElementsLieWhereCopiesPutThem) {
   for (unsigned Seed = 0; Seed < 300; ++Seed) {
@@ -152,59 +56,6 @@ TEST(PartsTest, RanksOfTheTensorAxisShareABatch) {
 //===----------------------------------------------------------------------===//
 // Sessions
 //===----------------------------------------------------------------------===//
-
-/// A program with the parameter "w", drawn at random, of which each rank has
-/// its part, and the input "x"; the step copies the input.
-std::vector<uint8_t> makeProgram(const Sharded *S,
-                                 const std::vector<int64_t> &Whole,
-                                 const std::vector<int64_t> &Input) {
-  ProgramMaker P;
-  uint32_t X = P.argument("x", f32(Input));
-  P.argument("w", f32(S ? S->getPartShape() : Whole), program::Role::Parameter);
-  program::ArgumentT &W = *P.Program.arguments.back();
-  W.init_kind = "normal";
-  W.init_value = 0.5;
-  if (S) {
-    setMesh(P, S->Sizes);
-    if (!S->Cuts.empty())
-      W.whole = Whole;
-    for (const Cut &C : S->Cuts) {
-      auto To = std::make_unique<program::CutT>();
-      To->dim = C.Dim;
-      To->group = C.Group;
-      W.cuts.push_back(std::move(To));
-    }
-  }
-  uint32_t Y = P.tensor(f32(Input));
-  P.step("copy", {X}, {Y});
-  P.result("y", Y);
-  return P.finish();
-}
-
-struct OneRank {
-  std::unique_ptr<Device> TheDevice;
-  std::unique_ptr<Session> TheSession;
-
-  OneRank(const std::vector<uint8_t> &Program,
-          std::shared_ptr<Ranks> Others = nullptr) {
-    DeviceOptions Options;
-    Options.Threads = 1;
-    Options.TheRanks = std::move(Others);
-    TheDevice = std::move(*createDevice("host", Options));
-    auto Made = Session::create(Program, *TheDevice);
-    EXPECT_EQ(messageOf(Made), "");
-    TheSession = std::move(*Made);
-    EXPECT_EQ(messageOf(TheSession->initialise(7)), "");
-  }
-  std::vector<float> read(const char *Name) {
-    const Program &P = TheSession->getProgram();
-    uint64_t Bytes = P.Tensors[P.Arguments[*P.findArgument(Name)].Tensor].Bytes;
-    std::vector<float> Data(Bytes / sizeof(float));
-    EXPECT_EQ(messageOf(TheSession->readArgument(Name, Data.data(), Bytes)),
-              "");
-    return Data;
-  }
-};
 
 /// What rank 0 gets of a whole tensor; the others get nothing.
 std::vector<float> join(Session &S, const char *Name) {

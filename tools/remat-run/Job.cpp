@@ -1,0 +1,201 @@
+//===- Job.cpp - the ranks of a run ---------------------------------------===//
+
+#include "Job.h"
+#include "remat/Support/Tool.h"
+#include "remat/runtime/Sha256.h"
+#include "remat/runtime/Together.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+
+using namespace remat;
+using namespace remat::run;
+using namespace remat::runtime;
+
+//===----------------------------------------------------------------------===//
+// Beginning
+//===----------------------------------------------------------------------===//
+
+/// How long a rank waits for another between two steps: so much less than half
+/// a minute that the run has ended by then.
+static constexpr Ranks::Milliseconds Patience{20000};
+
+/// Leaves to rank 0 what it alone says.
+static void silence(ToolOptions &O) {
+  O.Quiet = true;
+  for (std::string *File : {&O.Report, &O.Metrics, &O.Page, &O.Timeline,
+                            &O.Table, &O.Trace, &O.EmitProgram, &O.Profile})
+    File->clear();
+}
+
+Status run::joinRanks(ToolOptions &O) {
+  Result<std::shared_ptr<Ranks>> Started = createRanks(O.Compile.Device);
+  if (!Started)
+    return Started.getError();
+  O.TheRanks = std::move(*Started);
+  if (!O.TheRanks)
+    return {};
+  int64_t Count = O.TheRanks->getSize();
+  if (O.Compile.Ranks != 1 && O.Compile.Ranks != Count)
+    return Error(ErrorCode::InvalidArgument,
+                 "--ranks " + std::to_string(O.Compile.Ranks) + ": " +
+                     std::to_string(Count) +
+                     " processes were started; without --ranks it is as many "
+                     "as there are");
+  O.Compile.Ranks = Count;
+  O.TheRanks->setTimeLimit(Patience);
+  if (!O.isFirst())
+    silence(O);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+static Outcome fail(const std::string &Message) {
+  llvm::outs().flush();
+  llvm::WithColor::error(llvm::errs(), "remat-run") << Message << '\n';
+  return Outcome::Failed;
+}
+
+/// What the ranks tell each other of their outcomes: a letter, then the SHA-256
+/// of the program.
+static constexpr char DoneMark = 'd', RefusedMark = 'r', FailedMark = 'f';
+
+static std::string describe(const std::string &Mark) {
+  if (Mark.front() == RefusedMark)
+    return "refuses its budget";
+  return "has a program with the SHA-256 " + Mark.substr(1);
+}
+
+/// What all make of the outcomes of all. `Text` is what this rank had to say.
+static Outcome judge(const std::vector<std::string> &Marks, uint32_t Own,
+                     const std::string &Text) {
+  for (size_t Rank = 0; Rank < Marks.size(); ++Rank) {
+    if (Marks[Rank].front() != FailedMark)
+      continue;
+    // Rank 0 has said why already, and it is why the others fail, too.
+    if (Marks.front().front() != FailedMark) {
+      llvm::errs() << Text;
+      if (Marks[Own].front() != FailedMark)
+        fail("rank " + std::to_string(Rank) + " cannot compile the graph");
+    }
+    return Outcome::Failed;
+  }
+  for (size_t Rank = 1; Rank < Marks.size(); ++Rank)
+    if (Marks[Rank] != Marks.front())
+      return fail("rank 0 " + describe(Marks.front()) + ", rank " +
+                  std::to_string(Rank) + " " + describe(Marks[Rank]) +
+                  ": their graph files, options or builds differ");
+  return Marks.front().front() == RefusedMark ? Outcome::Refused
+                                              : Outcome::Done;
+}
+
+Outcome run::compileTogether(ToolOptions &O, CompiledFile &Compiled) {
+  if (!O.TheRanks)
+    return compileFile(O, Compiled);
+  std::string Text;
+  llvm::raw_string_ostream Kept(Text);
+  if (!O.isFirst())
+    O.Errors = &Kept;
+  Outcome Own = Outcome::Failed;
+  Status Watched = workTogether(
+      O.TheRanks.get(),
+      [&]() -> Status {
+        Own = compileFile(O, Compiled);
+        return {};
+      },
+      // Planning ends, which may take long.
+      [](const Error &) { Interrupted = true; });
+  O.Errors = nullptr;
+  if (!Watched)
+    return fail(Watched.getError().getMessage());
+  std::string Mark(1, Own == Outcome::Done      ? DoneMark
+                      : Own == Outcome::Refused ? RefusedMark
+                                                : FailedMark);
+  if (Own == Outcome::Done)
+    Mark += computeSha256(
+        std::string_view(reinterpret_cast<const char *>(Compiled.Bytes.data()),
+                         Compiled.Bytes.size()));
+  auto Marks = allGather(*O.TheRanks, Mark);
+  if (!Marks)
+    return fail(Marks.getError().getMessage());
+  return judge(*Marks, O.TheRanks->getRank(), Text);
+}
+
+//===----------------------------------------------------------------------===//
+// Training
+//===----------------------------------------------------------------------===//
+
+static std::string joinTexts(const std::vector<std::string> &Texts) {
+  std::string Joined;
+  for (const std::string &Text : Texts)
+    Joined += (Joined.empty() ? "" : " ") + Text;
+  return Joined;
+}
+
+/// What ranks must have been told alike beside what makes the program, by name.
+static RunFacts describeRun(const ToolOptions &O, const RunFacts &Facts) {
+  RunFacts All = Facts;
+  auto Number = [&](const char *Name, uint64_t Value) {
+    All[Name] = std::to_string(Value);
+  };
+  Number("--steps", O.Steps);
+  Number("--seed", O.Seed);
+  Number("--evaluate-every", O.EvaluateEvery);
+  Number("--evaluate-steps", O.EvaluateSteps);
+  Number("--checkpoint-every", O.Checkpoints.Every);
+  Number("--keep-checkpoints", O.Checkpoints.Keep);
+  Number("--resume", O.Checkpoints.Resume);
+  All["--checkpoint"] = O.Checkpoints.Folder;
+  All["--augment"] = O.Augment;
+  All["--evaluate-augment"] = O.EvaluateAugment;
+  All["--evaluate-data"] = joinTexts(O.EvaluateData);
+  All["--on-nonfinite"] = O.OnNonfinite;
+  for (const auto &[Name, File] :
+       {std::pair("--weights", &O.Weights), std::pair("--save", &O.Save),
+        std::pair("--save-ema", &O.SaveAverages),
+        std::pair("--save-best", &O.SaveBest),
+        std::pair("--save-gradients", &O.SaveGradients),
+        std::pair("--save-outputs", &O.SaveOutputs)})
+    All[Name] = *File;
+  return All;
+}
+
+Status run::compareRanks(const ToolOptions &O, const RunFacts &Facts) {
+  if (!O.TheRanks)
+    return {};
+  std::vector<std::pair<std::string, std::string>> Own;
+  for (const auto &Fact : describeRun(O, Facts))
+    Own.push_back(Fact);
+  // An option may be why data differ.
+  std::ranges::stable_partition(
+      Own, [](const auto &Fact) { return Fact.first != "--data"; });
+  // All have the same names, for those depend on the program only.
+  for (const auto &[Name, Text] : Own) {
+    auto All = allGather(*O.TheRanks, Name + '\0' + Text);
+    if (!All)
+      return All.getError();
+    for (size_t Rank = 1; Rank < All->size(); ++Rank)
+      if ((*All)[Rank] != All->front()) {
+        auto Say = [&](size_t Of) {
+          std::string Given = (*All)[Of];
+          Given =
+              Given.substr(std::min(Given.find('\0'), Given.size() - 1) + 1);
+          return "rank " + std::to_string(Of) + " has " + Name + " " +
+                 (Given.empty() ? "none" : Given);
+        };
+        return Error(ErrorCode::InvalidArgument,
+                     Say(0) + ", " + Say(Rank) +
+                         ": all ranks are to be started alike");
+      }
+  }
+  return {};
+}
+
+Result<bool> run::checkInterrupt(const ToolOptions &O) {
+  if (!O.TheRanks)
+    return Interrupted.load();
+  return anyOf(*O.TheRanks, Interrupted);
+}
