@@ -76,8 +76,7 @@ static void addDistribution(OpPassManager &PM, const CompileOptions &O) {
   if (getDataRanks(O) < 2)
     return;
   DistributeOptions Pass;
-  Pass.sharding =
-      getShardingNames()[static_cast<size_t>(O.Parallel.Sharded)].str();
+  Pass.sharding = ShardingNames[static_cast<size_t>(O.Parallel.Sharded)];
   Pass.optimizer = O.Optimizer.Kind;
   Pass.bucket = O.BucketBytes;
   Pass.microBatches = O.MicroBatches;

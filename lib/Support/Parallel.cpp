@@ -1,41 +1,48 @@
 //===- Parallel.cpp - how a step is spread over ranks ---------------------===//
 
 #include "remat/Support/Parallel.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
+#include <algorithm>
+#include <charconv>
 
-using namespace llvm;
 using namespace remat;
 
-ArrayRef<StringRef> remat::getShardingNames() {
-  static const StringRef Names[] = {"data", "zero1", "zero2", "zero3"};
-  return Names;
+/// "tensor=N".
+static std::optional<int64_t> parseTensorRanks(std::string_view Text) {
+  constexpr std::string_view Prefix = "tensor=";
+  if (!Text.starts_with(Prefix))
+    return std::nullopt;
+  Text.remove_prefix(Prefix.size());
+  int64_t Ranks = 0;
+  const char *End = Text.data() + Text.size();
+  auto [Read, Failed] = std::from_chars(Text.data(), End, Ranks);
+  if (Failed != std::errc() || Read != End || Ranks < 1 || Ranks > MaxRanks)
+    return std::nullopt;
+  return Ranks;
 }
 
-std::optional<Parallel> Parallel::parse(StringRef Text) {
+std::optional<Parallel> Parallel::parse(std::string_view Text) {
   Parallel P;
   P.IsGiven = true;
-  auto [First, Second] = Text.split(',');
-  if (const auto *Name = find(getShardingNames(), First);
-      Name != getShardingNames().end()) {
-    P.Sharded = static_cast<Sharding>(Name - getShardingNames().begin());
-    if (Second.empty())
-      return Text.contains(',') ? std::nullopt : std::optional(P);
-  } else if (Text.contains(',')) {
-    return std::nullopt;
+  size_t Comma = Text.find(',');
+  std::string_view First = Text.substr(0, Comma);
+  const auto *Name = std::ranges::find(ShardingNames, First);
+  std::optional<int64_t> Ranks;
+  if (Name == ShardingNames.end()) {
+    Ranks = parseTensorRanks(Text);
   } else {
-    Second = First;
+    P.Sharded = static_cast<Sharding>(Name - ShardingNames.begin());
+    Ranks = Comma == Text.npos ? 1 : parseTensorRanks(Text.substr(Comma + 1));
   }
-  if (!Second.consume_front("tensor=") ||
-      Second.getAsInteger(10, P.TensorRanks) || P.TensorRanks < 1)
+  if (!Ranks)
     return std::nullopt;
+  P.TensorRanks = *Ranks;
   return P;
 }
 
 std::string Parallel::str() const {
   if (!IsGiven)
     return "";
-  std::string Text = getShardingNames()[static_cast<size_t>(Sharded)].str();
+  std::string Text(ShardingNames[static_cast<size_t>(Sharded)]);
   if (TensorRanks > 1)
     Text += ",tensor=" + std::to_string(TensorRanks);
   return Text;

@@ -13,7 +13,7 @@
 #include "remat/Support/Parallel.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/InterleavedRange.h"
 
 using namespace mlir;
 using namespace remat;
@@ -88,7 +88,7 @@ StepDistributor::StepDistributor(func::FuncOp Graph, MeshAttr Mesh,
       BucketBytes(BucketBytes), MicroBatches(MicroBatches),
       Marker(Graph.getContext(), Phase::backward),
       B(Graph.getContext(), &Marker), Signature(Graph) {
-  Axes = B.getStrArrayAttr({DataAxis});
+  Axes = B.getStrArrayAttr(StringRef(DataAxis));
 }
 
 //===----------------------------------------------------------------------===//
@@ -344,15 +344,14 @@ struct DistributePass : remat::impl::DistributeBase<DistributePass> {
     MeshAttr Mesh = getMesh(Graph);
     if (!Mesh || Mesh.getSize(DataAxis) < 2)
       return;
-    const auto *Named = llvm::find(getShardingNames(), sharding.getValue());
+    const auto *Named = llvm::find(ShardingNames, sharding.getValue());
     std::optional<UpdateKind> Kind = symbolizeUpdateKind(optimizer.getValue());
-    if (Named == getShardingNames().end()) {
+    if (Named == ShardingNames.end()) {
       Graph.emitError() << "unknown sharding '" << sharding.getValue()
-                        << "'; known are "
-                        << llvm::join(getShardingNames(), ", ");
+                        << "'; known are " << llvm::interleaved(ShardingNames);
       return signalPassFailure();
     }
-    auto Sharded = static_cast<Sharding>(Named - getShardingNames().begin());
+    auto Sharded = static_cast<Sharding>(Named - ShardingNames.begin());
     if (!Kind)
       Sharded = Sharding::Nothing; // gradients are results, and whole
     if (failed(StepDistributor(Graph, Mesh, Sharded,

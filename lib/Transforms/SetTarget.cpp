@@ -75,8 +75,8 @@ struct SetTargetPass : remat::impl::SetTargetBase<SetTargetPass> {
     func::FuncOp Func = getOperation();
     SmallVector<StringAttr> Names;
     SmallVector<int64_t> Sizes;
-    for (auto [Name, Size] :
-         {std::pair(DataAxis, Data.getValue()), {TensorAxis, Tensor}})
+    for (auto [Name, Size] : {std::pair(StringRef(DataAxis), Data.getValue()),
+                              {StringRef(TensorAxis), Tensor}})
       if (Size != 1) {
         Names.push_back(StringAttr::get(&getContext(), Name));
         Sizes.push_back(Size);

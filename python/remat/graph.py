@@ -141,7 +141,8 @@ class _Result:
 class Graph:
     """A training or inference graph under construction.
 
-    `description` becomes the comment at the head of the file.
+    `description` becomes the comment at the head of the file. `mesh` is for `ops.all_reduce` and
+    the like: `{"data": 4, "tensor": 2}` are eight ranks, numbered along the last axis first.
     """
 
     def __init__(self, description: str = "") -> None:
@@ -149,6 +150,7 @@ class Graph:
         self.arguments: List[_Argument] = []
         self.operations: List[Operation] = []
         self.results: List[_Result] = []
+        self.mesh: Dict[str, int] = {}  # the ranks that run it: names and sizes of axes
         self._names: Dict[str, Value] = {}
         self._ssa: set = set()
         self._scopes: List[str] = []

@@ -14,6 +14,7 @@ from .composites import *  # noqa: F403  (functions made of them)
 from .elementwise import *  # noqa: F403  (part of this module's operations)
 from .elementwise import _float, _same_dtype, _unary
 from .graph import Graph, Value
+from .collectives import *  # noqa: F403
 from .indexing import *  # noqa: F403
 from .loops import scan  # noqa: F401
 from .types import (

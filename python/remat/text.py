@@ -111,6 +111,8 @@ def attribute(value) -> str:
         return string(value)
     if isinstance(value, int):
         return f"{value} : i64"
+    if isinstance(value, list):
+        return "array<i64: " + ", ".join(map(str, value)) + ">" if value else "array<i64>"
     return f"{floating(value)} : f64"
 
 
@@ -201,6 +203,13 @@ def _aligned(entries: List[str]) -> str:
     return "".join(f"\n    {entry}," for entry in entries).rstrip(",")
 
 
+def _mesh(mesh: Dict[str, int]) -> str:
+    if not mesh:
+        return ""
+    axes = ", ".join(f"{string(name)} = {int(size)}" for name, size in mesh.items())
+    return f" attributes {{remat.mesh = #remat.mesh<{axes}>}}"
+
+
 def print_graph(graph, locations: bool, function: str = "main") -> str:
     """The whole file, of one function. A graph without results is an error: it would compute nothing."""
     if not graph.results:
@@ -218,7 +227,7 @@ def print_graph(graph, locations: bool, function: str = "main") -> str:
         lines.append("")
     lines.append(f"func.func @{function}({_aligned(arguments)}")
     lines.append(f"  ) -> ({_aligned(results)}")
-    lines.append("  ) {")
+    lines.append(f"  ){_mesh(graph.mesh)} {{")
     for operation in graph.operations:
         lines.extend(_comment(operation.comment, "  "))
         lines.extend(_operation(operation, names, locations))

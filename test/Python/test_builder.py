@@ -215,6 +215,15 @@ def every_op() -> remat.Graph:
     values.append(ops.gather(x, values[-1], 1))
     values.append(ops.scatter_add(values[-2], values[-1], 5, 1))
     values.append(ops.cumsum(x, 0, reverse=True))
+    graph.mesh = {"data": 1}
+    values.append(ops.all_reduce(x, "data", "max"))
+    values.append(ops.reduce_scatter(x, ["data"], -1))
+    values.append(ops.all_gather(x, "data", 1))
+    values.append(ops.all_to_all(x, "data", 0, 1))
+    values.append(ops.collective_broadcast(x, "data"))
+    values.append(ops.collective_permute(x, "data", [(0, 0)]))
+    values.append(ops.rank_part(x, "data", 1))
+    values.append(ops.rank_index(graph, "data"))
     rows = graph.input("rows", (4, 2, 3))
 
     def step(state, rows):
@@ -236,7 +245,7 @@ def test_every_op_verifies(remat_opt):
 
 
 OPERATION_MODULES = (
-    ops.__name__, "remat.elementwise", "remat.indexing", "remat.loops", "remat.windows"
+    ops.__name__, "remat.collectives", "remat.elementwise", "remat.indexing", "remat.loops", "remat.windows"
 )  # fmt: skip
 
 

@@ -7,6 +7,13 @@ from remat import TensorType, init, layers, ops
 
 from test_builder import new_value, pair
 
+def ranked():
+    """A value of a graph that two ranks run."""
+    value = new_value()
+    value.graph.mesh = {"data": 2}
+    return value
+
+
 ERRORS = {
     "broadcast": (lambda: ops.add(*pair((2, 3), (2,))), r"\(2, 3\) and \(2,\) do not broadcast"),
     "element types": (
@@ -146,6 +153,17 @@ ERRORS = {
         "tensor<2x2xf32> by tensor<2x3xi64>",
     ),
     "top_k": (lambda: ops.top_k(new_value(), 4), "4 elements along dimension 1 of tensor<2x3xf32>"),
+    "all_reduce": (lambda: ops.all_reduce(new_value(), "data"), "axis 'data' is none of"),
+    "all_reduce kind": (lambda: ops.all_reduce(ranked(), "data", "mean"), "neither"),
+    "all_gather": (lambda: ops.all_gather(ranked(), []), "axes is empty"),
+    "reduce_scatter": (lambda: ops.reduce_scatter(ranked(), "data", 1), "3] is not cut into 2"),
+    "all_to_all": (lambda: ops.all_to_all(ranked(), "data", 1, 0), "3] is not cut into 2"),
+    "collective_broadcast": (lambda: ops.collective_broadcast(ranked(), "data", 2), "root 2"),
+    "collective_permute": (
+        lambda: ops.collective_permute(ranked(), "data", [(0, 2)]),
+        "ranks beyond 2",
+    ),
+    "rank_part": (lambda: ops.rank_part(ranked(), "data", 2), "dim"),
     "cumsum": (lambda: ops.cumsum(new_value(dtype="i1"), 0), "got tensor<2x3xi1>"),
     "embedding": (lambda: ops.embedding(*pair((2,), (5, 3))), "integer ids"),
     "cross_entropy": (

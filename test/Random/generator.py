@@ -6,7 +6,8 @@ import random
 from dataclasses import dataclass, field
 from typing import Dict, List
 
-import network  # noqa: F401  (registers its makers)
+import collectives  # noqa: F401  (registers its makers)
+import network  # noqa: F401
 import shapes  # noqa: F401
 import windows  # noqa: F401
 from context import Context

@@ -14,6 +14,7 @@ from typing import Dict, List, Optional
 import torch
 from generic_ir import Function
 import oracle_bits  # noqa: F401  (registers its operations)
+import oracle_collectives  # noqa: F401
 import oracle_windows  # noqa: F401
 from oracle_ops import OPERATIONS, adamw_update, sgd_update
 from tensors import TORCH, Tensors

@@ -61,6 +61,7 @@ class TextGraph:
     arguments: List[Argument] = field(default_factory=list)
     operations: List[Operation] = field(default_factory=list)
     results: List[Result] = field(default_factory=list)
+    attributes: str = ""  # of the function, as they are written
 
     def __str__(self) -> str:
         arguments = ",\n    ".join(f"{a.name}: {a.type} {a.attributes}" for a in self.arguments)
@@ -68,7 +69,7 @@ class TextGraph:
         body = "".join(f"  {', '.join(o.results)} = {o.text}\n" for o in self.operations)
         names = ", ".join(r.name for r in self.results)
         types = ", ".join(r.type for r in self.results)
-        head = f"func.func @main(\n    {arguments}\n  ) -> (\n    {results}\n  ) {{\n"
+        head = f"func.func @main(\n    {arguments}\n  ) -> (\n    {results}\n  ){self.attributes} {{\n"
         return f"{head}{body}  return {names} : {types}\n}}\n"
 
     def readers(self, name: str) -> int:
@@ -115,7 +116,9 @@ def split(text: str) -> List[str]:
 def parse(text: str) -> TextGraph:
     graph = TextGraph()
     head, _, rest = text.partition("func.func @main(")[2].partition("\n  ) -> (")
-    heads, _, body = rest.partition("\n  ) {\n")
+    heads, _, body = rest.partition("\n  )")
+    ending, _, body = body.partition(" {\n")
+    graph.attributes = ending
     for entry in split(head):
         name, type, attributes = re.fullmatch(
             rf"({NAME}): (tensor<[^<>]*>)\s+({{.*}})", entry, re.DOTALL

@@ -91,7 +91,8 @@ def print_graph(cases, through=None):
         + ")\n    -> (\n    "
         + ",\n    ".join(results)
     )
-    return head + ") {\n" + "\n".join(body) + f"\n  return {returned}\n}}\n"
+    mesh = " attributes {remat.mesh = #remat.mesh<data = 1>}"
+    return head + ")" + mesh + " {\n" + "\n".join(body) + f"\n  return {returned}\n}}\n"
 
 
 #
@@ -390,6 +391,25 @@ def indices():
     yield from simple("cumsum", "remat.cumsum %0 {dim = 0 : i64} : @RESULTS@", [T], [T])
 
 
+def collectives():
+    """Among one rank: each device knows every type."""
+    over = 'over ["data"]'
+    for kind in ("sum", "max"):
+        for op in ("all_reduce", "reduce_scatter"):
+            text = f"remat.{op} <{kind}> %0 {over} : (@TYPES@) -> @RESULTS@"
+            yield from simple(f"{op} {kind}", text, [T], [T])
+    for op in ("all_gather", "rank_part"):
+        yield from simple(op, f"remat.{op} %0 {over} : (@TYPES@) -> @RESULTS@", [T], [T])
+    dims = "{split_dim = 0 : i64, concat_dim = 1 : i64}"
+    text = f"remat.all_to_all %0 {over} {dims} : (@TYPES@) -> @RESULTS@"
+    yield from simple("all_to_all", text, [T], [T])
+    yield from simple("collective_broadcast", f"remat.collective_broadcast %0 {over} : @RESULTS@", [T], [T])
+    pairs = "{pairs = array<i64: 0, 0>}"
+    text = f"remat.collective_permute %0 {over} {pairs} : @RESULTS@"
+    yield from simple("collective_permute", text, [T], [T])
+    yield Case("rank_index", "i64", f"remat.rank_index {over} : @RESULTS@", [], [tensor((), "i64")])
+
+
 def loops():
     for element in TYPES:
         whole, row = tensor(SHAPE, element), tensor(SHAPE[1:], element)
@@ -436,6 +456,7 @@ SECTIONS = {
     "Convolution and pooling": [*windows()],
     "Elements by index and order": [*indices()],
     "Embeddings and losses": [*losses()],
+    "Values of several ranks": [*collectives()],
     "Loops": [*loops()],
     "Optimizers": [*optimizers()],
 }

@@ -194,7 +194,8 @@ def check_random_ids():
     for o in both.block.operations:
         draws = o.name == "remat.dropout" or o.attributes.get("dropout_p", 0.0) > 0.0
         if draws and o.attributes.get("remat.phase") != "backward":
-            uses[o.attributes["id"]] = uses.get(o.attributes["id"], 0) + 1
+            seed = o.operands[-2]  # before the step
+            uses[o.attributes["id"], seed] = uses.get((o.attributes["id"], seed), 0) + 1
     single = load(text).block.operations
     count = sum("id" in o.attributes for o in single)
     check("random_ids", len(uses) == 3 * count and set(uses.values()) == {1}, str(uses))

@@ -310,6 +310,20 @@ def top_k(graph):
 
 
 @case
+def collectives(graph):
+    """Among one rank; test/Python/distributed has more of them."""
+    graph.mesh = {"data": 1}
+    x = graph.parameter("x", (2, 4), normal)
+    x = ops.exp(ops.all_reduce(x, "data"))
+    x = ops.exp(ops.reduce_scatter(x, "data", 1))
+    x = ops.tanh(ops.all_gather(x, "data"))
+    x = ops.exp(ops.all_to_all(x, "data", 0, 1))
+    x = ops.tanh(ops.collective_broadcast(x, "data"))
+    x = ops.exp(ops.collective_permute(x, "data", [(0, 0)]))
+    return ops.tanh(ops.rank_part(x, "data", 1)) * ops.cast(ops.rank_index(graph, "data") + 2, "f32")
+
+
+@case
 def cumsum(graph):
     x = graph.parameter("x", (3, 4), normal)
     return ops.cumsum(x, 0) * ops.cumsum(x, 1, reverse=True)

@@ -44,6 +44,9 @@ class Remat_Scalar<Type element, string description, string build>
 def Remat_F32Scalar : Remat_Scalar<F32, "a tensor<f32>", "$_builder.getF32Type()">;
 def Remat_I64Scalar : Remat_Scalar<I64, "a tensor<i64>", "$_builder.getI64Type()">;
 
+/// Names of axes of a mesh.
+def Remat_AxesAttr : ConfinedAttr<StrArrayAttr, [ArrayMinCount<1>]>;
+
 /// Kernels are written for no infinity and no NaN as an attribute.
 def Remat_FiniteAttr : ConfinedAttr<F64Attr, [
     AttrConstraint<CPred<"::llvm::cast<::mlir::FloatAttr>($_self).getValue().isFinite()">,

@@ -14,8 +14,6 @@
 
 include "remat/IR/RematBase.td"
 
-def Remat_AxesAttr : ConfinedAttr<StrArrayAttr, [ArrayMinCount<1>]>;
-
 class Remat_CollectiveOp<string mnemonic, list<Trait> traits = []>
     : Remat_Op<mnemonic, !listconcat(
         [Remat_ElementwiseCost, DeclareOpInterfaceMethods<Remat_CollectiveOpInterface>],

@@ -5,6 +5,9 @@
 
 namespace remat {
 
+/// The axis of ranks that each have a batch and share nothing else.
+inline constexpr char DataAxis[] = "data";
+
 /// The axis along which ranks share one computation. Along all others each rank
 /// has rows of the batch of its own.
 inline constexpr char TensorAxis[] = "tensor";

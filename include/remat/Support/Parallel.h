@@ -3,16 +3,14 @@
 #ifndef REMAT_SUPPORT_PARALLEL_H
 #define REMAT_SUPPORT_PARALLEL_H
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/StringRef.h"
+#include "remat/Support/Mesh.h"
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace remat {
-
-/// Names of the axes of a mesh.
-inline constexpr llvm::StringLiteral DataAxis = "data", TensorAxis = "tensor";
 
 /// Ranks of a program, at most.
 inline constexpr int64_t MaxRanks = 65536;
@@ -20,6 +18,10 @@ inline constexpr int64_t MaxRanks = 65536;
 /// What ranks of the data axis keep a part of, where others have all of it
 /// (ZeRO: Rajbhandari et al., 2020). Each includes those before.
 enum class Sharding { Nothing, States, Gradients, Parameters };
+
+/// Their names, in this order.
+inline constexpr std::array<std::string_view, 4> ShardingNames = {
+    "data", "zero1", "zero2", "zero3"};
 
 /// What `--parallel` says.
 struct Parallel {
@@ -29,17 +31,14 @@ struct Parallel {
 
   /// "data", "zero1", "zero2", "zero3", "tensor=N", or one of the first four
   /// and the last with a comma between. Nothing if it is none of these.
-  static std::optional<Parallel> parse(llvm::StringRef Text);
+  static std::optional<Parallel> parse(std::string_view Text);
   /// As `parse` takes it; "" if nothing was given.
   std::string str() const;
 };
 
 /// What `Parallel::parse` takes, for messages.
-inline constexpr llvm::StringLiteral ParallelHelp =
+inline constexpr const char *ParallelHelp =
     "data, zero1, zero2 or zero3, or tensor=N, or both with a comma between";
-
-/// The names of the shardings: "data", "zero1", ...
-llvm::ArrayRef<llvm::StringRef> getShardingNames();
 
 } // namespace remat
 

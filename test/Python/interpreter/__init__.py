@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from generic_ir import NUMPY_INTS, parse_graph
 
-from . import elementwise, layers, shapes, training, windows  # noqa: F401  (they register their operations)
+from . import collectives, elementwise, layers, shapes, training, windows  # noqa: F401  (they register their operations)
 from .registry import OPERATIONS, Call, EvaluationError
 
 
