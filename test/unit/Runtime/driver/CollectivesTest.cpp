@@ -231,7 +231,7 @@ TEST_F(FakeNccl, MovesParts) {
   ASSERT_TRUE(S) << messageOf(S);
   auto E = &(*S)->getExecutable();
   ASSERT_TRUE(E);
-  const Program &Loaded = **Program::load(P.finish());
+  const Program &Loaded = (*S)->getProgram();
   auto Arena = D->allocate(Loaded.ArenaBytes);
   auto At = [&](uint32_t Tensor) {
     return reinterpret_cast<float *>(static_cast<char *>(*Arena) +
