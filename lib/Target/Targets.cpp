@@ -40,7 +40,7 @@ static std::unique_ptr<Target> createHostTarget(TargetAttr Attr) {
   Rates.ScalarFlops = 2e9;
   Rates.BytesPerSecond = 1e10;
   Rates.LaunchMicroseconds = 0.5;
-  // Processes of one machine, see bench/collectives.py.
+  // Processes of one machine: an order of magnitude, like the others.
   Links &L = Rates.Between;
   L.StartMicroseconds = 15;
   L.HopMicroseconds = L.FarHopMicroseconds = 10;

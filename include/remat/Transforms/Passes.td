@@ -25,7 +25,8 @@ def SetTarget : Remat_Pass<"remat-set-target"> {
     those cost. A graph that says nothing runs on the host. What an option
     leaves open is as the graph says it; a graph that says otherwise than an
     option is refused, and so is one with memory assigned for another target.
-    `data` and `tensor` are the axes of the mesh of ranks (`#remat.mesh`).
+    `data` and `tensor` are the axes of the mesh of ranks (`#remat.mesh`); ranks share a
+    batch only in a graph that has the axis `tensor` itself.
 
     ```mlir
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

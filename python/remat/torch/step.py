@@ -362,8 +362,8 @@ def compile(
     `remat.BudgetRefused`. `autocast`: torch.bfloat16 or torch.float16. `seed` is that of dropout.
     `evaluate`: example arguments of `Step.evaluate`, or True for those of the step: it runs the
     module in evaluation mode between steps, in the same memory and within the same budget.
-    `parallel`: "data", "zero1", "zero2", "zero3", "tensor=2" or "zero2,tensor=2": the processes of
-    `torch.distributed` share the step, each with arguments of its own; the budget is one's. All of
+    `parallel`: "data", "zero1", "zero2" or "zero3": the processes of `torch.distributed` share the
+    step, each with arguments of its own; the budget is one's. All of
     them make the same calls of the step in the same order, `state_dict` among them.
     Other options are those of `remat.compile`: `accumulate=4` takes inputs with four micro-batches
     in front. Raises ImportFailure where the module cannot be imported.

@@ -193,10 +193,11 @@ TEST_F(CompileTest, StrategiesAgreeOnWhatIsUnplanned) {
 /// another value must be refused, or must end with the same bits.
 TEST(CompileOptions, ChangeNumbersOrNot) {
   std::set<llvm::StringRef> Changing,
-      Others = {"device",    "budget",       "strategy", "effort",
-                "fuse",      "planner-seed", "arch",     "attention",
-                "recompute", "keep",         "prefer",   "scope-budget",
-                "explain",   "gradient-norm"};
+      Others = {"device",    "budget",        "strategy", "effort",
+                "fuse",      "planner-seed",  "arch",     "attention",
+                "recompute", "keep",          "prefer",   "scope-budget",
+                "explain",   "gradient-norm", "parallel", "ranks",
+                "bucket"};
   auto Options = getNumericOptions(CompileOptions());
   for (const auto &[Name, Text] : Options)
     Changing.insert(Name);
