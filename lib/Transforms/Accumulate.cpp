@@ -67,6 +67,7 @@ private:
   SmallVector<Operation *> Body; ///< the operations that differ by micro-batch
   DenseSet<Value> Varying;       ///< their results, inputs, updated states
   IRMapping Mapping;             ///< of the current micro-batch
+  DenseMap<Value, Value> Seeds;  ///< what draws numbers reads instead
   DenseSet<Value> Averaged;      ///< losses and gradients
   DenseMap<Value, Value> Sums;   ///< of averaged results
   DenseMap<Value, SmallVector<Value>> Parts; ///< of stacked results
@@ -132,15 +133,6 @@ void Accumulation::findStates() {
   }
 }
 
-/// Whether `Op`, or an operation in its body, draws random numbers.
-static bool drawsNumbers(Operation &Op) {
-  WalkResult Walked = Op.walk([](RandomOpInterface Random) {
-    return Random.drawsNumbers() ? WalkResult::interrupt()
-                                 : WalkResult::advance();
-  });
-  return Walked.wasInterrupted();
-}
-
 void Accumulation::markVarying() {
   for (const State &S : States)
     Varying.insert(S.Argument);
@@ -203,7 +195,7 @@ void Accumulation::mapSeeds(int64_t Index) {
     Value Shift = ConstantOp::create(
         B, Seed.getLoc(),
         DenseElementsAttr::get(Type, B.getI64IntegerAttr(Index << 32)));
-    Mapping.map(Seed, AddOp::create(B, Seed.getLoc(), Seed, Shift).getResult());
+    Seeds[Seed] = AddOp::create(B, Seed.getLoc(), Seed, Shift);
   }
 }
 
@@ -234,6 +226,9 @@ void Accumulation::addToSum(Value Original, Value Part, bool Last) {
 void Accumulation::cloneBody(int64_t Index) {
   for (Operation *Op : Body) {
     Operation *Clone = B.clone(*Op, Mapping);
+    if (drawsNumbers(*Op))
+      for (auto [Seed, Own] : Seeds)
+        Clone->replaceUsesOfWith(Seed, Own);
     for (auto [Original, Part] :
          llvm::zip_equal(Op->getResults(), Clone->getResults()))
       if (Averaged.contains(Original))

@@ -114,7 +114,8 @@ void StepDistributor::separateRandomNumbers() {
                                Forward.getI64IntegerAttr(MicroBatches << 32)));
     Value Shift = MulOp::create(Forward, Loc, Rank, First);
     auto Own = AddOp::create(Forward, Loc, Seed, Shift);
-    Seed.replaceAllUsesExcept(Own, Own);
+    Seed.replaceUsesWithIf(
+        Own, [](OpOperand &Use) { return drawsNumbers(*Use.getOwner()); });
   }
 }
 

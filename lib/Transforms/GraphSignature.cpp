@@ -91,6 +91,14 @@ void SignatureEditor::setArgAttr(unsigned Index, StringRef Name,
   Arguments[Index] = List.getDictionary(Graph.getContext());
 }
 
+bool remat::drawsNumbers(Operation &Op) {
+  WalkResult Walked = Op.walk([](RandomOpInterface Random) {
+    return Random.drawsNumbers() ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+  });
+  return Walked.wasInterrupted();
+}
+
 void SignatureEditor::setResultAttr(unsigned Index, StringRef Name,
                                     Attribute Attr) {
   NamedAttrList List(Results[Index]);

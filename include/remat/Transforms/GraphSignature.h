@@ -25,6 +25,9 @@ std::string getArgName(mlir::func::FuncOp Graph, unsigned Index);
 llvm::SmallVector<unsigned> getArgsOfRole(mlir::func::FuncOp Graph, Role Of);
 llvm::SmallVector<unsigned> getResultsOfRole(mlir::func::FuncOp Graph, Role Of);
 
+/// Whether `Op`, or an operation in its body, draws random numbers.
+bool drawsNumbers(mlir::Operation &Op);
+
 /// The return of the graph's only block.
 mlir::func::ReturnOp getReturn(mlir::func::FuncOp Graph);
 
