@@ -190,12 +190,6 @@ class Training:
         self.states: Dict[str, List[torch.Tensor]] = {}
         self.norm: Optional[torch.Tensor] = None  # of all gradients, where they are clipped
         self.count = int(numeric.get("accumulate", 1))
-        self.stride = self.find_id_stride()
-
-    def find_id_stride(self) -> int:
-        """Micro-batch i draws with id + i * stride: no two of them share an id."""
-        ids = [o.attributes["id"] for o in self.graph.block.operations if "id" in o.attributes]
-        return max(ids) - min(ids) + 1 if ids else 0
 
     def micro_batch(self, index: int):
         """Results and gradients of one slice of the inputs."""
@@ -212,11 +206,8 @@ class Training:
             arguments.append(x)
         for o in self.graph.block.operations:
             if "id" in o.attributes:
-                o.attributes["id"] += index * self.stride
+                o.attributes["micro_batch"] = index
         results = run_block(self.graph.block, arguments, self.noise)
-        for o in self.graph.block.operations:
-            if "id" in o.attributes:
-                o.attributes["id"] -= index * self.stride
         losses = self.graph.result_indices("loss")
         gradients = []
         if losses and leaves:

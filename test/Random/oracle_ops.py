@@ -153,14 +153,19 @@ def constant(o):
     return torch.as_tensor(o.attributes["value"])
 
 
+def seed_of(o, seed):
+    """The upper half counts micro-batches."""
+    return int(seed) + (o.attributes.get("micro_batch", 0) << 32)
+
+
 @op("random")
 def random(o, seed, step):
     draw = philox.uniform if o.attributes["distribution"] == "uniform" else philox.normal
-    return torch.as_tensor(draw(o.result_types[0].shape, seed, o.attributes["id"], step))
+    return torch.as_tensor(draw(o.result_types[0].shape, seed_of(o, seed), o.attributes["id"], step))
 
 
 def dropout_factors(o, shape, p, seed, step):
-    return torch.as_tensor(philox.dropout_factors(shape, p, seed, o.attributes["id"], step))
+    return torch.as_tensor(philox.dropout_factors(shape, p, seed_of(o, seed), o.attributes["id"], step))
 
 
 @op("dropout")
