@@ -10,7 +10,16 @@ import os
 
 from remat import ops
 
-VALUE_TESTS = ("test_elementwise.py", "test_shapes.py", "test_layers.py", "test_random.py", "test_windows.py", "test_indexing.py", "test_scan.py")
+VALUE_TESTS = (
+    "test_elementwise.py",
+    "test_shapes.py",
+    "test_layers.py",
+    "test_random.py",
+    "test_windows.py",
+    "test_indexing.py",
+    "test_scan.py",
+    "test_collectives.py",
+)
 CALLED = set()
 
 
