@@ -3,8 +3,8 @@
 # every budget, GPT-2 124M beside PyTorch, a loss curve, the sanitizers.
 #
 # usage: bench/gpu.sh OUTPUT_FOLDER [PART...]
-#   parts: kernels device types convolutions small package training random sanitizer
-#   gpt2 resume curve (default: all)
+#   parts: kernels device types convolutions small package ranks training random
+#   sanitizer gpt2 resume curve (default: all)
 #   models partition: beside torch.compile, many minutes each; only when named
 #
 # REMAT_BIN names the folder of the tools (default build/bin), REMAT_LIBRARY the
@@ -19,7 +19,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 out=${1:?usage: bench/gpu.sh OUTPUT_FOLDER [PART...]}
 shift
-parts=${*:-kernels device types convolutions small package training random sanitizer gpt2 resume curve}
+parts=${*:-kernels device types convolutions small package ranks training random sanitizer gpt2 resume curve}
 mkdir -p "$out"
 out=$(realpath "$out")
 export REMAT_BIN=${REMAT_BIN:-$PWD/build/bin}
@@ -52,6 +52,9 @@ for part in $parts; do
   small) run small python3 bench/gpu/small.py -o "$out/small.jsonl" ;;
   package) # the Python package with tensors on the GPU
     run package python3 bench/gpu/package.py -o "$out/package.jsonl" ;;
+  ranks) # two ranks by NCCL; they share the GPU where there is one
+    run ranks env REMAT_TEST_DEVICE=cuda python3 -m pytest -q -p no:cacheprovider \
+      test/Python/distributed/test_torch_ranks.py ;;
   training) run training python3 bench/gpu/training.py -o "$out/training.jsonl" ;;
   resume) # GPT-2 124M, killed five times
     run resume python3 bench/resume.py --kills 5 --steps 40 --every 5 \

@@ -1,8 +1,13 @@
-"""remat.torch.compile(parallel=...) in the processes of torch.distributed, on the host."""
+"""remat.torch.compile(parallel=...) in the processes of torch.distributed, on the host.
+
+On GPUs with REMAT_TEST_DEVICE=cuda. Where there are fewer GPUs than ranks, ranks share one: NCCL takes them for ranks of
+different machines. REMAT_TEST_PREFIX is a command that runs each process, as compute-sanitizer with its options does.
+"""
 
 import json
 import os
 import pathlib
+import shlex
 import socket
 import subprocess
 import sys
@@ -14,10 +19,22 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "python"
 WORKER = pathlib.Path(__file__).with_name("torch_worker.py")
 
 
+DEVICE = os.environ.get("REMAT_TEST_DEVICE", "host")
+PREFIX = shlex.split(os.environ.get("REMAT_TEST_PREFIX", ""))
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def of_rank(rank, ranks):
+    """The variables of one process's environment."""
+    found = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+    if DEVICE == "cuda" and torch.cuda.device_count() < ranks:
+        found.update(LOCAL_RANK="0", NCCL_HOSTID=f"machine-{rank}", NCCL_SOCKET_IFNAME="lo", NCCL_IB_DISABLE="1")
+    return found
 
 
 def train(folder, ranks=1, **settings):
@@ -25,11 +42,9 @@ def train(folder, ranks=1, **settings):
     settings["out"] = str(folder / f"{len(list(folder.iterdir()))}.pt")
     environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(ranks)}
     environment.update(OMP_NUM_THREADS="1", PYTHONPATH=str(PACKAGE))
-    command = [sys.executable, str(WORKER), json.dumps(settings)]
+    command = [*PREFIX, sys.executable, str(WORKER), json.dumps(settings)]
     started = [
-        subprocess.Popen(
-            command, env={**environment, "RANK": str(i), "LOCAL_RANK": str(i)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
+        subprocess.Popen(command, env={**environment, **of_rank(i, ranks)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         for i in range(ranks)
     ]
     texts = [process.communicate(timeout=300)[0].decode() for process in started]

@@ -1,6 +1,7 @@
 """A process of test_torch_ranks.py: trains a small model by remat under torch.distributed and saves what came of it."""
 
 import json
+import os
 import sys
 
 import torch
@@ -67,6 +68,9 @@ def main():
         return tuple(torch.stack(parts) for parts in zip(*(batch(kind, step, i) for i in range(count))))
 
     options = {name: settings[name] for name in ("budget", "clip_norm", "bucket") if name in settings}
+    if os.environ.get("REMAT_TEST_DEVICE") == "cuda":
+        options["device"] = "cuda"
+        options["arch"] = "sm_%d%d" % torch.cuda.get_device_capability()
     if count > 1:
         options["accumulate"] = count
     step = remat.torch.compile(
