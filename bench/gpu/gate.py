@@ -82,7 +82,8 @@ def measure(
     on_done: Callable[[Job, Dict], None],
     deadline: float = float("inf"),
 ) -> None:
-    """Runs the jobs, at most so many bytes and processes at a time. `on_ready` may add jobs. Past
+    """Runs the jobs, at most so many bytes and processes at a time. `on_ready` may add jobs, which
+    come first. Past
     `deadline`, of time.monotonic, those that are not ready are stopped."""
     pending, running, ready = list(jobs), [], []
     prepared = queue.Queue()
@@ -108,7 +109,7 @@ def measure(
                 running.remove(job)
                 if job.ready:
                     ready.append(job)
-                    pending += on_ready(job)
+                    pending[:0] = on_ready(job)
                 else:
                     on_done(job, _finish(job))
             continue

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """remat as torch.compile's partitioner beside torch.compile's own memory budget.
 
-usage: partition.py [--models gpt2,resnet50,...] [--device cuda|cpu] [--backend inductor|aot_eager] [--small]
+usage: partition.py [--models gpt2,resnet50,...] [--device cuda|cpu] [--backend inductor|aot_eager] [--small] [--deterministic]
 
 For each model: torch.compile with activation_memory_budget 1.0, 0.8, 0.6, 0.4 and 0.2, then remat with each
 of the peaks that were measured there as its budget. Prints, for each run, a line of JSON, and a table. Needs
@@ -12,7 +12,9 @@ they compile side by side and are measured one at a time (gate.py). Swin needs t
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import os
 import statistics
 import sys
 import time
@@ -25,7 +27,8 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "bench" / "gpu")]
 
 FRACTIONS = (1.0, 0.8, 0.6, 0.4, 0.2)
 GIB = 2**30
-CLAIMS = {"llama": 50, "densenet121": 28}  # GiB that a run takes at most; of others 24
+# GiB that a run takes at most; of others 24
+CLAIMS = {"llama": 50, "densenet121": 28, "gpt2": 19, "resnet50": 15, "vit": 20, "swin": 20}
 
 
 def run_one(options) -> dict:
@@ -36,6 +39,9 @@ def run_one(options) -> dict:
     from partition_models import make
 
     torch.manual_seed(0)
+    if options.deterministic:
+        torch.use_deterministic_algorithms(True)
+        torch._inductor.config.deterministic = True
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     torch._functorch.config.enable_autograd_cache = False
     device = torch.device(options.device)
@@ -77,7 +83,8 @@ def run_one(options) -> dict:
     step()
     compile_seconds = time.perf_counter() - begin
     optimizer.step()  # its state is there from now on
-    found = {"compile_seconds": compile_seconds}
+    digest = {"digest": digest_of(module, step())} if options.deterministic else {}
+    found = {"compile_seconds": compile_seconds, **digest}
     if partitioner:
         report = partitioner.report
         found["predicted_peak_bytes"] = report.planned.peak
@@ -87,6 +94,16 @@ def run_one(options) -> dict:
     found["peak_bytes"] = peak_of(step, optimizer, module, inputs, device)
     gate.wait(**found, held_bytes=(torch.cuda.memory_reserved() if device.type == "cuda" else 0) + GIB // 2)
     return {**found, **time_of(step, device, options.steps)}
+
+
+def digest_of(module, loss) -> str:
+    """A hash of the loss and of every gradient, bit for bit."""
+    import torch
+
+    found = hashlib.sha256()
+    for tensor in (loss, *(p.grad for p in module.parameters() if p.grad is not None)):
+        found.update(tensor.detach().contiguous().reshape(-1).view(torch.uint8).cpu().numpy().tobytes())
+    return found.hexdigest()[:16]
 
 
 def peak_of(step, optimizer, module, inputs, device) -> int:
@@ -131,6 +148,7 @@ def job_of(options, model: str, label: str, **what) -> gate.Job:
     for name in ("device", "backend", "steps", "effort"):
         command += [f"--{name}", str(getattr(options, name))]
     command += ["--small"] if options.small else []
+    command += ["--deterministic"] if options.deterministic else []
     for name, value in what.items():
         command += [f"--{name}", str(value)]
     return gate.Job(f"{model} {label}", command, 0 if options.small else CLAIMS.get(model, 24) * GIB)
@@ -173,6 +191,8 @@ def show(rows: dict) -> None:
         if "milliseconds" in own and "milliseconds" in mine:
             line += f"{mine['peak_bytes'] / 2**20:11.0f}{mine['peak_bytes'] / own['peak_bytes']:7.3f}"
             line += f"{mine['milliseconds']:9.2f}{mine['milliseconds'] / own['milliseconds']:7.3f}"
+        if "digest" in own and "digest" in mine:
+            line += "  same bits" if own["digest"] == mine["digest"] else "  other bits"
         print(line if "milliseconds" in mine else line + "  failed")
 
 
@@ -182,6 +202,7 @@ def main() -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--backend", default="inductor", choices=["inductor", "aot_eager"])
     parser.add_argument("--small", action="store_true", help="sizes for a processor")
+    parser.add_argument("--deterministic", action="store_true", help="kernels whose bits repeat; compare the bits")
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--effort", type=int, default=1)
     parser.add_argument("--fractions", default=",".join(map(str, FRACTIONS)))
@@ -197,6 +218,8 @@ def main() -> int:
     if options.one:
         print(json.dumps(run_one(options)))
         return 0
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # repeatable products
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "2")  # of each process; they run side by side
     rows = collect(options, options.models.split(","))
     if options.output:
         options.output.write_text("".join(json.dumps({"run": name, **row}) + "\n" for name, row in rows.items()))

@@ -50,6 +50,6 @@ def find_uncalled(session, failed):
     """The functions left out; none unless every test of the files ran."""
     files = {os.path.basename(item.location[0]) for item in session.items}
     options = session.config.option
-    narrowed = (options.keyword, options.markexpr, options.deselect, options.lf)
+    narrowed = (options.keyword, options.markexpr, options.deselect, getattr(options, "lf", False))
     partial = failed or any(narrowed) or "::" in " ".join(session.config.args)
     return [] if partial or not set(VALUE_TESTS) <= files else sorted(set(FUNCTIONS) - CALLED)
