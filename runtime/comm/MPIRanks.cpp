@@ -20,6 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// How long news of a rank may be under way.
+constexpr auto Grace = std::chrono::seconds(2);
+
 /// Lets others run between two looks at what has not come: there may be more
 /// ranks than processors. Yielding is quickest, but where something else then
 /// runs for its whole turn, a short sleep comes back sooner.
@@ -46,13 +49,13 @@ private:
 };
 
 /// What a note begins with.
-enum class Note : char { Failed = 'F', Ended = 'E' };
+enum class Note : char { Failed = 'F', Ended = 'E', Waiting = 'W' };
 
 class MPIRanks : public Ranks {
 public:
   MPIRanks(const RematMPI &F, int Rank, int Size, int Local)
       : Ranks(uint32_t(Rank), uint32_t(Size), uint32_t(Local)), F(F),
-        HasEnded(Size) {}
+        HasEnded(Size), IsWaiting(Size) {}
   ~MPIRanks() override;
 
 private:
@@ -72,12 +75,16 @@ private:
                std::vector<Transfer> &Out);
   Status test(Transfer &T) const;
   Status wait(std::vector<Transfer> &All);
+  Result<std::vector<uint32_t>> look(std::vector<Transfer> &All);
+  Status checkTime(std::span<const uint32_t> Missing, Clock::time_point Begin,
+                   bool &HasSaid);
   Status readNotes();
   void say(Note Kind, const std::string &Text);
   bool waitForEnd();
 
   const RematMPI &F;
   std::vector<bool> HasEnded;
+  std::vector<bool> IsWaiting; ///< said since this one waits that it does too
 };
 
 } // namespace
@@ -143,36 +150,68 @@ Status MPIRanks::test(Transfer &T) const {
   return {};
 }
 
+/// The ranks that have not come yet.
+Result<std::vector<uint32_t>> MPIRanks::look(std::vector<Transfer> &All) {
+  std::vector<uint32_t> Missing;
+  for (Transfer &T : All) {
+    if (!T.IsDone)
+      if (Status S = test(T); !S)
+        return S.getError();
+    if (!T.IsDone)
+      Missing.push_back(T.Peer);
+  }
+  return Missing;
+}
+
+/// The error once it is too late. A rank may be missing because it waits itself
+/// for the one that is gone: it says that it waits, and is given a little more
+/// time to name that one.
+Status MPIRanks::checkTime(std::span<const uint32_t> Missing,
+                           Clock::time_point Begin, bool &HasSaid) {
+  auto Waited = Clock::now() - Begin;
+  if (!HasSaid && Waited >= getTimeLimit() / 4) {
+    HasSaid = true;
+    say(Note::Waiting, "");
+  }
+  if (Waited < getTimeLimit())
+    return {};
+  std::vector<uint32_t> Silent;
+  std::ranges::copy_if(Missing, std::back_inserter(Silent),
+                       [&](uint32_t Peer) { return !IsWaiting[Peer]; });
+  if (!Silent.empty())
+    return makeLateError(Silent);
+  return Waited < getTimeLimit() + Grace ? Status() : makeLateError(Missing);
+}
+
 Status MPIRanks::wait(std::vector<Transfer> &All) {
-  auto End = Clock::now() + getTimeLimit();
-  // What a rank sent before it ended may come after the note that it has.
-  constexpr auto Grace = std::chrono::seconds(2);
+  // What was said before is of an earlier wait.
+  if (Status S = readNotes(); !S)
+    return S;
+  IsWaiting.assign(getSize(), false);
+  auto Begin = Clock::now();
+  bool HasSaid = false;
   std::optional<Clock::time_point> Ending;
   Pause Rest;
   while (true) {
-    std::vector<uint32_t> Missing;
-    for (Transfer &T : All) {
-      if (!T.IsDone)
-        if (Status S = test(T); !S)
-          return S;
-      if (!T.IsDone)
-        Missing.push_back(T.Peer);
-    }
-    if (Missing.empty())
+    auto Missing = look(All);
+    if (!Missing)
+      return Missing.getError();
+    if (Missing->empty())
       return {};
     if (Status S = readNotes(); !S)
       return S;
+    // What a rank sent before it ended may come after the note that it has.
     auto Gone = std::ranges::find_if(
-        Missing, [&](uint32_t Peer) { return bool(HasEnded[Peer]); });
-    auto Now = Clock::now();
-    if (Gone != Missing.end()) {
+        *Missing, [&](uint32_t Peer) { return bool(HasEnded[Peer]); });
+    if (Gone != Missing->end()) {
       if (!Ending)
-        Ending = std::min(Now + Grace, End);
-      if (Now >= *Ending)
+        Ending = std::min<Clock::time_point>(Clock::now() + Grace,
+                                             Begin + getTimeLimit());
+      if (Clock::now() >= *Ending)
         return makeEndedError(*Gone);
     }
-    if (Now >= End)
-      return makeLateError(Missing);
+    if (Status S = checkTime(*Missing, Begin, HasSaid); !S)
+      return S;
     Rest();
   }
 }
@@ -214,7 +253,7 @@ Status MPIRanks::readNotes() {
         return S;
     if (Text.empty() || Note(Text[0]) == Note::Failed)
       return heard(Text.substr(std::min<size_t>(1, Text.size())));
-    HasEnded[Peer] = true;
+    (Note(Text[0]) == Note::Ended ? HasEnded : IsWaiting)[Peer] = true;
   }
 }
 

@@ -1,5 +1,6 @@
 """remat-run in several processes: what they compute is what one computes, and none is left waiting."""
 
+import contextlib
 import os
 import random
 import signal
@@ -181,6 +182,13 @@ def find_rank(pid):
     return next((int(word.split(b"=")[1]) for word in words if word.startswith(b"OMPI_COMM_WORLD_RANK=")), -1)
 
 
+def end(pids):
+    """Kills those that have not ended: mpirun may be taking their exit codes at this moment."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
 def children(process):
     """The ranks, in their order."""
     found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -207,8 +215,7 @@ def test_a_rank_that_is_gone_is_named(files, tmp_path, how):
         wait_for(lambda: not any(is_running(pid) for pid in alive), 30)
         assert time.monotonic() - begun < 30
     finally:
-        for pid in children(process):
-            os.kill(pid, signal.SIGKILL)
+        end(children(process))
         errors = process.communicate(timeout=30)[1]
     assert "rank 1 did not answer" in errors or "rank 1 has ended" in errors, errors
 
@@ -235,12 +242,11 @@ def test_killed_at_random_moments(files, whole, tmp_path):
             time.sleep(draw.random() * 0.3)
             victims = children(process) if process.poll() is None else []
             if victims:
-                os.kill(draw.choice(victims), signal.SIGKILL)
+                end([draw.choice(victims)])
             wait_for(lambda: not any(is_running(pid) for pid in victims), 30)
         finally:
             if process.poll() is None:
-                for pid in children(process):
-                    os.kill(pid, signal.SIGKILL)
+                end(children(process))
             process.communicate(timeout=30)
     for count, parallel, accumulate in [(2, ["--parallel", "zero2"], 2), (1, [], 4), (4, ["--parallel", "data"], 1)]:
         options = [*parallel, "--accumulate", accumulate, *saving]

@@ -98,6 +98,16 @@ std::string waitTwice(Ranks &R) {
   return First == Second ? First : First + " | " + Second;
 }
 
+/// Rank 0 waits for rank 2, which waits for rank 1, which does not come.
+std::string waitInChain(Ranks &R) {
+  char Byte = 0;
+  std::this_thread::sleep_for(Milliseconds(R.getRank() == 1   ? 5000
+                                           : R.getRank() == 2 ? 300
+                                                              : 0));
+  Receive From[] = {{R.getRank() == 0 ? 2u : 1u, &Byte, 1}};
+  return R.getRank() == 1 ? wait(R) : messageOf(R.exchange({}, From));
+}
+
 /// What a rank of the part `Name` does.
 std::string play(const std::string &Name, std::shared_ptr<Ranks> R) {
   if (Name == "exchange")
@@ -121,6 +131,8 @@ std::string play(const std::string &Name, std::shared_ptr<Ranks> R) {
     return IsOdd ? messageOf(R->exchange({}, Receives)) : wait(*R);
   }
   R->setTimeLimit(Milliseconds(1500));
+  if (Name == "chain")
+    return waitInChain(*R);
   if (Name == "late" && IsOdd)
     std::this_thread::sleep_for(Milliseconds(3000));
   if (Name == "killed" && IsOdd)
@@ -213,6 +225,16 @@ TEST(MPI, NamesWhoHasEnded) {
 
 TEST(MPI, NamesWhoIsLate) {
   Printed P = runPart("late", 3);
+  for (int Rank : {0, 1, 2})
+    EXPECT_NE(P.Of[Rank].find("rank 1 did not answer within 1500 ms"),
+              std::string::npos)
+        << P.All;
+}
+
+/// Who waits for the one that is late itself is not named, though it is missing
+/// too.
+TEST(MPI, NamesWhoIsLateBehindAnother) {
+  Printed P = runPart("chain", 3);
   for (int Rank : {0, 1, 2})
     EXPECT_NE(P.Of[Rank].find("rank 1 did not answer within 1500 ms"),
               std::string::npos)
