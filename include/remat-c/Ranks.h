@@ -59,12 +59,23 @@ REMAT_CAPI_EXPORTED RematStatus rematRanksStart(const char *device,
 REMAT_CAPI_EXPORTED uint32_t rematRanksGetRank(RematRanks ranks);
 REMAT_CAPI_EXPORTED uint32_t rematRanksGetSize(RematRanks ranks);
 
+/**
+ * The bytes that the budget "max" means for these ranks on a device of that
+ * name, "host" or "cuda": the same number on all, what the least of them has
+ * free, less a margin. Compile with that number. Null is one rank. All ranks
+ * call it. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematRanksFindMaxBudget(RematRanks ranks,
+                                                        const char *device,
+                                                        uint64_t *bytes);
+
 /** Lets go of ranks; devices made with them keep them. Null is allowed.
  * Available since 0.1. */
 REMAT_CAPI_EXPORTED void rematRanksDestroy(RematRanks ranks);
 
 /** A device whose sessions run programs for these ranks; `threads` as
- * rematDeviceCreateWithThreads has them. Available since 0.1. */
+ * rematDeviceCreateWithThreads has them, but for 0: ranks of one machine share
+ * its processors. All ranks call it. Available since 0.1. */
 REMAT_CAPI_EXPORTED RematStatus rematDeviceCreateOnRanks(const char *name,
                                                          unsigned threads,
                                                          RematRanks ranks,

@@ -2,7 +2,8 @@
 
 #include "remat-c/Ranks.h"
 #include "Session.h"
-#include "remat/runtime/Ranks.h"
+#include "remat/Driver/FreeMemory.h"
+#include "remat/runtime/Machine.h"
 #include <array>
 #include <cstring>
 
@@ -88,6 +89,19 @@ uint32_t rematRanksGetSize(RematRanks Ranks) {
   return Ranks ? Ranks->Ranks->getSize() : 1;
 }
 
+RematStatus rematRanksFindMaxBudget(RematRanks Ranks, const char *Device,
+                                    uint64_t *Bytes) {
+  return guard([&]() -> RematStatus {
+    if (!Device || !Bytes)
+      return makeNullError("device and bytes");
+    auto Found = findMaxBudget(Device, Ranks ? Ranks->Ranks.get() : nullptr);
+    if (!Found)
+      return makeStatus(Found.getError());
+    *Bytes = static_cast<uint64_t>(Found->Bytes);
+    return nullptr;
+  });
+}
+
 void rematRanksDestroy(RematRanks Ranks) { delete Ranks; }
 
 RematStatus rematDeviceCreateOnRanks(const char *Name, unsigned Threads,
@@ -95,6 +109,11 @@ RematStatus rematDeviceCreateOnRanks(const char *Name, unsigned Threads,
   runtime::DeviceOptions Options;
   Options.Threads = Threads;
   if (Ranks) {
+    auto Share = runtime::shareMachine(Ranks->Ranks.get());
+    if (!Share)
+      return makeStatus(Share.getError());
+    if (!Threads)
+      Options.Threads = Share->NumProcessors;
     Options.TheRanks = Ranks->Ranks;
     Options.Ordinal = int(Ranks->Ranks->getLocalRank());
   }

@@ -3,6 +3,7 @@
 #include "cuda/CUDAExecutable.h"
 #include "cuda/Management.h"
 #include "remat/runtime/Device.h"
+#include <cstdlib>
 
 using namespace remat::runtime;
 using namespace remat::runtime::cuda;
@@ -10,6 +11,19 @@ using namespace remat::runtime::cuda;
 namespace remat::runtime {
 Result<std::unique_ptr<Device>> createCUDADevice(const DeviceOptions &Options);
 } // namespace remat::runtime
+
+static constexpr char SwitchVariable[] = "NCCL_NVLS_ENABLE";
+
+/// Whether NCCL may let the switches between GPUs add (NVLink SHARP), in an
+/// order that changes from call to call. What else it has adds in an order that
+/// stays (NVIDIA/nccl, issue 1497).
+static bool usesSwitches() {
+  const char *Given = std::getenv(SwitchVariable);
+  return !Given || std::string_view(Given) != "0";
+}
+
+/// NCCL has no other way to be told. What the user says stays.
+static void avoidSwitches() { setenv(SwitchVariable, "0", /*overwrite=*/0); }
 
 namespace {
 
@@ -36,6 +50,9 @@ public:
   Result<std::unique_ptr<Executable>>
   prepare(std::shared_ptr<const Program> P) override;
   Ranks *getRanks() const override { return State->Options.TheRanks.get(); }
+  bool isDeterministic() const override {
+    return State->Options.Deterministic && (!getRanks() || !usesSwitches());
+  }
   void *getStream() const override { return State->TheStream; }
   Status synchronize() override;
   Status synchronizeOthers() override;
@@ -256,6 +273,8 @@ remat::runtime::createCUDADevice(const DeviceOptions &Options) {
   auto State = std::make_shared<DeviceState>();
   State->D = *D;
   State->Options = Options;
+  if (Options.Deterministic && Options.TheRanks)
+    avoidSwitches();
   if (Status S = findDevice(*State); !S)
     return S.getError();
   if (Status S = D->check(D->PrimaryRetain(&State->TheContext, State->Device),

@@ -137,6 +137,26 @@ static Outcome compileGraph(LazyGraph &Graph, llvm::StringRef Text,
   return Outcome::Done;
 }
 
+Outcome run::findDevice(const ToolOptions &Options,
+                        std::optional<std::string> &Name) {
+  mlir::MLIRContext Context(mlir::MLIRContext::Threading::DISABLED);
+  Context.printOpOnDiagnostic(false);
+  GraphDiagnostics Diagnostics(Context, Options.getErrors());
+  GraphFileOptions Reading;
+  Reading.Diagnostics = &Diagnostics;
+  std::unique_ptr<llvm::MemoryBuffer> File =
+      readGraphFile(Options.File, Context, Reading);
+  if (!File)
+    return Outcome::Failed;
+  if (isProgram(File->getBuffer()))
+    return Outcome::Done;
+  LazyGraph Graph(File->getBuffer(), Options.File, Context, Reading);
+  if (!Graph.get())
+    return Outcome::Failed;
+  Name = getDeviceName(Graph.get(), Options.Compile);
+  return Outcome::Done;
+}
+
 Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   mlir::MLIRContext Context(mlir::MLIRContext::Threading::DISABLED);
   Context.printOpOnDiagnostic(false);

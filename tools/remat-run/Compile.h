@@ -27,6 +27,11 @@ enum class Outcome {
   Failed,
 };
 
+/// The device that the graph of `Options.File` is compiled for; of a program
+/// nothing. Prints diagnostics, and fails where there is no graph.
+Outcome findDevice(const ToolOptions &Options,
+                   std::optional<std::string> &Name);
+
 /// Compiles the graph of `Options.File`, or loads the program that it is.
 /// Prints diagnostics. Sets the budget in `Options` where it was `max`, and
 /// that no learning rate is to be written where a graph has it.

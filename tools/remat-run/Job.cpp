@@ -1,9 +1,11 @@
 //===- Job.cpp - the ranks of a run ---------------------------------------===//
 
 #include "Job.h"
+#include "remat/Driver/FreeMemory.h"
 #include "remat/Support/Tool.h"
 #include "remat/runtime/Sha256.h"
 #include "remat/runtime/Together.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -92,6 +94,65 @@ static Outcome judge(const std::vector<std::string> &Marks, uint32_t Own,
                                               : Outcome::Done;
 }
 
+/// Work of each rank that may take long, and what became of it.
+static Status workAlone(const ToolOptions &O, Outcome &How,
+                        const std::function<Outcome()> &Work) {
+  How = Outcome::Failed;
+  return workTogether(
+      O.TheRanks.get(),
+      [&]() -> Status {
+        How = Work();
+        return {};
+      },
+      // Planning ends, which may take long.
+      [](const Error &) { Interrupted = true; });
+}
+
+/// Makes the least that any rank's device has free the budget of all.
+static Outcome agreeOnBudget(ToolOptions &O, const std::string &Text) {
+  std::optional<std::string> Device;
+  Outcome Own;
+  if (Status Watched = workAlone(O, Own, [&] { return findDevice(O, Device); });
+      !Watched)
+    return fail(Watched.getError().getMessage());
+  auto Marks = allGather(*O.TheRanks, Own == Outcome::Done
+                                          ? DoneMark + Device.value_or("")
+                                          : std::string(1, FailedMark));
+  if (!Marks)
+    return fail(Marks.getError().getMessage());
+  // What else differs is seen when all have compiled.
+  if (std::ranges::any_of(*Marks, [](const std::string &Mark) {
+        return Mark.front() == FailedMark;
+      }))
+    return judge(*Marks, O.TheRanks->getRank(), Text);
+  if (std::ranges::any_of(
+          *Marks, [](const std::string &Mark) { return Mark.size() == 1; }))
+    return Outcome::Done;
+  auto Found = findMaxBudget(*Device, O.TheRanks.get());
+  if (!Found)
+    return fail(Found.getError().getMessage());
+  O.Compile.Budget.Kind = Budget::Kind::Bytes;
+  O.Compile.Budget.Bytes = Found->Bytes;
+  if (!O.Quiet)
+    llvm::outs() << Found->Line << '\n';
+  return Outcome::Done;
+}
+
+/// Whether all ranks have the budget `max`; an error where only some have.
+static Result<bool> wantsMax(const ToolOptions &O) {
+  auto All = allGather(*O.TheRanks, O.Compile.Budget.str());
+  if (!All)
+    return All.getError();
+  auto IsMax = [](const std::string &Text) { return Text == "max"; };
+  for (size_t Rank = 1; Rank < All->size(); ++Rank)
+    if (IsMax((*All)[Rank]) != IsMax(All->front()))
+      return Error(ErrorCode::InvalidArgument,
+                   "rank 0 has --budget " + All->front() + ", rank " +
+                       std::to_string(Rank) + " has --budget " + (*All)[Rank] +
+                       ": all ranks are to be started alike");
+  return IsMax(All->front());
+}
+
 Outcome run::compileTogether(ToolOptions &O, CompiledFile &Compiled) {
   if (!O.TheRanks)
     return compileFile(O, Compiled);
@@ -99,17 +160,17 @@ Outcome run::compileTogether(ToolOptions &O, CompiledFile &Compiled) {
   llvm::raw_string_ostream Kept(Text);
   if (!O.isFirst())
     O.Errors = &Kept;
-  Outcome Own = Outcome::Failed;
-  Status Watched = workTogether(
-      O.TheRanks.get(),
-      [&]() -> Status {
-        Own = compileFile(O, Compiled);
-        return {};
-      },
-      // Planning ends, which may take long.
-      [](const Error &) { Interrupted = true; });
-  O.Errors = nullptr;
-  if (!Watched)
+  auto Restore = llvm::scope_exit([&] { O.Errors = nullptr; });
+  Result<bool> Max = wantsMax(O);
+  if (!Max)
+    return fail(Max.getError().getMessage());
+  if (*Max)
+    if (Outcome How = agreeOnBudget(O, Text); How != Outcome::Done)
+      return How;
+  Outcome Own;
+  if (Status Watched =
+          workAlone(O, Own, [&] { return compileFile(O, Compiled); });
+      !Watched)
     return fail(Watched.getError().getMessage());
   std::string Mark(1, Own == Outcome::Done      ? DoneMark
                       : Own == Outcome::Refused ? RefusedMark

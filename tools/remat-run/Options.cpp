@@ -90,6 +90,7 @@ void CommandLine::addCompilation() {
                                                           Option.Help.str())
             ->type_name(Option.Value.str())
             ->expected(1)
+            ->allow_extra_args(false) // the file may stand behind it
             ->multi_option_policy(Option.Repeatable
                                       ? CLI::MultiOptionPolicy::TakeAll
                                       : CLI::MultiOptionPolicy::Throw)
@@ -112,7 +113,8 @@ void CommandLine::addRun() {
   Integer("--seed", O.Seed, uint64_t(0), UINT64_MAX,
           "of initial weights, random data and dropout");
   Integer("--threads", O.Threads, 0u, runtime::MaxThreads,
-          "threads of the host device; 0: one a processor");
+          "threads of the host device; 0: one a processor, which ranks of one "
+          "machine share");
   Integer("--data-threads", O.DataThreads, 0u, 64u,
           "threads that make the next batches ready; 0: each step reads its "
           "own");
@@ -154,6 +156,7 @@ void CommandLine::addFiles() {
     App.add_option(Name, Target, Help)
         ->type_name("PATH")
         ->expected(1)
+        ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->group("Files");
   };

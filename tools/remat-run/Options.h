@@ -30,7 +30,7 @@ struct ToolOptions {
 
   int64_t Steps = 10;
   uint64_t Seed = 0;
-  unsigned Threads = 0;   ///< of the host device; 0: one a processor
+  unsigned Threads = 0;   ///< of the host device; 0: those of MachineShare
   bool RateGiven = false; ///< and not compiled in: written before the steps
   /// Steps between two evaluations, 0 for none; and batches of each.
   int64_t EvaluateEvery = 0, EvaluateSteps = 10;

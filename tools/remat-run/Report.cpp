@@ -53,6 +53,7 @@ static json::Object makeReport(const ToolOptions &O, const CompileReport &C,
                               : json::Value(nullptr);
   Report["device_description"] =
       Measured([&] { return json::fixUTF8(Ran->Device); });
+  Report["deterministic"] = Measured([&] { return Ran->IsDeterministic; });
   Report["measured_peak_bytes"] =
       Measured([&] { return Ran->MeasuredPeakBytes; });
   json::Object Mesh;

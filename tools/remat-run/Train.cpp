@@ -12,6 +12,7 @@
 #include "remat/Support/Numbers.h"
 #include "remat/Support/Tool.h"
 #include "remat/runtime/Device.h"
+#include "remat/runtime/Machine.h"
 #include "remat/runtime/Ranges.h"
 #include "remat/runtime/Session.h"
 #include "remat/runtime/SessionFiles.h"
@@ -197,7 +198,10 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
     return Checked.getError();
   ResidentGrowth Growth;
   DeviceOptions Choice;
-  Choice.Threads = O.Threads;
+  Result<MachineShare> Share = shareMachine(O.TheRanks.get());
+  if (!Share)
+    return Share.getError();
+  Choice.Threads = O.Threads ? O.Threads : Share->NumProcessors;
   Choice.TheRanks = O.TheRanks;
   if (O.TheRanks)
     Choice.Ordinal = static_cast<int>(O.TheRanks->getLocalRank());
@@ -263,6 +267,7 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   if (Status Compared = comparePeaks(O, R); !Compared)
     return Compared.getError();
   R.Device = (*D)->getDescription();
+  R.IsDeterministic = (*D)->isDeterministic();
   if (!O.Profile.empty())
     R.StepMilliseconds = S.getExecutable().getStepMilliseconds();
   R.HostScratchBytes = S.getExecutable().getHostScratchBytes();

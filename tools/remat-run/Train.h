@@ -39,6 +39,7 @@ struct RunResult {
   std::optional<uint64_t> ContextBytes, HostScratchBytes, ProcessBytes;
   std::string ParametersDigest;
   std::string Device; ///< in words
+  bool IsDeterministic = true;
   /// Of the last step, one an operation; empty without --profile.
   std::vector<double> StepMilliseconds;
 

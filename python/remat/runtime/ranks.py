@@ -60,6 +60,15 @@ class Ranks:
         self.size: int = lib.rematRanksGetSize(handle.value)
         self._keep = keep  # what is called lives as long
 
+    def find_max_budget(self, device: str) -> int:
+        """The bytes that the budget "max" means on such a device: the same number on all ranks, what
+        the least of them has free, less a margin. All ranks call it."""
+        out = ctypes.c_uint64()
+        lib = library.load()
+        place = ctypes.addressof(out)
+        check(lib.rematRanksFindMaxBudget(self.handle.value, library.encode(device), place))
+        return out.value
+
 
 def start(device: str = "host") -> Optional[Ranks]:
     """The ranks that mpirun, srun or torchrun started this process with; None where it was started

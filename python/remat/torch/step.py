@@ -380,6 +380,8 @@ def compile(
     if parallel is not None:
         ranks = of_torch()
         options.update(parallel=parallel, ranks=ranks.size)
+        if budget == "max":
+            budget = ranks.find_max_budget(device)
     program = runtime.compile(
         imported.graph,
         budget=budget,

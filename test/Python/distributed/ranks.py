@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,10 +27,16 @@ def need_mpirun():
         pytest.skip("needs mpirun")
 
 
+def tool_words(arguments):
+    """remat-run with one thread, unless another number is given."""
+    threads = [] if "--threads" in arguments else ["--threads", "1"]
+    return [str(tool_path("remat-run")), *threads, *map(str, arguments)]
+
+
 def command(count, arguments, each=(), alone=False):
     """The words that start `count` ranks; `each` has more arguments by rank. `alone`: mpirun ends no rank because
     another has ended, so that they must notice it themselves; it then exits with 0."""
-    tool = [str(tool_path("remat-run")), "--threads", "1", *map(str, arguments)]
+    tool = tool_words(arguments)
     words = ["mpirun", "--oversubscribe", *(["--enable-recovery"] if alone else [])]
     for rank in range(count):
         more = list(map(str, each[rank])) if rank < len(each) else []
@@ -38,9 +45,7 @@ def command(count, arguments, each=(), alone=False):
 
 
 def start(count, arguments, each=(), alone=False):
-    words = [*map(str, arguments)] if count == 1 else command(count, arguments, each, alone)
-    if count == 1:
-        words = [str(tool_path("remat-run")), "--threads", "1", *words, *(map(str, each[0]) if each else [])]
+    words = tool_words(arguments) if count == 1 else command(count, arguments, each, alone)
     return subprocess.Popen(
         words,
         stdout=subprocess.PIPE,
@@ -63,6 +68,20 @@ def run(count, arguments, each=(), expect=0):
         raise AssertionError(f"{arguments} hangs:\n{out}\n{errors}") from None
     assert process.returncode == expect, f"{arguments}: exit {process.returncode}\n{out}\n{errors}"
     return out, errors
+
+
+def in_shell(count, script, arguments):
+    """Runs ranks by a script of the shell, which has the command as "$@" and the rank as $OMPI_COMM_WORLD_RANK."""
+    words = ["mpirun", "--oversubscribe", "-n", str(count), "sh", "-c", script, "sh", *tool_words(arguments)]
+    return subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT, timeout=TIMEOUT)
+
+
+def exit_codes(count, arguments):
+    """Of each rank, by its number. mpirun, which would end all when one fails, is told that none does."""
+    said = in_shell(count, '"$@"; echo "rank $OMPI_COMM_WORLD_RANK ends with $?"', arguments)
+    found = dict(re.findall(r"rank (\d+) ends with (\d+)", said.stdout))
+    assert len(found) == count, said.stdout + said.stderr
+    return [int(found[str(rank)]) for rank in range(count)]
 
 
 def report(folder, count, arguments, name="report.json"):

@@ -111,6 +111,10 @@ public:
   /// DeviceOptions::TheRanks, or null.
   virtual Ranks *getRanks() const { return nullptr; }
 
+  /// Whether the same program, with the same values, leaves the same bits at
+  /// every run: sums over ranks have a fixed order, too.
+  virtual bool isDeterministic() const { return true; }
+
   // allocate, deallocate: see UpstreamAllocator.
 
   /// Host memory that `copyInLater` copies from without waiting and at full
