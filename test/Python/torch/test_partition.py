@@ -12,7 +12,7 @@ import pytest
 import remat
 import torch
 from remat.torch import Partitioner, PartitionRefused, memory_budget
-from remat.torch.partition.order import KeepOrder
+from remat.torch.partition.order import KeepPlan
 from remat.torch.partition.rules import Rules
 from remat.torch.partition.simulate import simulate
 from remat.torch.partition.workspace import add_workspaces
@@ -338,7 +338,7 @@ def test_inductor_is_told_the_order():
 
     def keep(*args, **kwargs):
         halves[:] = given(*args, compiler="inductor", **kwargs)
-        KeepOrder()(halves[1].graph)
+        KeepPlan()(halves[1].graph)
         halves[1].recompile()
         return tuple(halves)
 
@@ -392,6 +392,45 @@ def test_inductor_within_the_budget():
     mask = (left != 0) * 2.0
     for one, other in zip([x.grad, *gradients], [expected[0] * mask, *expected[1:]]):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-7)
+
+
+class Transposed(nn.Module):
+    """Layers whose sums would all lie as the first operand does."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Sequential(nn.LayerNorm(32), nn.Linear(32, 32), nn.GELU()) for _ in range(3))
+
+    def forward(self, x):
+        x = x.transpose(1, 2) * 2.0
+        for layer in self.layers:
+            x = x + layer(x)
+        return x.square().mean()
+
+
+def test_sums_of_transposed_and_plain_tensors_are_saved_plain():
+    """With the partitioner in Inductor's configuration alone, as its documentation says."""
+    torch.manual_seed(0)
+    module, x = Transposed(), torch.randn(8, 32, 16, requires_grad=True)
+    expected = torch.autograd.grad(module(x), [x, *module.parameters()])
+    kept = []
+
+    def pack(tensor):
+        kept.append(tensor)
+        return tensor
+
+    inductor = torch._inductor.config.patch(
+        custom_partitioner_fn=partitioner("70%"), post_grad_custom_post_pass=None
+    )
+    torch._dynamo.reset()
+    with inductor, torch._functorch.config.patch(enable_autograd_cache=False), fresh_cache():
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            loss = torch.compile(module, fullgraph=True)(x)
+        found = torch.autograd.grad(loss, [x, *module.parameters()])
+    sums = [tensor for tensor in kept if tensor.shape == (8, 16, 32)]
+    assert sums and all(tensor.is_contiguous() for tensor in sums)
+    for one, other in zip(found, expected):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 
 def test_a_refusal_within_memory_budget_is_plain():

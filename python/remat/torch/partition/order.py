@@ -14,6 +14,8 @@ from torch._inductor.custom_graph_pass import CustomGraphPass, get_hash_for_file
 from torch._inductor.fx_passes.control_dependencies import preserve_node_ordering
 from torch.utils._ordered_set import OrderedSet
 
+from . import layouts
+
 _AFTER = "remat_after"
 
 
@@ -37,10 +39,11 @@ def mark(backward: fx.GraphModule, order: Sequence[str], gradients: Set[str]) ->
             node.meta[_AFTER] = last.name
 
 
-class KeepOrder(CustomGraphPass):
-    """Of Inductor: makes what `mark` says an edge of the graph."""
+class KeepPlan(CustomGraphPass):
+    """Of Inductor: makes what `mark` says an edge of the graph, and settles the layouts."""
 
     def __call__(self, graph: fx.Graph) -> None:
+        layouts.settle(graph)
         nodes = {node.name: node for node in graph.nodes}
         place = {node: number for number, node in enumerate(graph.nodes)}
         after: Dict[fx.Node, OrderedSet] = {}
@@ -51,4 +54,4 @@ class KeepOrder(CustomGraphPass):
         preserve_node_ordering(graph, after)
 
     def uuid(self) -> Any:
-        return get_hash_for_files((str(Path(__file__)),))
+        return get_hash_for_files((str(Path(__file__)), layouts.__file__))

@@ -25,7 +25,7 @@ from ...runtime.errors import BudgetRefused, Error
 from . import costs, rules, sizes
 from .budget import Budget, resident_bytes, show
 from .joint import Joint
-from .order import KeepOrder
+from .order import KeepPlan
 from .problem import joint_problem
 from .report import Report, notes_of, tensors_of
 from .rewrite import rewrite
@@ -122,6 +122,8 @@ class Partitioner(CustomPartitionerFn):
     ) -> Pair:
         work = _Work(self, gm, joint_inputs, num_fwd_outputs, static_lifetime_input_indices)
         work.fused = compiler == "inductor"
+        if work.fused and inductor_config.post_grad_custom_post_pass is None:
+            inductor_config.post_grad_custom_post_pass = KeepPlan()
         return work.run()
 
 
@@ -283,7 +285,7 @@ def memory_budget(budget: Union[int, str], **options: Any) -> Iterator[Partition
     partitioned before do not come from AOTAutograd's cache: each has a report. Their kernels do."""
     partitioner = Partitioner(budget, **options)
     cache = functorch_config.patch(enable_autograd_cache=False)
-    inductor = {"custom_partitioner_fn": partitioner, "post_grad_custom_post_pass": KeepOrder()}
+    inductor = {"custom_partitioner_fn": partitioner, "post_grad_custom_post_pass": KeepPlan()}
     with cache, inductor_config.patch(inductor):
         try:
             yield partitioner

@@ -12,7 +12,7 @@ from torch._functorch.compile_utils import raise_getitems
 from torch._functorch.partitioners import thread_graphsafe_rng_from_hops
 from torch.fx.experimental.proxy_tensor import is_sym_node
 
-from . import order, rules
+from . import layouts, order, rules
 from .joint import Joint
 from .problem import TURN, snapshot_of
 from .versions import extract_passes, is_assert_only_symbool, is_opaque_node
@@ -230,5 +230,7 @@ def _extract(
                 node.meta[_TAG] = rewriter.tags[node.name]
         graph = raise_getitems(graph)
         made.append(thread_graphsafe_rng_from_hops(graph, is_backward=late))
+    if joint.kernels.fused:
+        layouts.mark(made[0], joint.num_fwd_outputs)
     order.mark(made[1], rewriter.late, {rewriter.newest[node].name for node in joint.tangents})
     return made[0], made[1]
