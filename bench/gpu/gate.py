@@ -100,6 +100,8 @@ def measure(
                 job.start()
                 threading.Thread(target=_prepare, args=(job, prepared), daemon=True).start()
                 running.append(job)
+            else:
+                break  # smaller ones would keep a large one waiting for ever
         if late:
             for job in running:
                 job.process.kill()
