@@ -73,6 +73,8 @@ struct CompileOptions {
   OptimizerOptions Optimizer;
   std::string Autocast;            ///< "", "bf16" or "f16"
   std::vector<std::string> Freeze; ///< names and globs of parameters
+  /// How ranks cut parameters, as `ShardRequest` takes it.
+  std::vector<std::string> Shards;
   int64_t MicroBatches = 1;
   struct Parallel Parallel;
   int64_t Ranks = 1; ///< processes that run the program side by side

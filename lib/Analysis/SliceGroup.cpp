@@ -45,7 +45,7 @@ findLoop(Operation *Op, llvm::function_ref<bool(const Loop &)> Runs) {
   if (!Loops)
     return std::nullopt;
   for (Loop &L : Loops.getLoops())
-    if (Runs(L))
+    if (!L.Once && Runs(L))
       return std::move(L);
   return std::nullopt;
 }

@@ -13,6 +13,7 @@
 #include "remat/Transforms/FitReport.h"
 #include "remat/Transforms/Schedule.h"
 #include "remat/Transforms/ScopeBudget.h"
+#include "remat/Transforms/ShardRequest.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -52,6 +53,12 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
       {"freeze", "NAME|GLOB",
        "do not train these parameters: a name, or a glob such as body.*", false,
        /*Repeatable=*/true},
+      {"shard", "NAME=DIM",
+       "where the ranks have an axis 'tensor': cut this parameter, or those of "
+       "a glob, along this dimension among them; NAME=DIM/BLOCKS cuts each of "
+       "so many equal blocks (default: as the graph says, else where few bytes "
+       "are sent)",
+       false, /*Repeatable=*/true},
       {"accumulate", "N", "micro-batches a step (default 1)", false},
       {"parallel", "data|zero1|zero2|zero3[,tensor=N]",
        "how ranks share a step: data: each has a batch of its own; zero1, "
@@ -217,6 +224,13 @@ Failure addPattern(std::vector<std::string> &Target, StringRef Text) {
   return std::nullopt;
 }
 
+Failure addShard(std::vector<std::string> &Target, StringRef Text) {
+  if (!ShardRequest::parse(Text))
+    return expected(ShardRequestHelp, Text);
+  Target.push_back(Text.str());
+  return std::nullopt;
+}
+
 /// Nothing if `Name` is no control.
 std::optional<Failure> addControl(Controls &C, StringRef Name, StringRef Text) {
   if (Name == "keep")
@@ -374,6 +388,8 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
     return *Done;
   if (Name == "freeze")
     return addPattern(O.Freeze, Text);
+  if (Name == "shard")
+    return addShard(O.Shards, Text);
   if (Name == "explain")
     return addPattern(O.Explain, Text);
   if (Name == "arch")
@@ -407,5 +423,6 @@ remat::getNumericOptions(const CompileOptions &O) {
                                                : formatReal(Rule.LossScale)},
           {"loss-scale-interval", std::to_string(Rule.LossScaleInterval)},
           {"ema", formatReal(Rule.Average)},
-          {"freeze", join(O.Freeze, " ")}};
+          {"freeze", join(O.Freeze, " ")},
+          {"shard", join(O.Shards, " ")}};
 }

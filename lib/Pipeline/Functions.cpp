@@ -10,9 +10,13 @@
 #include "Functions.h"
 #include "RefusalCauses.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Pass/PassManager.h"
 #include "remat/IR/GraphFile.h"
+#include "remat/Support/Parallel.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Memory.h"
+#include "remat/Transforms/Passes.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -86,6 +90,36 @@ static void shareFrozen(func::FuncOp Given, func::FuncOp Planned,
                           RoleAttr::get(Function.getContext(), Role::state));
 }
 
+/// What `main` cut among ranks is cut here alike; nothing else is.
+static LogicalResult shareCuts(func::FuncOp Planned, func::FuncOp Function) {
+  llvm::StringMap<Attribute> Cuts;
+  for (unsigned I = 0; I < Planned.getNumArguments(); ++I)
+    if (auto Part = Planned.getArgAttrOfType<PartAttr>(I, PartAttrName)) {
+      auto Cut = cast<CutAttr>(Part.getCuts().getValue().front());
+      if (Cut.getAxes() ==
+          Builder(Cut.getContext()).getStrArrayAttr({TensorAxis}))
+        Cuts[getArgName(Planned, I)] = Cut;
+    }
+  bool IsCut = false;
+  for (unsigned I = 0; I < Function.getNumArguments(); ++I) {
+    std::optional<Role> Of = getArgRole(Function, I);
+    if (Of != Role::parameter && Of != Role::state)
+      continue;
+    Function.removeArgAttr(I, ShardAttrName);
+    if (Attribute Cut = Cuts.lookup(getArgName(Function, I))) {
+      Function.setArgAttr(I, ShardAttrName, Cut);
+      IsCut = true;
+    }
+  }
+  if (MeshAttr Mesh = getMesh(Planned))
+    Function->setAttr(MeshAttrName, Mesh);
+  if (!IsCut)
+    return success();
+  PassManager PM(Function.getContext(), func::FuncOp::getOperationName());
+  PM.addPass(createShard());
+  return PM.run(Function);
+}
+
 /// Plans a copy of the function. What is shared is there before any pass. A
 /// refusal is no failure yet.
 LogicalResult FunctionPlanner::plan(Planned &P, const CompileOptions &How) {
@@ -95,6 +129,8 @@ LogicalResult FunctionPlanner::plan(Planned &P, const CompileOptions &How) {
   P.Module->push_back(Copy);
   if (!How.Function.empty())
     shareFrozen(Main.Given, Main.get(), Copy);
+  if (!How.Function.empty() && failed(shareCuts(Main.get(), Copy)))
+    return failure();
   if (!How.Function.empty())
     gatherParts(Main.get(), Copy);
   if (How.EvaluatesAverages && How.Function == EvaluationName)

@@ -68,6 +68,15 @@ static void addControls(OpPassManager &PM, const Controls &C) {
   PM.addPass(createControl(Pass));
 }
 
+/// Where ranks share the work of a batch, or somebody thinks so.
+static void addShards(OpPassManager &PM, const CompileOptions &O) {
+  if (O.Parallel.TensorRanks < 2 && O.Shards.empty())
+    return;
+  ShardOptions Pass;
+  Pass.Shards.assign(O.Shards.begin(), O.Shards.end());
+  PM.addPass(createShard(Pass));
+}
+
 static int64_t getDataRanks(const CompileOptions &O) {
   return O.Ranks / O.Parallel.TensorRanks;
 }
@@ -94,6 +103,7 @@ static void addTraining(OpPassManager &PM, const CompileOptions &Options) {
   PM.addPass(createDifferentiate(Scale));
   if (Options.MicroBatches > 1)
     PM.addPass(createAccumulate({Options.MicroBatches}));
+  addShards(PM, Options);
   addDistribution(PM, Options);
   if (Options.Optimizer.Kind != "none")
     PM.addPass(createAddOptimizer(getOptimizer(Options.Optimizer)));

@@ -87,7 +87,10 @@ void SignatureEditor::setArgumentType(unsigned Index, Type Type) {
 void SignatureEditor::setArgAttr(unsigned Index, StringRef Name,
                                  Attribute Attr) {
   NamedAttrList List(Arguments[Index]);
-  List.set(Name, Attr);
+  if (Attr)
+    List.set(Name, Attr);
+  else
+    List.erase(Name);
   Arguments[Index] = List.getDictionary(Graph.getContext());
 }
 

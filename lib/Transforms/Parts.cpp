@@ -59,7 +59,7 @@ PartAttr remat::addFlatCut(func::FuncOp Graph, unsigned Index, ArrayAttr Axes) {
   SmallVector<Attribute> Cuts;
   if (Old)
     llvm::append_range(Cuts, Old.getCuts());
-  Cuts.push_back(CutAttr::get(Context, Axes, -1));
+  Cuts.push_back(CutAttr::get(Context, Axes, -1, 1));
   ArrayRef<int64_t> Whole =
       Old ? Old.getWhole() : getTensorType(Graph.getArgument(Index)).getShape();
   return PartAttr::get(Context, Whole, ArrayAttr::get(Context, Cuts));

@@ -60,7 +60,8 @@ void runtime::describeParts(const Program &P, SafetensorsHeader &Header) {
     const Argument &A = P.Arguments[*Number];
     std::string Text = formatIntegers(A.Whole);
     for (const Cut &C : A.Cuts)
-      Text += ";" + std::to_string(C.Dim) + " " + formatIntegers(C.Group);
+      Text += ";" + std::to_string(C.Dim) + " " + std::to_string(C.Blocks) +
+              " " + formatIntegers(C.Group);
     Header.Metadata[CutBegin + T.Name] = Text;
   }
 }
@@ -81,11 +82,12 @@ static bool parseCuts(std::string_view Text, Argument &A) {
   A.Whole = std::move(*Whole);
   for (std::string_view Piece : std::span(Pieces).subspan(1)) {
     auto Numbers = parseIntegers(Piece);
-    if (!Numbers || Numbers->empty() || Numbers->front() < -1 ||
+    if (!Numbers || Numbers->size() < 2 || Numbers->front() < -1 ||
         Numbers->front() >= int64_t(MaxRank))
       return false;
     A.Cuts.push_back({static_cast<int32_t>(Numbers->front()),
-                      {Numbers->begin() + 1, Numbers->end()}});
+                      {Numbers->begin() + 2, Numbers->end()},
+                      (*Numbers)[1]});
   }
   return true;
 }

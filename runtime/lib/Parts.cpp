@@ -29,7 +29,8 @@ Part::Part(std::span<const int64_t> Whole, std::span<const Cut> Cuts,
     else
       Shape[C.Dim] /= Ranks;
     size_t Dim = C.Dim == -1 ? 0 : static_cast<size_t>(C.Dim);
-    Levels.push_back({Ranks, Place, multiply(std::span(Shape).subspan(Dim))});
+    Levels.push_back(
+        {Ranks, Place, multiply(std::span(Shape).subspan(Dim)) / C.Blocks});
   }
   NumElements = multiply(Shape);
   IsFirst = Cuts.empty() ? Rank == 0 : First == Rank;

@@ -228,6 +228,7 @@ Argument Decoder::argument(const format::Argument &From) {
     Cut To;
     To.Dim = C.dim();
     numbers(C.group(), To.Group);
+    To.Blocks = C.blocks();
     return To;
   });
   return A;

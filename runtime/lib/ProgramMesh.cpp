@@ -62,15 +62,20 @@ static Status verifyCuts(const Program &P, const Argument &A) {
         Used.push_back(C.Group[I]);
       }
     int64_t Ranks = countRanks(C.Group);
+    REMAT_REQUIRE(C.Blocks >= 1 && (C.Dim != -1 || C.Blocks == 1),
+                  "cuts " + std::to_string(C.Blocks) + " blocks of dimension " +
+                      std::to_string(C.Dim));
     if (C.Dim == -1) {
       int64_t Count = countElements(Shape);
       Shape = {(Count - 1) / Ranks + 1};
       continue;
     }
     REMAT_REQUIRE(C.Dim >= 0 && C.Dim < static_cast<int64_t>(Shape.size()) &&
-                      Shape[C.Dim] % Ranks == 0,
+                      Shape[C.Dim] % C.Blocks == 0 &&
+                      Shape[C.Dim] / C.Blocks % Ranks == 0,
                   "cuts dimension " + std::to_string(C.Dim) + " of " +
-                      formatShape(Shape) + " into " + std::to_string(Ranks));
+                      formatShape(Shape) + " in " + std::to_string(C.Blocks) +
+                      " blocks into " + std::to_string(Ranks));
     Shape[C.Dim] /= Ranks;
   }
   const std::vector<int64_t> &Own = P.Tensors[A.Tensor].Shape;

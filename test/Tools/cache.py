@@ -36,6 +36,7 @@ CHANGED = {
     "prefer": "%0",
     "scope-budget": "h=1MiB",
     "freeze": "w1",
+    "shard": "w1=1",
     "explain": "all",
     "optimizer": "sgd",
     "learning-rate": "0.5",
@@ -47,7 +48,7 @@ CHANGED = {
     "clip-norm": "0.5",
 }
 # What is compiled for these does not depend on the option, or has no program here.
-LEFT_OUT = {"device", "arch", "attention", "scope-budget", "explain"}
+LEFT_OUT = {"device", "arch", "attention", "scope-budget", "explain", "shard"}
 
 
 def check(condition, *words):

@@ -91,6 +91,11 @@ def Remat_SometimesRandom
 /// The loops of a pointwise operation, and those that the operation says.
 def Remat_PointwiseLoops : DeclareOpInterfaceMethods<Remat_LoopOpInterface>;
 def Remat_Loops : DeclareOpInterfaceMethods<Remat_LoopOpInterface, ["getLoops"]>;
+def Remat_LoopsAndSlices
+    : DeclareOpInterfaceMethods<Remat_LoopOpInterface, ["getLoops", "becomeSlice"]>;
+/// Loops that ranks can share, slice by slice.
+def Remat_PlacedLoops : DeclareOpInterfaceMethods<Remat_PlacedLoopOpInterface>;
+def Remat_Linear : DeclareOpInterfaceMethods<Remat_LinearOpInterface>;
 def Remat_View : DeclareOpInterfaceMethods<Remat_ViewOpInterface>;
 defvar Remat_InferType = InferTypeOpAdaptor;
 

@@ -55,7 +55,7 @@ def Remat_Dialect : Dialect {
     | `remat.rate_scale` | parameters | an f64 that multiplies the learning rate in this parameter's update; 1 without it |
     | `remat.weight_decay` | parameters | an f64, this parameter's weight decay in place of the optimizer's |
     | `remat.update` | parameters | this parameter's optimizer in place of the graph's, see `#remat.update` |
-    | `remat.shard` | parameters | how remat-distribute cuts it among ranks, a `#remat.cut` along a dimension |
+    | `remat.shard` | parameters, frozen ones too | how remat-shard cuts it among ranks, a `#remat.cut` along a dimension |
     | `remat.part` | arguments, results of role gradient | that a rank holds a part of a larger tensor, see `#remat.part` |
     | `remat.donated` | arguments | index of the result that takes over this argument's memory |
     | `remat.offset` | arguments | byte offset in the arena, written by assign-memory; where it stands before, it stays |
@@ -396,10 +396,17 @@ def Remat_CutAttr : AttrDef<Remat_Dialect, "Cut"> {
     `#remat.cut<["tensor"], dim = 1>`: along dimension 1 into as many equal parts as
     there are ranks along the axes. Without `dim` the tensor is flattened to one
     dimension and padded with zeros to such parts.
+
+    `#remat.cut<["tensor"], dim = 1, blocks = 3>`: the dimension is three equal
+    blocks, one behind the other, and a part has its share of each: of query, key
+    and value in one matrix those of the same heads.
   }];
   let parameters = (ins "::mlir::ArrayAttr":$axes,
-                        DefaultValuedParameter<"int64_t", "-1">:$dim);
-  let assemblyFormat = "`<` $axes (`,` `dim` `=` $dim^)? `>`";
+                        DefaultValuedParameter<"int64_t", "-1">:$dim,
+                        DefaultValuedParameter<"int64_t", "1">:$blocks);
+  let assemblyFormat = [{
+    `<` $axes (`,` `dim` `=` $dim^)? (`,` `blocks` `=` $blocks^)? `>`
+  }];
   let genVerifyDecl = 1;
 }
 

@@ -16,7 +16,7 @@ class Remat_StepFunctionOp<string mnemonic>
   let adjoint = "return Value();";
 }
 
-def Remat_NegOp : Remat_UnaryOp<"neg", [Remat_CheapToRepeat]> {
+def Remat_NegOp : Remat_UnaryOp<"neg", [Remat_CheapToRepeat, Remat_Linear]> {
   let summary = "-x";
   let hasFolder = 1;
   let adjoint = "return B.neg(G);";
@@ -197,25 +197,25 @@ def Remat_ReluBackwardOp
 // Binary, broadcasting
 //===----------------------------------------------------------------------===//
 
-def Remat_AddOp : Remat_BinaryOp<"add", [Commutative, Remat_CheapToRepeat]> {
+def Remat_AddOp : Remat_BinaryOp<"add", [Commutative, Remat_CheapToRepeat, Remat_Linear]> {
   let summary = "x + y";
   let hasFolder = 1;
   let lhsAdjoint = "return G;";
   let rhsAdjoint = "return G;";
 }
-def Remat_SubOp : Remat_BinaryOp<"sub", [Remat_CheapToRepeat]> {
+def Remat_SubOp : Remat_BinaryOp<"sub", [Remat_CheapToRepeat, Remat_Linear]> {
   let summary = "x - y";
   let hasFolder = 1;
   let lhsAdjoint = "return G;";
   let rhsAdjoint = "return B.neg(B.sumTo(G, shapeOf(Y)));";
 }
-def Remat_MulOp : Remat_BinaryOp<"mul", [Commutative, Remat_CheapToRepeat]> {
+def Remat_MulOp : Remat_BinaryOp<"mul", [Commutative, Remat_CheapToRepeat, Remat_Linear]> {
   let summary = "x * y";
   let hasFolder = 1;
   let lhsAdjoint = "return B.mul(G, Y);";
   let rhsAdjoint = "return B.mul(G, X);";
 }
-def Remat_DivOp : Remat_BinaryOp<"div"> {
+def Remat_DivOp : Remat_BinaryOp<"div", [Remat_Linear]> {
   let summary = "x / y";
   let description = [{
     Integers round toward zero; division by zero gives 0. The gradient of y,
@@ -342,7 +342,7 @@ def Remat_SelectOp : Remat_ScalarOp<"select", [
 }
 
 def Remat_CastOp : Remat_ScalarOp<"cast", [
-    Remat_Differentiable, Remat_CheapToRepeat, Remat_CopiesOperand], "any"> {
+    Remat_Differentiable, Remat_CheapToRepeat, Remat_CopiesOperand, Remat_Linear], "any"> {
   let summary = "conversion to another element type";
   let description = [{
     To a narrower float: round to nearest even. Float to integer: toward zero.
@@ -419,7 +419,7 @@ def Remat_RandomOp : Remat_Op<"random", [
 def Remat_DropoutOp : Remat_Op<"dropout", [
     AllTypesMatch<["operand", "result"]>, Remat_ElementwiseCost, Remat_InPlace,
     Remat_Pointwise, Remat_Precision<"follow">, Remat_Differentiable,
-    Remat_RandomOpInterface]> {
+    Remat_PlacedLoops, Remat_RandomOpInterface]> {
   let summary = "zeroes elements with probability p, scales the others by 1 / (1 - p)";
   let description = [{
     Element i is kept when its uniform number, drawn as in `remat.random`, is at

@@ -6,7 +6,7 @@
 include "remat/IR/RematBase.td"
 
 def Remat_GatherOp : Remat_Op<"gather", [
-    Remat_InferType, Remat_ElementwiseCost, Remat_Precision<"follow">, Remat_Differentiable]> {
+    Remat_InferType, Remat_ElementwiseCost, Remat_Precision<"follow">, Remat_Loops, Remat_Differentiable]> {
   let summary = "elements of each line along dimension `dim`, by index";
   let description = [{
     operand and indices have the same sizes but for dimension `dim`; the result
@@ -22,7 +22,7 @@ def Remat_GatherOp : Remat_Op<"gather", [
 }
 
 def Remat_ScatterAddOp : Remat_Op<"scatter_add", [
-    Remat_Cost, Remat_Differentiable]> {
+    Remat_Cost, Remat_Loops, Remat_Differentiable]> {
   let summary = "adds elements to places of each line along dimension `dim`";
   let description = [{
     The reverse of `remat.gather`: indices and updates are of one shape, the
@@ -39,7 +39,7 @@ def Remat_ScatterAddOp : Remat_Op<"scatter_add", [
 }
 
 def Remat_TopKOp : Remat_Op<"top_k", [
-    Remat_InferType, Remat_Cost, Remat_Precision<"follow">, Remat_Differentiable]> {
+    Remat_InferType, Remat_Cost, Remat_Precision<"follow">, Remat_Loops, Remat_Differentiable]> {
   let summary = "the first `k` elements of each line along `dim` in sorted order";
   let description = [{
     In descending order, with `smallest` in ascending order, and their i64
@@ -56,7 +56,7 @@ def Remat_TopKOp : Remat_Op<"top_k", [
 }
 
 def Remat_CumsumOp : Remat_Op<"cumsum", [
-    SameOperandsAndResultType, Remat_Cost, Remat_Precision<"follow">,
+    SameOperandsAndResultType, Remat_Cost, Remat_Precision<"follow">, Remat_Loops,
     Remat_Differentiable]> {
   let summary = "running sums along dimension `dim`, from its end with `reverse`";
   let description = [{ Each sum includes its own element. Sums of bf16 and f16 are made in f32. }];

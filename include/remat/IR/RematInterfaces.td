@@ -142,6 +142,39 @@ def Remat_LoopOpInterface : OpInterface<"LoopOpInterface"> {
       [{ ::remat::detail::cutResults($_op, loop, count); }]>];
 }
 
+def Remat_PlacedLoopOpInterface : OpInterface<"PlacedLoopOpInterface"> {
+  let cppNamespace = "::remat";
+  let description = [{
+    Loops whose slices are no operations of the kind: a slice must know its place
+    in the whole, or talk to the others. Ranks that each have one slice run them.
+  }];
+  let methods = [
+    InterfaceMethod<"The loops, beside those of LoopOpInterface.",
+      "::llvm::SmallVector<::remat::Loop>", "getPlacedLoops", (ins)>,
+    InterfaceMethod<[{
+      Builds the results of the slice that a rank has among `count` ranks along
+      `axes`, of operands that are cut already.
+    }], "::llvm::SmallVector<::mlir::Value>", "buildPlacedSlice",
+      (ins "::mlir::OpBuilder &":$builder, "const ::remat::Loop &":$loop,
+           "::mlir::ValueRange":$operands, "::mlir::ArrayAttr":$axes,
+           "int64_t":$count)>];
+}
+
+def Remat_LinearOpInterface : OpInterface<"LinearOpInterface"> {
+  let cppNamespace = "::remat";
+  let description = [{
+    An operation that may run on each summand of a sum: the sum of its results is
+    its result of the sum, but for rounding.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Sets of operands in which the only result is linear, together, while the
+      others stay as they are: both of an addition, one of a product. Matrix
+      products are not meant: they would no longer have small factors.
+    }], "::llvm::SmallVector<::llvm::SmallVector<unsigned>>",
+      "getLinearOperands", (ins)>];
+}
+
 def Remat_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::remat";
   let description = [{

@@ -7,8 +7,7 @@ include "remat/IR/RematBase.td"
 
 def Remat_MatmulOp : Remat_Op<"matmul", [
     Remat_Cost, Remat_UsesMatrixUnits, Remat_Precision<"low">,
-    Remat_Differentiable,
-    DeclareOpInterfaceMethods<Remat_LoopOpInterface, ["getLoops", "becomeSlice"]>]> {
+    Remat_Differentiable, Remat_LoopsAndSlices]> {
   let summary = "matrix product, batched, with transposes and bias";
   let description = [{
     With no transposes, lhs is [batch..., M, K], rhs [batch..., K, N], the result
@@ -91,7 +90,7 @@ def Remat_LayerNormBackwardOp : Remat_Op<"layer_norm_backward", [
 }
 
 def Remat_MomentsOp : Remat_Op<"moments", [
-    Remat_InferType, Remat_Cost, Remat_OperandPrecision, Remat_Differentiable]> {
+    Remat_InferType, Remat_Cost, Remat_Loops, Remat_OperandPrecision, Remat_Differentiable]> {
   let summary = "mean and variance over dimensions, in one read";
   let description = [{
     `dims` is sorted, without repetition; both results are f32, with size 1 in the
@@ -126,7 +125,7 @@ def Remat_NormalizeOp : Remat_Op<"normalize", [
 }
 
 def Remat_NormalizeSumsOp : Remat_Op<"normalize_sums", [
-    Remat_InferType, Remat_Cost]> {
+    Remat_InferType, Remat_Cost, Remat_Loops]> {
   let summary = "what the gradients of normalize are made of: two sums in one read";
   let description = [{
     The sums of `grad` and of grad * (operand - mean) over the dimensions in which
@@ -182,7 +181,7 @@ def Remat_RMSNormBackwardOp : Remat_Op<"rms_norm_backward", [
 
 def Remat_AttentionOp : Remat_Op<"attention", [
     AttrSizedOperandSegments, Remat_InferType, Remat_Cost, Remat_UsesMatrixUnits,
-    Remat_OperandPrecision, Remat_Differentiable, Remat_SometimesRandom]> {
+    Remat_Loops, Remat_OperandPrecision, Remat_Differentiable, Remat_SometimesRandom]> {
   let summary = "scaled dot-product attention";
   let description = [{
     Either one packed operand [B, T, 3, H, D], or query [B, T, H, D], key and
@@ -210,7 +209,7 @@ def Remat_AttentionOp : Remat_Op<"attention", [
 }
 
 def Remat_AttentionBackwardOp : Remat_Op<"attention_backward", [
-    AttrSizedOperandSegments, Remat_Cost, Remat_UsesMatrixUnits,
+    AttrSizedOperandSegments, Remat_Cost, Remat_UsesMatrixUnits, Remat_Loops,
     Remat_SometimesRandom]> {
   let summary = "gradients of attention with respect to the packed operand or to query, key, value";
   let arguments = (ins Remat_FloatTensor:$grad, Variadic<Remat_FloatTensor>:$qkv,
@@ -229,8 +228,8 @@ def Remat_AttentionBackwardOp : Remat_Op<"attention_backward", [
 }
 
 def Remat_EmbeddingOp : Remat_Op<"embedding", [
-    Remat_InferType, Remat_CostAndTraffic, Remat_Precision<"low_result">,
-    Remat_Differentiable]> {
+    Remat_InferType, Remat_CostAndTraffic, Remat_Loops, Remat_PlacedLoops,
+    Remat_Precision<"low_result">, Remat_Differentiable]> {
   let summary = "rows of a table";
   let description = [{
     ids [rows...] into table [V, C] gives [rows..., C]. An id outside [0, V) is an
@@ -243,7 +242,8 @@ def Remat_EmbeddingOp : Remat_Op<"embedding", [
   }];
 }
 
-def Remat_EmbeddingBackwardOp : Remat_Op<"embedding_backward", [Remat_Cost]> {
+def Remat_EmbeddingBackwardOp : Remat_Op<"embedding_backward", [
+    Remat_Cost, Remat_Loops, Remat_PlacedLoops]> {
   let summary = "sums gradient rows into the table rows that they came from";
   let description = [{
     The sum for each row runs in f32 in the order of the ids: it is the same at
@@ -259,7 +259,8 @@ def Remat_EmbeddingBackwardOp : Remat_Op<"embedding_backward", [Remat_Cost]> {
 
 def Remat_CrossEntropyOp : Remat_Op<"cross_entropy", [
     Remat_InferType, Remat_Cost,
-    DeclareOpInterfaceMethods<Remat_LoopOpInterface, ["getLoops", "buildShares"]>, Remat_Precision<"any">, Remat_Differentiable]> {
+    DeclareOpInterfaceMethods<Remat_LoopOpInterface, ["getLoops", "buildShares"]>,
+    Remat_PlacedLoops, Remat_Precision<"any">, Remat_Differentiable]> {
   let summary = "mean negative log-likelihood of targets under softmax(logits)";
   let description = [{
     logits [rows..., V], targets [rows...] of i32 or i64. Rows whose target is
@@ -276,7 +277,8 @@ def Remat_CrossEntropyOp : Remat_Op<"cross_entropy", [
 
 def Remat_CrossEntropyBackwardOp : Remat_Op<"cross_entropy_backward", [
     Remat_InferType, Remat_Cost,
-    DeclareOpInterfaceMethods<Remat_LoopOpInterface, ["getLoops", "buildShares"]>, Remat_InPlaceFromOperands]> {
+    DeclareOpInterfaceMethods<Remat_LoopOpInterface, ["getLoops", "buildShares"]>,
+    Remat_PlacedLoops, Remat_InPlaceFromOperands]> {
   let summary = "(softmax(logits) - one_hot(targets)) * grad / counted rows, in place of the logits";
   let arguments = (ins Remat_F32Scalar:$grad, Remat_FloatTensor:$logits,
                        Remat_IntTensor:$targets, Remat_F32Tensor:$lse,

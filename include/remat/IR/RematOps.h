@@ -63,6 +63,11 @@ struct Loop {
   /// The operand that is the gradient of such a mean, if one is: a slice takes
   /// its share of it.
   std::optional<unsigned> Shared = std::nullopt;
+  /// An operand that is added to the sum, if one is: one slice adds it, and the
+  /// others add zeros.
+  std::optional<unsigned> Once = std::nullopt;
+  /// Whether results without the loop are whole in each slice, and no sums.
+  bool IsShared = false;
 };
 
 /// What a rank sends, or gets if that is more, in an operation over ranks.

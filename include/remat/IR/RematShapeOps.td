@@ -7,7 +7,7 @@ include "remat/IR/RematBase.td"
 
 def Remat_ReshapeOp : Remat_Op<"reshape", [
     Remat_View, Remat_CopiesOperand, Remat_Precision<"follow">, Remat_Loops,
-    Remat_Differentiable]> {
+    Remat_Linear, Remat_Differentiable]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Remat_Tensor:$operand);
   let results = (outs Remat_Tensor:$result);
@@ -18,7 +18,7 @@ def Remat_ReshapeOp : Remat_Op<"reshape", [
 
 def Remat_TransposeOp : Remat_Op<"transpose", [
     Remat_InferType, Remat_ElementwiseCost, Remat_CopiesOperand, Remat_Precision<"follow">,
-    Remat_Loops, Remat_Differentiable]> {
+    Remat_Loops, Remat_Linear, Remat_Differentiable]> {
   let summary = "permutes dimensions: result dimension i is operand dimension permutation[i]";
   let arguments = (ins Remat_Tensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs Remat_Tensor:$result);
@@ -30,8 +30,7 @@ def Remat_TransposeOp : Remat_Op<"transpose", [
 
 def Remat_SliceOp : Remat_Op<"slice", [
     Remat_InferType, Remat_ElementwiseCost, Remat_View, Remat_CopiesOperand, Remat_Precision<"follow">,
-    DeclareOpInterfaceMethods<Remat_LoopOpInterface, ["getLoops", "becomeSlice"]>,
-    Remat_Differentiable]> {
+    Remat_LoopsAndSlices, Remat_Linear, Remat_Differentiable]> {
   let summary = "the box of `sizes` elements that begins at `offsets`";
   let arguments = (ins Remat_Tensor:$operand, DenseI64ArrayAttr:$offsets,
                        DenseI64ArrayAttr:$sizes);
@@ -43,8 +42,8 @@ def Remat_SliceOp : Remat_Op<"slice", [
 }
 
 def Remat_PadOp : Remat_Op<"pad", [
-    Remat_InferType, Remat_ElementwiseCost, Remat_Precision<"follow">,
-    Remat_Differentiable]> {
+    Remat_InferType, Remat_ElementwiseCost, Remat_Loops, Remat_Linear,
+    Remat_Precision<"follow">, Remat_Differentiable]> {
   let summary = "puts `low` zeros before and `high` zeros behind, for each dimension";
   let arguments = (ins Remat_Tensor:$operand, DenseI64ArrayAttr:$low,
                        DenseI64ArrayAttr:$high);
@@ -56,8 +55,8 @@ def Remat_PadOp : Remat_Op<"pad", [
 }
 
 def Remat_ConcatOp : Remat_Op<"concat", [
-    Remat_InferType, Remat_ElementwiseCost, Remat_Precision<"follow">,
-    Remat_Differentiable]> {
+    Remat_InferType, Remat_ElementwiseCost, Remat_Loops, Remat_Linear,
+    Remat_Precision<"follow">, Remat_Differentiable]> {
   let summary = "joins tensors along dimension `dim`";
   let arguments = (ins Variadic<Remat_Tensor>:$operands, I64Attr:$dim);
   let results = (outs Remat_Tensor:$result);
@@ -67,7 +66,7 @@ def Remat_ConcatOp : Remat_Op<"concat", [
 
 def Remat_BroadcastOp : Remat_Op<"broadcast", [
     Remat_ElementwiseCost, Remat_Pointwise, Remat_PointwiseLoops, Remat_CheapToRepeat,
-    Remat_CopiesOperand, Remat_Precision<"follow">, Remat_Differentiable]> {
+    Remat_CopiesOperand, Remat_Precision<"follow">, Remat_Linear, Remat_Differentiable]> {
   let summary = "repeats elements to a larger shape, by NumPy's rule";
   let arguments = (ins Remat_Tensor:$operand);
   let results = (outs Remat_Tensor:$result);
@@ -78,7 +77,7 @@ def Remat_BroadcastOp : Remat_Op<"broadcast", [
 
 def Remat_ReduceOp : Remat_Op<"reduce", [
     Remat_InferType, Remat_Cost, Remat_Rowwise, Remat_Loops, Remat_OwnPrecision,
-    Remat_Differentiable]> {
+    Remat_Linear, Remat_Differentiable]> {
   let summary = "sum, mean or max over dimensions";
   let description = [{
     `dims` is sorted, without repetition. With `keep_dims` the reduced dimensions

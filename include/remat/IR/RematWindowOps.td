@@ -16,7 +16,7 @@ defvar Remat_Layout = (ins UnitAttr:$channels_last);
 
 def Remat_ConvolutionOp : Remat_Op<"convolution", [
     Remat_InferType, Remat_Cost, Remat_UsesMatrixUnits, Remat_Precision<"low">,
-    Remat_Differentiable]> {
+    Remat_LoopsAndSlices, Remat_Differentiable]> {
   let summary = "convolution over one to three dimensions";
   let description = [{
     operand [N, C, X...], weight [O, C / groups, K...]; the result is [N, O, Y...]
@@ -39,7 +39,7 @@ def Remat_ConvolutionOp : Remat_Op<"convolution", [
 
 def Remat_ConvolutionInputGradOp : Remat_Op<"convolution_input_grad", [
     Remat_Cost, Remat_UsesMatrixUnits, Remat_Precision<"low">,
-    Remat_Differentiable]> {
+    Remat_LoopsAndSlices, Remat_Differentiable]> {
   let summary = "gradient of a convolution's operand; a transposed convolution";
   let description = [{
     `grad` is of the shape of the convolution's result, the result of its
@@ -58,7 +58,7 @@ def Remat_ConvolutionInputGradOp : Remat_Op<"convolution_input_grad", [
 }
 
 def Remat_ConvolutionWeightGradOp : Remat_Op<"convolution_weight_grad", [
-    Remat_Cost, Remat_UsesMatrixUnits]> {
+    Remat_Cost, Remat_UsesMatrixUnits, Remat_LoopsAndSlices]> {
   let summary = "gradient of a convolution's weight";
   let description = [{
     `grad` is of the shape of the convolution's result, the result of its
@@ -77,7 +77,7 @@ def Remat_ConvolutionWeightGradOp : Remat_Op<"convolution_weight_grad", [
 }
 
 def Remat_MaxPoolOp : Remat_Op<"max_pool", [
-    Remat_InferType, Remat_Cost, Remat_Precision<"follow">, Remat_Differentiable]> {
+    Remat_InferType, Remat_Cost, Remat_Precision<"follow">, Remat_Loops, Remat_Differentiable]> {
   let summary = "the largest element of each window";
   let description = [{
     operand [batch..., X...], with as many window sizes as dimensions X; the
@@ -97,7 +97,7 @@ def Remat_MaxPoolOp : Remat_Op<"max_pool", [
 }
 
 def Remat_MaxPoolBackwardOp : Remat_Op<"max_pool_backward", [
-    Remat_InferType, Remat_Cost]> {
+    Remat_InferType, Remat_Cost, Remat_Loops]> {
   let summary = "gradient of max_pool";
   let description = [{
     The gradient of each window goes to its first largest element, in row-major

@@ -46,6 +46,7 @@ public:
                                      llvm::StringRef Name, mlir::Location Loc);
   /// Changes the type of an argument.
   void setArgumentType(unsigned Index, mlir::Type Type);
+  /// A null attribute takes it away.
   void setArgAttr(unsigned Index, llvm::StringRef Name, mlir::Attribute Attr);
 
   /// Whether a result, appended or not, has this name.

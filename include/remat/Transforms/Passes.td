@@ -228,6 +228,63 @@ def Accumulate : Remat_Pass<"remat-accumulate", "optimized"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def Shard : Remat_Pass<"remat-shard", "optimized"> {
+  let summary = "tensor parallel: parameters are cut among ranks";
+  let description = [{
+    Where the function's `remat.mesh` has an axis `tensor`, the step of one process
+    becomes that of one of its ranks. Parameters with `remat.shard`, or named by
+    `shards`, become the rank's part (`remat.part`), and their gradients too; inputs,
+    losses, outputs and states stay whole and equal on every rank. Without any such
+    request every matrix that can be cut evenly is cut: along the dimension with which
+    the fewest bytes are sent while all others stay as they are, again until none
+    changes; vectors are cut where that sends fewer bytes. Parameters of one type whose
+    names differ in numbers only are cut alike.
+
+    From there every value of forward and backward is whole on each rank, cut along a
+    dimension, or a sum whose summands the ranks have, in the manner of GSPMD (Xu et
+    al., 2021). An operation runs whole, as a slice of one of its loops
+    (`LoopOpInterface`), as a slice that knows its place (`PlacedLoopOpInterface`:
+    tables and cross entropy cut along the vocabulary, dropout), or on summands
+    (`LinearOpInterface`); one without loops runs whole on every rank. Where a value is
+    read otherwise than it is made, `rank_part`, `all_gather`, `all_reduce`,
+    `reduce_scatter` or `all_to_all` stand before the first reader. Sums are made in
+    f32 and rounded once. First each operation gets the way that is cheapest in its
+    place in bytes sent, then each is changed while that saves bytes; a matrix itself
+    is only sent where an operation cannot use a part of it. Of an MLP and attention
+    come Megatron's pairs (Shoeybi et al., 2019): one sum forward and one backward.
+
+    Random numbers are those that one process draws: dropout of a part draws for the
+    whole. Attention that drops probabilities runs whole. An id outside a table that
+    is cut along its rows gives zeros.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<4x8xf32>, %w1: tensor<8x6xf32> {remat.shard = #remat.cut<["tensor"], dim = 1>, ...}, %w2: tensor<6x8xf32> {remat.shard = #remat.cut<["tensor"], dim = 0>, ...}) -> tensor<4x8xf32>
+        attributes {remat.mesh = #remat.mesh<tensor = 2>} {
+      %0 = remat.matmul %x, %w1 : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+      %1 = remat.relu %0 : tensor<4x6xf32>
+      %2 = remat.matmul %1, %w2 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<4x8xf32>, %w1: tensor<8x3xf32> {remat.part = #remat.part<[8, 6], [#remat.cut<["tensor"], dim = 1>]>, ...}, %w2: tensor<3x8xf32> {remat.part = #remat.part<[6, 8], [#remat.cut<["tensor"], dim = 0>]>, ...}) -> tensor<4x8xf32>
+        attributes {remat.mesh = #remat.mesh<tensor = 2>} {
+      %0 = remat.matmul %x, %w1 : (tensor<4x8xf32>, tensor<8x3xf32>) -> tensor<4x3xf32>
+      %1 = remat.relu %0 : tensor<4x3xf32>
+      %2 = remat.matmul %1, %w2 : (tensor<4x3xf32>, tensor<3x8xf32>) -> tensor<4x8xf32>
+      %3 = remat.all_reduce <sum> %2 over ["tensor"] : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let options = [
+    ListOption<"Shards", "shards", "std::string",
+               "parameters to cut, each NAME=DIM: a name or a glob, and a dimension; "
+               "the last that names a parameter counts, before what the graph says">];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def Distribute : Remat_Pass<"remat-distribute", "optimized"> {
   let summary = "one rank's step becomes that of all ranks of the axis `data`";
   let description = [{

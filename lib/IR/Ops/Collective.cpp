@@ -75,11 +75,14 @@ MeshAttr remat::getMesh(Operation *Op) {
 }
 
 LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> EmitError,
-                              ArrayAttr Axes, int64_t Dim) {
+                              ArrayAttr Axes, int64_t Dim, int64_t Blocks) {
   if (Axes.empty() || !llvm::all_of(Axes, llvm::IsaPred<StringAttr>))
     return EmitError() << "expected names of axes, got " << Axes;
   if (Dim < -1)
     return EmitError() << "dim is " << Dim << "; it must not be negative";
+  if (Blocks < 1 || (Dim < 0 && Blocks > 1))
+    return EmitError() << "there are " << Blocks
+                       << " blocks; a dimension has one or more";
   return success();
 }
 
@@ -102,7 +105,9 @@ remat::getPartShape(MeshAttr Mesh, CutAttr Cut, ArrayRef<int64_t> Whole) {
   int64_t Dim = Cut.getDim();
   if (Dim < 0)
     return SmallVector<int64_t>{(*Elements - 1) / Ranks + 1};
-  if (Dim >= static_cast<int64_t>(Whole.size()) || Whole[Dim] % Ranks != 0)
+  if (Dim >= static_cast<int64_t>(Whole.size()) ||
+      Whole[Dim] / Cut.getBlocks() % Ranks != 0 ||
+      Whole[Dim] % Cut.getBlocks() != 0)
     return std::nullopt;
   SmallVector<int64_t> Part(Whole);
   Part[Dim] /= Ranks;

@@ -240,8 +240,10 @@ static LogicalResult verifyShard(const InterfaceAttribute &A) {
   if (!Cut || Cut.getDim() < 0)
     return A.emitError() << "'" << A.getName()
                          << "' must be a #remat.cut along a dimension";
-  if (A.IsResult || A.getRole() != Role::parameter)
-    return A.emitError() << "'" << A.getName() << "' is for parameters";
+  if (A.IsResult ||
+      (A.getRole() != Role::parameter && A.getRole() != Role::state))
+    return A.emitError() << "'" << A.getName()
+                         << "' is for parameters, frozen or not";
   return success();
 }
 

@@ -110,10 +110,10 @@ SmallVector<Loop> MatmulOp::getLoops() {
     Add(Lhs > 2 ? Dim : None, Rhs > 2 ? Dim : None, None, Dim);
   Add(Lhs - (getTransposeLhs() ? 1 : 2), None, None, Result - 2);
   Add(None, Rhs - (getTransposeRhs() ? 2 : 1), 0, Result - 1);
-  // Each slice of the sum would add the bias.
-  if (!getBias())
-    Add(Lhs - (getTransposeLhs() ? 2 : 1), Rhs - (getTransposeRhs() ? 1 : 2),
-        None, None);
+  Add(Lhs - (getTransposeLhs() ? 2 : 1), Rhs - (getTransposeRhs() ? 1 : 2),
+      None, None);
+  if (getBias())
+    Loops.back().Once = 2;
   return Loops;
 }
 

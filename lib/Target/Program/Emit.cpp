@@ -64,6 +64,7 @@ void ProgramBuilder::addPart(PartAttr Part,
   for (auto Cut : Part.getCuts().getAsRange<CutAttr>()) {
     auto Out = std::make_unique<program::CutT>();
     Out->dim = Cut.getDim();
+    Out->blocks = Cut.getBlocks();
     llvm::append_range(Out->group, getMesh(Func).getGroup(Cut.getAxes()));
     Argument.cuts.push_back(std::move(Out));
   }

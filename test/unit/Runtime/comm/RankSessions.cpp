@@ -29,7 +29,8 @@ Sharded test::makeSharded(unsigned Seed) {
     C.Group = groupOf(S.Sizes, {Axis}).Ints;
     if (!IsFlat && Draw(0, 2) > 0) {
       C.Dim = static_cast<int32_t>(Draw(0, int64_t(S.Whole.size()) - 1));
-      S.Whole[C.Dim] *= S.Sizes[Axis];
+      C.Blocks = Draw(1, 3);
+      S.Whole[C.Dim] *= S.Sizes[Axis] * C.Blocks;
     } else {
       IsFlat = true;
     }
@@ -56,7 +57,8 @@ std::vector<int64_t> test::cutByCopies(const Sharded &S, uint32_t Rank) {
       Inner *= Shape[I];
     std::vector<int64_t> Kept;
     for (size_t I = 0; I < Data.size(); ++I)
-      if (int64_t(I) / Inner % Size / (Size / Ranks) == Place)
+      if (int64_t(I) / Inner % (Size / C.Blocks) / (Size / C.Blocks / Ranks) ==
+          Place)
         Kept.push_back(Data[I]);
     Data = Kept;
     Shape[C.Dim] /= Ranks;
@@ -80,6 +82,7 @@ std::vector<uint8_t> test::makeProgram(const Sharded *S,
     for (const Cut &C : S->Cuts) {
       auto To = std::make_unique<program::CutT>();
       To->dim = C.Dim;
+      To->blocks = C.Blocks;
       To->group = C.Group;
       W.cuts.push_back(std::move(To));
     }

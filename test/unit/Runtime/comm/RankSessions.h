@@ -44,7 +44,7 @@ struct Sharded {
 };
 
 /// Up to three axes, each of which may cut: along a dimension, whose size is
-/// then a multiple, or all of it, flat.
+/// then a multiple, in up to three blocks, or all of it, flat.
 Sharded makeSharded(unsigned Seed);
 
 /// The parts of 0, 1, 2, ..., cut one cut after the other by copying; -1 is
