@@ -63,9 +63,8 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
       {"parallel", "data|zero1|zero2|zero3[,tensor=N]",
        "how ranks share a step: data: each has a batch of its own; zero1, "
        "zero2, zero3: and keeps a part of the optimizer's states, of gradients "
-       "too, of parameters too; tensor=N: N ranks share a batch in "
-       "a graph that is written for them "
-       "(default: one rank)",
+       "too, of parameters too; tensor=N: N ranks share a batch, "
+       "and parameters are cut among them (default: one rank)",
        false},
       {"ranks", "N",
        "processes that run the program side by side; remat-run knows it of "

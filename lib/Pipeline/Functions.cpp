@@ -90,26 +90,34 @@ static void shareFrozen(func::FuncOp Given, func::FuncOp Planned,
                           RoleAttr::get(Function.getContext(), Role::state));
 }
 
-/// What `main` cut among ranks is cut here alike; nothing else is.
-static LogicalResult shareCuts(func::FuncOp Planned, func::FuncOp Function) {
-  llvm::StringMap<Attribute> Cuts;
+/// How remat-shard cut the arguments of a function, by their names.
+static llvm::StringMap<CutAttr> getCuts(func::FuncOp Planned) {
+  llvm::StringMap<CutAttr> Cuts;
+  auto Axes = Builder(Planned.getContext()).getStrArrayAttr({TensorAxis});
   for (unsigned I = 0; I < Planned.getNumArguments(); ++I)
     if (auto Part = Planned.getArgAttrOfType<PartAttr>(I, PartAttrName)) {
       auto Cut = cast<CutAttr>(Part.getCuts().getValue().front());
-      if (Cut.getAxes() ==
-          Builder(Cut.getContext()).getStrArrayAttr({TensorAxis}))
+      if (Cut.getAxes() == Axes)
         Cuts[getArgName(Planned, I)] = Cut;
     }
+  return Cuts;
+}
+
+/// What `main` cut among ranks is cut here alike, if it is not a part already;
+/// nothing else is.
+static LogicalResult shareCuts(func::FuncOp Planned, func::FuncOp Function) {
+  llvm::StringMap<CutAttr> Cuts = getCuts(Planned);
   bool IsCut = false;
   for (unsigned I = 0; I < Function.getNumArguments(); ++I) {
     std::optional<Role> Of = getArgRole(Function, I);
     if (Of != Role::parameter && Of != Role::state)
       continue;
     Function.removeArgAttr(I, ShardAttrName);
-    if (Attribute Cut = Cuts.lookup(getArgName(Function, I))) {
-      Function.setArgAttr(I, ShardAttrName, Cut);
-      IsCut = true;
-    }
+    CutAttr Cut = Cuts.lookup(getArgName(Function, I));
+    if (!Cut || Function.getArgAttr(I, PartAttrName))
+      continue;
+    Function.setArgAttr(I, ShardAttrName, Cut);
+    IsCut = true;
   }
   if (MeshAttr Mesh = getMesh(Planned))
     Function->setAttr(MeshAttrName, Mesh);

@@ -84,16 +84,6 @@ struct SetTargetPass : remat::impl::SetTargetBase<SetTargetPass> {
     if (Names.empty())
       return success();
     MeshAttr Old = getMesh(Func);
-    if (Tensor != 1 && (!Old || Old.getSize(TensorAxis) != Tensor)) {
-      InFlightDiagnostic Diag =
-          emitError(Func.getLoc(), "the graph does not say how ")
-          << Tensor.getValue() << " ranks share a batch";
-      Diag.attachNote() << "write it with a '" << MeshAttrName
-                        << "' that has the axis '" << TensorAxis
-                        << "', and with collectives over it; other graphs take "
-                           "data, zero1, zero2 or zero3";
-      return Diag;
-    }
     auto Emit = [&] { return emitError(Func.getLoc()); };
     auto Mesh =
         MeshAttr::getChecked(function_ref<InFlightDiagnostic()>(Emit),

@@ -319,8 +319,44 @@ void Sharder::writeParts() {
   Signature.write();
 }
 
+static bool isOverTensor(ArrayAttr Axes) {
+  return llvm::is_contained(Axes,
+                            StringAttr::get(Axes.getContext(), TensorAxis));
+}
+
+/// Where the graph shows that it is one rank's step of the axis already: a part
+/// that it takes, or an operation over the axis.
+static std::optional<Location> findOwnCut(func::FuncOp Graph) {
+  for (BlockArgument Argument : Graph.getArguments())
+    if (auto Part = Graph.getArgAttrOfType<PartAttr>(Argument.getArgNumber(),
+                                                     PartAttrName))
+      for (auto Cut : Part.getCuts().getAsRange<CutAttr>())
+        if (isOverTensor(Cut.getAxes()))
+          return Argument.getLoc();
+  std::optional<Location> Found;
+  Graph.walk([&](CollectiveOpInterface Op) {
+    if (isOverTensor(Op.getAxes()))
+      Found = Op.getLoc();
+    return Found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return Found;
+}
+
 LogicalResult Sharder::run() {
-  if (failed(readRequests()) || (Cuts.empty() && failed(chooseCuts())))
+  if (failed(readRequests()))
+    return failure();
+  if (std::optional<Location> Where = findOwnCut(Graph)) {
+    if (Cuts.empty())
+      return success();
+    InFlightDiagnostic Diag = emitError(*Where)
+                              << "the graph is one rank's of the axis '"
+                              << TensorAxis << "' already, and "
+                              << describe(Cuts.front().first)
+                              << " is to be cut over it";
+    Diag.attachNote() << "cut everything in the graph, or nothing";
+    return Diag;
+  }
+  if (Cuts.empty() && failed(chooseCuts()))
     return failure();
   Plan.choose(getBoundary());
   writeParts();
@@ -336,23 +372,24 @@ struct ShardPass : remat::impl::ShardBase<ShardPass> {
 
 } // namespace
 
+/// Says that the first request of the options has nothing to cut over.
+static void refuseWithoutAxis(func::FuncOp Graph, StringRef Request) {
+  InFlightDiagnostic Diag = emitError(Graph.getLoc())
+                            << "--shard '" << Request
+                            << "' cuts over the axis '" << TensorAxis
+                            << "', which the ranks do not have";
+  Diag.attachNote() << "run on several ranks, with --parallel tensor=N";
+}
+
 void ShardPass::runOnGraph() {
   func::FuncOp Graph = getOperation();
   MeshAttr Mesh = getMesh(Graph);
   int64_t Count = Mesh ? Mesh.getSize(TensorAxis) : 0;
-  if (Count > 1) {
-    if (failed(Sharder(Graph, Count, *Shards).run()))
-      signalPassFailure();
-    return;
+  if (Count == 0 && !Shards.empty()) {
+    refuseWithoutAxis(Graph, Shards.front());
+    return signalPassFailure();
   }
-  // Without such ranks there is nothing to cut, whatever the graph asks for.
-  if (Count == 1 || Shards.empty())
-    return;
-  InFlightDiagnostic Diag = emitError(Graph.getLoc())
-                            << "--shard '" << Shards.front()
-                            << "' cuts over the axis '" << TensorAxis
-                            << "', which the ranks do not have";
-  Diag.attachNote() << "run on several ranks, with a '" << MeshAttrName
-                    << "' such as #remat.mesh<" << TensorAxis << " = 2>";
-  signalPassFailure();
+  // One rank has nothing to cut, whatever the graph asks for.
+  if (Count > 1 && failed(Sharder(Graph, Count, *Shards).run()))
+    signalPassFailure();
 }

@@ -4,6 +4,7 @@ The sharded graph is evaluated in numpy for every rank side by side, in float64,
 loss or gradient that differs by more than roundings of sums is an error of the pass.
 """
 
+import convnet
 import interpreter
 import numpy as np
 import pytest
@@ -13,15 +14,15 @@ from interpreter import ranks
 import encoder_layer
 import gpt2
 import remat
-from remat import init, layers, norms, ops
+from remat import init, layers, ops
 
 
 def transform(text, count=0, shards=(), before=()):
     """The graph with its gradients, of one process or of one of `count` ranks."""
     passes = [*before, "--remat-differentiate"]
     if count:
-        text = ranks.add_mesh(text, count)
-        passes.append("--remat-shard" + ("=shards=" + ",".join(shards) if shards else ""))
+        shard = "--remat-shard" + ("=shards=" + ",".join(shards) if shards else "")
+        passes += [f"--remat-set-target=tensor={count}", shard]
     passes += ["--canonicalize", "--cse"]
     return parse_graph(interpreter.optimize(text, passes))
 
@@ -117,28 +118,9 @@ def test_encoder(count):
     compare(text, count)
 
 
-def convnet():
-    """Convolution, batch norm whose means are results, pooling and a linear head."""
-    graph = remat.Graph()
-    x, y = graph.input("x", (2, 3, 8, 8)), graph.input("y", (2, 4))
-    hidden = x
-    for name, width in (("a", 4), ("b", 8)):
-        with graph.scope(name):
-            weight = graph.parameter("conv", (width, hidden.shape[1], 3, 3), init.normal(0.2))
-            hidden = ops.convolution(hidden, weight, padding=1)
-            scale = graph.parameter("scale", (width,), init.constant(1.0))
-            hidden, mean, _ = norms.batch_norm(hidden, scale, graph.parameter("shift", (width,), init.constant(0.0)))
-            graph.output(mean, name + "_mean")
-            hidden = ops.max_pool(ops.relu(hidden), (2, 2))
-    hidden = ops.reduce("mean", hidden, (2, 3))
-    head = graph.parameter("head", (8, 4), init.normal(0.2))
-    graph.loss(ops.mse(ops.matmul(hidden, head), y))
-    return graph.emit()
-
-
 @pytest.mark.parametrize("shards", [[], ["a.conv=0", "b.conv=0", "head=1"], ["b.conv=1", "head=0"], ["*.conv=0", "*.scale=0", "*.shift=0", "head=0"]])
 def test_convnet(shards):
-    compare(convnet(), 2, shards)
+    compare(convnet.build().emit(), 2, shards)
 
 
 def test_dropout_of_a_part():

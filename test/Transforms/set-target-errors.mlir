@@ -5,11 +5,10 @@
 // RUN: not remat-opt %t/cuda.mlir --remat-set-target=device=host 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: not remat-opt %t/cuda.mlir --remat-set-target=arch=sm_90 2>&1 | FileCheck %s --check-prefix=OTHER-ARCH
 // RUN: not remat-opt %t/none.mlir --remat-assign-memory --remat-set-target=device=cuda 2>&1 | FileCheck %s --check-prefix=ASSIGNED
-// RUN: not remat-opt %t/none.mlir --remat-set-target=tensor=2 2>&1 | FileCheck %s --check-prefix=TENSOR
+// RUN: not remat-opt %t/mesh.mlir --remat-set-target=tensor=4 2>&1 | FileCheck %s --check-prefix=MESH
 // RUN: not remat-run %t/cuda.mlir --device host --compile-only 2>&1 | FileCheck %s --check-prefix=OTHER
 
-// TENSOR: none.mlir:1:1: error: the graph does not say how 2 ranks share a batch
-// TENSOR: note: write it with a 'remat.mesh' that has the axis 'tensor'
+// MESH: mesh.mlir:1:1: error: the graph is for ranks #remat.mesh<tensor = 2>, not for #remat.mesh<tensor = 4>
 // DEVICE: none.mlir:1:1: error: unknown device 'tpu': use host or cuda
 // ARCH: none.mlir:1:1: error: expected a CUDA architecture such as sm_90, got '90'
 // ATTENTION: none.mlir:1:1: error: unknown attention kernels 'best': use auto, cudnn or own
@@ -21,6 +20,14 @@
 //--- none.mlir
 func.func @main(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.name = "x"})
     -> (tensor<4xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
+  %0 = remat.neg %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+//--- mesh.mlir
+func.func @main(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.name = "x"})
+    -> (tensor<4xf32> {remat.role = #remat.role<output>, remat.name = "y"})
+    attributes {remat.mesh = #remat.mesh<tensor = 2>} {
   %0 = remat.neg %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

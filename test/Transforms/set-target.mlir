@@ -7,6 +7,12 @@
 // RUN: remat-opt %t/cuda.mlir --remat-set-target | FileCheck %s --check-prefix=KEPT
 // RUN: remat-opt %t/cuda.mlir --remat-set-target="device=cuda arch=sm_80" | FileCheck %s --check-prefix=KEPT
 
+// Ranks are the axes that have more than one.
+// RUN: remat-opt %t/none.mlir --remat-set-target="data=4 tensor=2" | FileCheck %s --check-prefix=RANKS
+// RUN: remat-opt %t/none.mlir --remat-set-target="data=1 tensor=2" | FileCheck %s --check-prefix=TENSOR
+// RANKS: attributes {remat.mesh = #remat.mesh<data = 4, tensor = 2>}
+// TENSOR: attributes {remat.mesh = #remat.mesh<tensor = 2>}
+
 // OWN: func.func @main({{.*}} attributes {remat.target = #remat.target<cuda, arch = "sm_90", attention = own>} {
 // ARCH: attributes {remat.target = #remat.target<cuda, arch = "sm_100">} {
 // The host is what no attribute means.

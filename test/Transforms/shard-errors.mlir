@@ -62,3 +62,15 @@ func.func @main(%w: tensor<5x7xf32> {remat.name = "w", remat.role = #remat.role<
     attributes {remat.mesh = #remat.mesh<tensor = 2>} {
   return %w : tensor<5x7xf32>
 }
+
+// -----
+
+// Another parameter is a part already.
+// expected-error@+2 {{the graph is one rank's of the axis 'tensor' already, and 'v' is to be cut over it}}
+// expected-note@+1 {{cut everything in the graph, or nothing}}
+func.func @main(%w: tensor<2x8xf32> {remat.name = "w", remat.part = #remat.part<[4, 8], [#remat.cut<["tensor"], dim = 0>]>, remat.role = #remat.role<parameter>},
+    %v: tensor<4x8xf32> {remat.name = "v", remat.shard = #remat.cut<["tensor"], dim = 0>, remat.role = #remat.role<parameter>})
+    -> (tensor<2x8xf32>, tensor<4x8xf32>)
+    attributes {remat.mesh = #remat.mesh<tensor = 2>} {
+  return %w, %v : tensor<2x8xf32>, tensor<4x8xf32>
+}

@@ -10,7 +10,7 @@
 // CHECK-SAME: tensor<2x8xf32> {remat.name = "h.1.fc", remat.part = #remat.part<[4, 8], [#remat.cut<["tensor"], dim = 0>]>
 // NEAR: error: --shard 'h.0.fd=1' names no parameter; near names: 'h.0.fc', 'h.1.fc'
 // AXIS: error: --shard 'h.0.fc=1' cuts over the axis 'tensor', which the ranks do not have
-// AXIS: note: run on several ranks, with a 'remat.mesh' such as #remat.mesh<tensor = 2>
+// AXIS: note: run on several ranks, with --parallel tensor=N
 func.func @main(%x: tensor<4x8xf32>,
                 %v: tensor<8x4xf32> {remat.name = "h.0.fc", remat.shard = #remat.cut<["tensor"], dim = 0>, remat.role = #remat.role<parameter>},
                 %w: tensor<4x8xf32> {remat.name = "h.1.fc", remat.role = #remat.role<parameter>}) -> tensor<4x8xf32>

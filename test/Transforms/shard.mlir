@@ -116,3 +116,15 @@ func.func @main(%w: tensor<4x8xf32> {remat.shard = #remat.cut<["tensor"], dim = 
   %0 = remat.relu %w : tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// -----
+
+// A graph with collectives over the axis is one rank's already.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: tensor<4x8xf32>, %{{[^:]*}}: tensor<4x8xf32> {remat.role = #remat.role<parameter>}
+func.func @main(%x: tensor<4x8xf32>, %w: tensor<4x8xf32> {remat.role = #remat.role<parameter>}) -> tensor<4x8xf32>
+    attributes {remat.mesh = #remat.mesh<tensor = 2>} {
+  %0 = remat.mul %x, %w : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = remat.all_reduce <sum> %0 over ["tensor"] : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}

@@ -89,7 +89,7 @@ def shift(move, x, y):
     unsigned = np.dtype(f"u{x.dtype.itemsize}")
     x, y = np.broadcast_arrays(x, y)
     inside = (y >= 0) & (y < 8 * x.dtype.itemsize)
-    moved = move(np.ascontiguousarray(x).view(unsigned), np.where(inside, y, 0).astype(unsigned))
+    moved = move(np.array(x, order="C").view(unsigned), np.where(inside, y, 0).astype(unsigned))
     return np.where(inside, moved, 0).astype(unsigned).view(x.dtype)
 
 

@@ -1,10 +1,8 @@
-"""Evaluates one graph for several ranks side by side: collectives over all of them.
+"""Evaluates one graph for several ranks of the axis `tensor` side by side.
 
     results = ranks.run(graph, [arguments of rank 0, arguments of rank 1, ...])
     ranks.compare(whole, part, arguments, count, tolerance)
 """
-
-import re
 
 import numpy as np
 
@@ -30,13 +28,13 @@ def run(graph, arguments):
 
 
 def _evaluate(operation, operands):
-    """The results of each rank."""
+    """The results of each rank. Other axes have one."""
+    call = Call(operation)
+    if "tensor" not in call.get("axes", []):
+        return [evaluate(operation, own, False) for own in operands]
     if operation.name == "remat.rank_index":
         return [[np.asarray(rank, np.int64)] for rank in range(len(operands))]
-    collective = COLLECTIVES.get(operation.name)
-    if not collective:
-        return [evaluate(operation, own, False) for own in operands]
-    call = Call(operation)
+    collective = COLLECTIVES[operation.name]
     columns = [collective(call, list(column)) for column in zip(*operands, strict=True)]
     return list(zip(*columns, strict=True))
 
@@ -97,13 +95,6 @@ def traffic(graph, ranks):
 # One process and its ranks ---------------------------------------------------------------------
 
 
-def add_mesh(text, count):
-    """A graph file for `count` ranks of the axis `tensor`."""
-    # Attributes of the function stand behind its results, where its body opens.
-    mesh = "attributes {remat.mesh = #remat.mesh<tensor = %d>}" % count
-    return re.sub(r"\n(.*\)) \{\n", lambda found: "\n%s %s {\n" % (found.group(1), mesh), text, count=1)
-
-
 def get_cut(tokens):
     """Shape, dimension and blocks of `#remat.part<[8, 6], [#remat.cut<["tensor"], dim = 1, blocks = 3>]>`."""
     whole = tuple(int(t) for t in tokens[1 : tokens.index("]")])
@@ -157,6 +148,7 @@ def _check_near(found, right, tolerance, attributes):
         raise ValueError("%s is finite elsewhere" % attributes)
     if not finite.any():
         return
-    error, scale = np.abs(found - right)[finite].max(), np.abs(right[finite]).max()
+    found, right = found[finite], right[finite]
+    error, scale = np.abs(found - right).max(), np.abs(right).max()
     if error > tolerance * scale + 1e-15:
         raise ValueError("%s: %g differs by %g" % (attributes, scale, error))

@@ -79,15 +79,17 @@ Sharded cutAnew(const std::vector<int64_t> &Whole, unsigned Seed) {
   for (;; Seed += 1000) {
     Sharded S = makeSharded(Seed);
     S.Whole = Whole;
-    for (Cut &C : S.Cuts)
-      if (C.Dim >= int64_t(Whole.size()) ||
-          (C.Dim >= 0 && Whole[C.Dim] % C.Group[1] != 0))
-        C.Dim = -1;
     bool IsFlat = false;
     bool IsSound = true;
     std::vector<int64_t> Shape = Whole;
     for (Cut &C : S.Cuts) {
-      if (C.Dim >= 0 && (IsFlat || Shape[C.Dim] % C.Group[1] != 0))
+      int64_t Pieces = C.Group[1] * C.Blocks;
+      if (C.Dim >= int64_t(Whole.size()) ||
+          (C.Dim >= 0 && Whole[C.Dim] % Pieces != 0)) {
+        C.Dim = -1;
+        C.Blocks = 1;
+      }
+      if (C.Dim >= 0 && (IsFlat || Shape[C.Dim] % Pieces != 0))
         IsSound = false;
       else if (C.Dim >= 0)
         Shape[C.Dim] /= C.Group[1];
