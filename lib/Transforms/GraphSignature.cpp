@@ -94,7 +94,7 @@ void SignatureEditor::setArgAttr(unsigned Index, StringRef Name,
   Arguments[Index] = List.getDictionary(Graph.getContext());
 }
 
-bool remat::drawsNumbers(Operation &Op) {
+bool drawsNumbers(Operation &Op) {
   WalkResult Walked = Op.walk([](RandomOpInterface Random) {
     return Random.drawsNumbers() ? WalkResult::interrupt()
                                  : WalkResult::advance();
