@@ -64,34 +64,39 @@ std::optional<Way> ShardPlan::makeSlice(const Loop &Along, Way::Kind Is,
   return Made;
 }
 
+/// The numbers of blocks in which `Along` can meet what is made and read
+/// around the operation; 1 is the first.
+SmallVector<int64_t> ShardPlan::listBlocksAround(Operation *Op,
+                                                 const Loop &Along) const {
+  SmallVector<int64_t> Blocks = {1};
+  // Shares of a mean are asked for slices that are one piece.
+  if (Along.IsMean)
+    return Blocks;
+  auto Add = [&](Layout L, int64_t Dim) {
+    if (L.Is == Layout::Cut && L.Dim == Dim &&
+        !llvm::is_contained(Blocks, L.Blocks))
+      Blocks.push_back(L.Blocks);
+  };
+  for (auto [Operand, Dim] : llvm::zip_equal(Op->getOperands(), Along.Operands))
+    Add(getLayout(Operand), Dim);
+  for (auto [Result, Dim] : llvm::zip_equal(Op->getResults(), Along.Results))
+    for (Layout Read : getReads(Result))
+      Add(Read, Dim);
+  return Blocks;
+}
+
 void ShardPlan::addSlices(Operation *Op, std::vector<Way> &Into) const {
+  auto Add = [&](const Loop &Along, Way::Kind Is, int64_t Blocks) {
+    if (std::optional<Way> W = makeSlice(Along, Is, Blocks, Op))
+      Into.push_back(std::move(*W));
+  };
   if (auto Known = Loops.find(Op); Known != Loops.end())
-    for (const Loop &Along : Known->second) {
-      SmallVector<int64_t> Blocks = {1};
-      for (auto [Operand, Dim] :
-           llvm::zip_equal(Op->getOperands(), Along.Operands)) {
-        Layout Made = getLayout(Operand);
-        if (Made.Is == Layout::Cut && Made.Dim == Dim &&
-            !llvm::is_contained(Blocks, Made.Blocks))
-          Blocks.push_back(Made.Blocks);
-      }
-      for (auto [Result, Dim] :
-           llvm::zip_equal(Op->getResults(), Along.Results))
-        for (Layout Read : getReads(Result))
-          if (Read.Is == Layout::Cut && Read.Dim == Dim &&
-              !llvm::is_contained(Blocks, Read.Blocks))
-            Blocks.push_back(Read.Blocks);
-      // Shares of a mean are asked for slices that are one piece.
-      if (Along.IsMean)
-        Blocks = {1};
-      for (int64_t Each : Blocks)
-        if (std::optional<Way> W = makeSlice(Along, Way::Slice, Each, Op))
-          Into.push_back(std::move(*W));
-    }
+    for (const Loop &Along : Known->second)
+      for (int64_t Blocks : listBlocksAround(Op, Along))
+        Add(Along, Way::Slice, Blocks);
   if (auto Known = Placed.find(Op); Known != Placed.end())
     for (const Loop &Along : Known->second)
-      if (std::optional<Way> W = makeSlice(Along, Way::Placed, 1, Op))
-        Into.push_back(std::move(*W));
+      Add(Along, Way::Placed, 1);
 }
 
 /// A set of operands may be summands if one of them is, and none is cut.

@@ -77,6 +77,8 @@ public:
 
 private:
   std::vector<Way> listWays(mlir::Operation *Op) const;
+  llvm::SmallVector<int64_t> listBlocksAround(mlir::Operation *Op,
+                                              const Loop &Along) const;
   void addSlices(mlir::Operation *Op, std::vector<Way> &Ways) const;
   void addLinear(mlir::Operation *Op, std::vector<Way> &Ways) const;
   std::optional<Way> makeSlice(const Loop &Along, Way::Kind Is, int64_t Blocks,

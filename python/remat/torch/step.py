@@ -363,8 +363,9 @@ def compile(
     `evaluate`: example arguments of `Step.evaluate`, or True for those of the step: it runs the
     module in evaluation mode between steps, in the same memory and within the same budget.
     `parallel`: "data", "zero1", "zero2" or "zero3": the processes of `torch.distributed` share the
-    step, each with arguments of its own; the budget is one's. All of
-    them make the same calls of the step in the same order, `state_dict` among them.
+    step, each with arguments of its own; "tensor=2", alone or as "zero3,tensor=2": two and two of
+    them, one after the other by rank, have the same arguments, and parameters are cut among them,
+    as `shard=["*.weight=0"]` says. The budget is one process's. All of them make the same calls of the step in the same order, `state_dict` among them.
     Other options are those of `remat.compile`: `accumulate=4` takes inputs with four micro-batches
     in front. Raises ImportFailure where the module cannot be imported.
     """

@@ -11,6 +11,7 @@ from conftest import ROOT
 sys.path.append(str(Path(__file__).resolve().parent))
 
 import ranks  # noqa: E402
+import test_torch_ranks as of_torch  # noqa: E402
 
 import encoder_layer  # noqa: E402
 import gpt2  # noqa: E402
@@ -38,9 +39,9 @@ def folder(tmp_path_factory):
     return made
 
 
-def train(folder, model, count, *options):
+def train(folder, model, count, *options, steps=STEPS):
     """The report of a training. A step of SGD is as small as its gradient; others divide it by its own size."""
-    words = [folder / f"{model}.mlir", "--optimizer", "sgd", "--learning-rate", 0.1, "--steps", STEPS, *options]
+    words = [folder / f"{model}.mlir", "--optimizer", "sgd", "--learning-rate", 0.1, "--steps", steps, *options]
     return ranks.report(folder, count, words)
 
 
@@ -103,3 +104,26 @@ def exit_codes(folder, model, count, *options):
     words = ["mpirun", "--oversubscribe", "-n", str(count), "sh", "-c", script, "rank", *tool]
     subprocess.run(words, env=ranks.ENVIRONMENT, timeout=ranks.TIMEOUT, check=True, capture_output=True)
     return [int((folder / f"code.{rank}").read_text()) for rank in range(count)]
+
+
+def test_resume_at_other_ranks(folder, tmp_path):
+    """The global batch stays: 2 micro-batches. What momentum remembers is cut as the parameter is."""
+    options = ["--momentum", 0.9]
+    whole = train(folder, "gpt", 1, "--accumulate", 2, *options, steps=6)
+    saving = [*options, "--checkpoint", tmp_path, "--resume"]
+    ways = [(2, "tensor=2", 2), (4, "zero3,tensor=2", 1), (1, None, 2)]
+    for number, (count, parallel, accumulate) in enumerate(ways):
+        how = ["--parallel", parallel] if parallel else []
+        report = train(folder, "gpt", count, *how, "--accumulate", accumulate, *saving, steps=2 * number + 2)
+        expected = whole["loss"][2 * number : 2 * number + 2]
+        assert report["loss"] == pytest.approx(expected, rel=2e-6)
+
+
+def test_torch(tmp_path):
+    """Three processes, for 9 and 21 are multiples of 3; 13 is none. Dropout draws what one process does."""
+    settings = {"model": "text", "optimizer": "sgd"}
+    whole = of_torch.train(tmp_path, **settings)
+    shard = ["table.weight=1", "hidden.weight=0", "out.weight=1"]
+    parts = of_torch.train(tmp_path, ranks=3, parallel="tensor=3", sharing=3, shard=shard, **settings)
+    of_torch.agree(whole, parts, 1e-5)
+    assert parts["measured_peak_bytes"] == parts["predicted_peak_bytes"] < whole["measured_peak_bytes"]

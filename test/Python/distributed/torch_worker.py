@@ -44,9 +44,9 @@ class Pictures(nn.Module):
         return nn.functional.cross_entropy(self.head(x), labels)
 
 
-def batch(kind, step, rank):
-    """What rank `rank` trains on at a step."""
-    random = torch.Generator().manual_seed(100 * step + rank)
+def batch(kind, step, number):
+    """What the ranks that share batch `number` train on at a step."""
+    random = torch.Generator().manual_seed(100 * step + number)
     if kind == "pictures":
         return torch.randn(4, 3, 6, 6, generator=random), torch.randint(4, (4,), generator=random)
     return tuple(torch.randint(13, (4, 8), generator=random) for _ in range(2))
@@ -64,10 +64,10 @@ def main():
 
     def inputs(step):
         if count == 1:
-            return batch(kind, step, rank)
+            return batch(kind, step, rank // settings.get("sharing", 1))
         return tuple(torch.stack(parts) for parts in zip(*(batch(kind, step, i) for i in range(count))))
 
-    options = {name: settings[name] for name in ("budget", "clip_norm", "bucket") if name in settings}
+    options = {name: settings[name] for name in ("budget", "clip_norm", "bucket", "shard") if name in settings}
     if os.environ.get("REMAT_TEST_DEVICE") == "cuda":
         options["device"] = "cuda"
         options["arch"] = "sm_%d%d" % torch.cuda.get_device_capability()

@@ -187,7 +187,7 @@ struct Step {
 struct Cut {
   int32_t Dim = -1; ///< -1: of the flattened and padded tensor
   std::vector<int64_t> Group;
-  int64_t Blocks = 1; ///< equal ones, one behind the other, each of which is cut
+  int64_t Blocks = 1; ///< equal ones, side by side, each of which is cut
 };
 
 struct Argument {
