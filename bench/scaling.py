@@ -9,6 +9,9 @@ depth and prints the error of that.
 
 `alone` is the time without what travels between ranks, `serial` with all of it waited for, and `hidden` the longer of what the
 GPU computes and what travels, which no step can do better than. Memory is that of the arena, unlimited. Nothing here is measured.
+
+`--links FILE` prices collectives by what `bench/collectives.py --json FILE` measured, by the same formulas (bench/links.py), and
+prints the error of that for each measured collective. What it measured is taken for any number of ranks.
 """
 
 import argparse
@@ -21,6 +24,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
+import links  # noqa: E402
 import remat  # noqa: E402
 from remat import init, ops  # noqa: E402
 
@@ -67,16 +71,41 @@ def build(model, layers):
     return graph
 
 
+def price(table, ranks, measured):
+    """Milliseconds by which collectives take longer than the compiler says, by links that were measured."""
+    return sum(
+        measured.exchange_microseconds(row["op"], row["bytes"], ranks) - row["microseconds"] for row in links.rows_of(table, ranks)
+    ) / 1000
+
+
 def compile_step(args, path, sharding, ranks):
     """Milliseconds and arena bytes of one rank's step."""
-    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+    with tempfile.TemporaryDirectory() as folder:
+        report, table = pathlib.Path(folder) / "report.json", pathlib.Path(folder) / "table.csv"
         command = [args.remat_run, path, "--device", "cuda", "--compile-only", "--autocast", "bf16", "--effort", "0", "--cache", "off"]
-        command += ["--report", report.name, "--parallel", sharding, "--ranks", str(ranks)]
+        command += ["--report", report, "--parallel", sharding, "--ranks", str(ranks)]
+        command += ["--timeline-csv", table] if args.links else []
         ran = subprocess.run(command, capture_output=True, text=True)
         if ran.returncode:
             sys.exit(f"{' '.join(map(str, command))}: exit code {ran.returncode}\n{ran.stderr}")
-        made = json.load(open(report.name))
-    return made["predicted_ms"], made["predicted_peak_bytes"]
+        made = json.loads(report.read_text())
+        if not args.links or ranks == 1:
+            return made["predicted_ms"], made["predicted_peak_bytes"]
+        with open(table) as lines:
+            return made["predicted_ms"] + price(lines, ranks, args.links), made["predicted_peak_bytes"]
+
+
+def read_links(path):
+    """Prints what the formulas make of what was measured, and gives the links."""
+    rows, found = links.read(path)
+    print(f"{'collective':15}{'ranks':>6}{'bytes':>11}{'measured us':>12}{'predicted us':>13}{'error':>8}")
+    for row, error in zip(rows, links.errors(found, rows)):
+        print(
+            f"{row['op']:15}{row['ranks']:6}{row['bytes']:11}{row['microseconds']:12.1f}{row['microseconds'] * (1 + error):13.1f}"
+            f"{error:+8.0%}"
+        )
+    print(f"{path}: {links.describe(found, rows)}\n")
+    return found
 
 
 def at_depth(short, long, depths, layers):
@@ -91,6 +120,7 @@ def main():
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--depths", type=int, nargs=2, default=[2, 4], help="layers that are compiled")
     parser.add_argument("--check", type=int, metavar="LAYERS", help="compile this depth too and print the error")
+    parser.add_argument("--links", type=read_links, metavar="FILE", help="price collectives by what was measured")
     parser.add_argument("--json", help="write a line of JSON for each row")
     args = parser.parse_args()
     rows = []

@@ -48,9 +48,11 @@ REMAT_CAPI_EXPORTED RematStatus
 rematRanksCreate(const RematRanksCallbacks *callbacks, RematRanks *ranks);
 
 /**
- * The ranks that this process was started with, by mpirun, srun or torchrun,
- * for a device of that name; null, and no error, where it was started alone.
- * Called once in a process. Available since 0.1.
+ * The ranks that this process was started with, by mpirun or srun, for a device
+ * of that name; null, and no error, where it was started alone. They talk by
+ * MPI, which torchrun does not start: under it this is an error, and
+ * rematRanksCreate takes what torch.distributed talks by. Called once in a
+ * process. Available since 0.1.
  */
 REMAT_CAPI_EXPORTED RematStatus rematRanksStart(const char *device,
                                                 RematRanks *ranks);

@@ -207,10 +207,12 @@ Failure setBool(bool &Target, StringRef Text) {
   return std::nullopt;
 }
 
-Failure setBudget(struct Budget &Target, StringRef Text) {
-  std::optional<struct Budget> Parsed = Budget::parse(Text);
+/// What has a parser of its own; `Help` says what that takes.
+template <typename T>
+Failure setParsed(T &Target, StringRef Text, StringRef Help) {
+  std::optional<T> Parsed = T::parse(Text);
   if (!Parsed)
-    return expected(BudgetHelp, Text);
+    return expected(Help, Text);
   Target = *Parsed;
   return std::nullopt;
 }
@@ -288,19 +290,14 @@ Failure setSlices(CompileOptions &O, StringRef Text) {
   return setInteger<int64_t>(O.Slices, Text, 1, MaxSlices);
 }
 
-Failure setParallel(struct Parallel &Target, StringRef Text) {
-  std::optional<struct Parallel> Parsed = Parallel::parse(Text);
-  if (!Parsed)
-    return expected(ParallelHelp, Text);
-  Target = *Parsed;
-  return std::nullopt;
-}
-
 Failure setBucket(int64_t &Target, StringRef Text) {
-  std::optional<struct Budget> Parsed = Budget::parse(Text);
-  if (!Parsed || Parsed->Kind != Budget::Kind::Bytes)
-    return expected("a number of bytes such as 25MiB", Text);
-  Target = Parsed->Bytes;
+  static constexpr StringLiteral Help = "a number of bytes such as 25MiB";
+  struct Budget Parsed;
+  if (Failure Failed = setParsed(Parsed, Text, Help))
+    return Failed;
+  if (Parsed.Kind != Budget::Kind::Bytes)
+    return expected(Help, Text);
+  Target = Parsed.Bytes;
   return std::nullopt;
 }
 
@@ -308,7 +305,7 @@ Failure setBucket(int64_t &Target, StringRef Text) {
 std::optional<Failure> setRanksOption(CompileOptions &O, StringRef Name,
                                       StringRef Text) {
   if (Name == "parallel")
-    return setParallel(O.Parallel, Text);
+    return setParsed(O.Parallel, Text, ParallelHelp);
   if (Name == "ranks")
     return setInteger<int64_t>(O.Ranks, Text, 1, MaxRanks);
   if (Name == "bucket")
@@ -368,7 +365,7 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
   if (Name == "device")
     return setChoice(O.Device, Text, {"host", "cuda"});
   if (Name == "budget")
-    return setBudget(O.Budget, Text);
+    return setParsed(O.Budget, Text, BudgetHelp);
   if (Name == "strategy")
     return setChoice(O.Strategy, Text, getFitStrategies());
   if (Name == "effort")

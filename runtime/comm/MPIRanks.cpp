@@ -11,7 +11,9 @@
 #include "comm/MPIFunctions.h"
 #include "remat/Support/Library.h"
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
+#include <utility>
 
 using namespace remat;
 using namespace remat::runtime;
@@ -56,7 +58,10 @@ public:
   MPIRanks(const RematMPI &F, int Rank, int Size, int Local)
       : Ranks(uint32_t(Rank), uint32_t(Size), uint32_t(Local)), F(F),
         HasEnded(Size), IsWaiting(Size) {}
-  ~MPIRanks() override;
+  ~MPIRanks() override { leave(); }
+
+  /// Ends what this process does in MPI; nothing may be exchanged any more.
+  void leave();
 
 private:
   /// A message that is on its way.
@@ -83,6 +88,7 @@ private:
   bool waitForEnd();
 
   const RematMPI &F;
+  bool HasLeft = false;
   std::vector<bool> HasEnded;
   std::vector<bool> IsWaiting; ///< said since this one waits that it does too
 };
@@ -297,9 +303,21 @@ bool MPIRanks::waitForEnd() {
   return false;
 }
 
-MPIRanks::~MPIRanks() {
-  if (!hasFailed() && waitForEnd())
+void MPIRanks::leave() {
+  if (!std::exchange(HasLeft, true) && !hasFailed() && waitForEnd())
     (void)F.finish();
+}
+
+/// Who never lets go of the ranks, as a Python program does not, leaves when
+/// the process ends: mpirun takes a process that does not leave for a failed
+/// one.
+static void leaveAtExit(const std::shared_ptr<MPIRanks> &Made) {
+  static std::weak_ptr<MPIRanks> Kept;
+  Kept = Made;
+  std::atexit([] {
+    if (std::shared_ptr<MPIRanks> Left = Kept.lock())
+      Left->leave();
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -332,6 +350,7 @@ remat::runtime::createMPIRanks(uint32_t Expected) {
                      ": start them with the mpirun of the MPI that " + Name +
                      " was built with");
   }
-  return std::shared_ptr<Ranks>(
-      std::make_shared<MPIRanks>(F, Rank, Size, Local));
+  auto Made = std::make_shared<MPIRanks>(F, Rank, Size, Local);
+  leaveAtExit(Made);
+  return std::shared_ptr<Ranks>(std::move(Made));
 }

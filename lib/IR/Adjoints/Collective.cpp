@@ -11,14 +11,22 @@ using namespace mlir;
 
 namespace remat {
 
-/// Calls `Build` for each operand that wants a gradient and gets one.
-static void
+/// Calls `Build` for each operand that wants a gradient and gets one; it gives
+/// a value, or an operation of one result.
+template <typename Function>
+static LogicalResult
 forEachGradient(Operation *Op, ValueRange ResultGrads, ArrayRef<bool> Needed,
-                MutableArrayRef<Value> OperandGrads,
-                function_ref<Value(Value Operand, Value Grad)> Build) {
-  for (unsigned I = 0; I < Op->getNumOperands(); ++I)
-    if (Needed[I] && ResultGrads[I])
-      OperandGrads[I] = Build(Op->getOperand(I), ResultGrads[I]);
+                MutableArrayRef<Value> OperandGrads, Function Build) {
+  for (unsigned I = 0; I < Op->getNumOperands(); ++I) {
+    if (!Needed[I] || !ResultGrads[I])
+      continue;
+    auto Built = Build(Op->getOperand(I), ResultGrads[I]);
+    if constexpr (std::is_convertible_v<decltype(Built), Value>)
+      OperandGrads[I] = Built;
+    else
+      OperandGrads[I] = Built->getResult(0);
+  }
+  return success();
 }
 
 static LogicalResult verifySum(Operation *Op, Reduction Kind) {
@@ -34,13 +42,11 @@ LogicalResult AllReduceOp::buildAdjoint(OpBuilder &Builder,
                                         MutableArrayRef<Value> OperandGrads) {
   if (failed(verifySum(*this, getKind())))
     return failure();
-  forEachGradient(
+  return forEachGradient(
       *this, ResultGrads, Needed, OperandGrads, [&](Value Operand, Value Grad) {
         return AllReduceOp::create(Builder, getLoc(), Operand.getType(),
-                                   getKind(), Grad, getAxes())
-            .getResult(0);
+                                   getKind(), Grad, getAxes());
       });
-  return success();
 }
 
 LogicalResult
@@ -49,40 +55,34 @@ ReduceScatterOp::buildAdjoint(OpBuilder &Builder, ValueRange ResultGrads,
                               MutableArrayRef<Value> OperandGrads) {
   if (failed(verifySum(*this, getKind())))
     return failure();
-  forEachGradient(
+  return forEachGradient(
       *this, ResultGrads, Needed, OperandGrads, [&](Value Operand, Value Grad) {
         return AllGatherOp::create(Builder, getLoc(), Operand.getType(), Grad,
-                                   getAxes(), getDim())
-            .getResult(0);
+                                   getAxes(), getDim());
       });
-  return success();
 }
 
 LogicalResult AllGatherOp::buildAdjoint(OpBuilder &Builder,
                                         ValueRange ResultGrads,
                                         ArrayRef<bool> Needed,
                                         MutableArrayRef<Value> OperandGrads) {
-  forEachGradient(
+  return forEachGradient(
       *this, ResultGrads, Needed, OperandGrads, [&](Value Operand, Value Grad) {
         return ReduceScatterOp::create(Builder, getLoc(), Operand.getType(),
                                        Reduction::sum, Grad, getAxes(),
-                                       getDim())
-            .getResult(0);
+                                       getDim());
       });
-  return success();
 }
 
 LogicalResult AllToAllOp::buildAdjoint(OpBuilder &Builder,
                                        ValueRange ResultGrads,
                                        ArrayRef<bool> Needed,
                                        MutableArrayRef<Value> OperandGrads) {
-  forEachGradient(*this, ResultGrads, Needed, OperandGrads,
-                  [&](Value Operand, Value Grad) -> Value {
-                    return AllToAllOp::create(
-                        Builder, getLoc(), Operand.getType(), Grad, getAxes(),
-                        getConcatDim(), getSplitDim());
-                  });
-  return success();
+  return forEachGradient(
+      *this, ResultGrads, Needed, OperandGrads, [&](Value Operand, Value Grad) {
+        return AllToAllOp::create(Builder, getLoc(), Operand.getType(), Grad,
+                                  getAxes(), getConcatDim(), getSplitDim());
+      });
 }
 
 /// The root gets what all ranks have, the others nothing.
@@ -91,7 +91,7 @@ CollectiveBroadcastOp::buildAdjoint(OpBuilder &Builder, ValueRange ResultGrads,
                                     ArrayRef<bool> Needed,
                                     MutableArrayRef<Value> OperandGrads) {
   AdjointBuilder B(Builder, *this);
-  forEachGradient(
+  return forEachGradient(
       *this, ResultGrads, Needed, OperandGrads,
       [&](Value Operand, Value Grad) -> Value {
         Value Sum = AllReduceOp::create(B, Operand.getType(), Reduction::sum,
@@ -104,7 +104,6 @@ CollectiveBroadcastOp::buildAdjoint(OpBuilder &Builder, ValueRange ResultGrads,
         return B.select(B.compare(Predicate::eq, Index, Root), Sum,
                         B.scalarLike(0.0, Sum));
       });
-  return success();
 }
 
 LogicalResult
@@ -114,12 +113,11 @@ CollectivePermuteOp::buildAdjoint(OpBuilder &Builder, ValueRange ResultGrads,
   SmallVector<int64_t> Back(getPairs());
   for (size_t I = 0; I < Back.size(); I += 2)
     std::swap(Back[I], Back[I + 1]);
-  forEachGradient(*this, ResultGrads, Needed, OperandGrads,
-                  [&](Value, Value Grad) -> Value {
-                    return CollectivePermuteOp::create(Builder, getLoc(), Grad,
-                                                       getAxes(), Back);
-                  });
-  return success();
+  return forEachGradient(*this, ResultGrads, Needed, OperandGrads,
+                         [&](Value, Value Grad) -> Value {
+                           return CollectivePermuteOp::create(
+                               Builder, getLoc(), Grad, getAxes(), Back);
+                         });
 }
 
 /// Zeros but for the rank's own part, which `reduce_scatter` of the ranks'
@@ -129,7 +127,7 @@ LogicalResult RankPartOp::buildAdjoint(OpBuilder &Builder,
                                        ArrayRef<bool> Needed,
                                        MutableArrayRef<Value> OperandGrads) {
   AdjointBuilder B(Builder, *this);
-  forEachGradient(
+  return forEachGradient(
       *this, ResultGrads, Needed, OperandGrads,
       [&](Value Operand, Value Grad) -> Value {
         // Each element of the whole belongs to the rank of its part.
@@ -149,7 +147,6 @@ LogicalResult RankPartOp::buildAdjoint(OpBuilder &Builder,
                                 B.reshape(Grad, Rows), B.scalarLike(0.0, Grad));
         return B.reshape(Placed, Whole);
       });
-  return success();
 }
 
 } // namespace remat

@@ -71,22 +71,25 @@ static const char *start(int *Rank, int *Size, int *Local) {
   return describe(Code);
 }
 
+/* Gives what a call that begins something has made. */
+static const char *begin(int Code, const MPI_Request *Made,
+                         RematMPIRequest *Out) {
+  set(Out, *Made);
+  return describe(Code);
+}
+
 static const char *doSend(enum RematMPIChannel Channel, const void *Data,
                           int Bytes, int Peer, RematMPIRequest *Out) {
-  MPI_Request Request = MPI_REQUEST_NULL;
-  int Code =
-      MPI_Isend(Data, Bytes, MPI_BYTE, Peer, 0, Channels[Channel], &Request);
-  set(Out, Request);
-  return describe(Code);
+  MPI_Request R = MPI_REQUEST_NULL;
+  return begin(MPI_Isend(Data, Bytes, MPI_BYTE, Peer, 0, Channels[Channel], &R),
+               &R, Out);
 }
 
 static const char *doReceive(enum RematMPIChannel Channel, void *Data,
                              int Bytes, int Peer, RematMPIRequest *Out) {
-  MPI_Request Request = MPI_REQUEST_NULL;
-  int Code =
-      MPI_Irecv(Data, Bytes, MPI_BYTE, Peer, 0, Channels[Channel], &Request);
-  set(Out, Request);
-  return describe(Code);
+  MPI_Request R = MPI_REQUEST_NULL;
+  return begin(MPI_Irecv(Data, Bytes, MPI_BYTE, Peer, 0, Channels[Channel], &R),
+               &R, Out);
 }
 
 static const char *doTest(RematMPIRequest *Of, int *Done, int *Bytes) {
@@ -119,10 +122,8 @@ static const char *probe(int *Found, int *Peer, int *Bytes) {
 }
 
 static const char *startBarrier(RematMPIRequest *Out) {
-  MPI_Request Request = MPI_REQUEST_NULL;
-  int Code = MPI_Ibarrier(Channels[RematMPINotes], &Request);
-  set(Out, Request);
-  return describe(Code);
+  MPI_Request R = MPI_REQUEST_NULL;
+  return begin(MPI_Ibarrier(Channels[RematMPINotes], &R), &R, Out);
 }
 
 static const char *finish(void) {

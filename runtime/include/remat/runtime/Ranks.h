@@ -122,9 +122,9 @@ Result<std::string> broadcast(Ranks &R, uint32_t Root, std::string Text);
 /// destroyed has ended.
 std::vector<std::shared_ptr<Ranks>> createThreadRanks(uint32_t Size);
 
-/// The ranks that this process was started with, by mpirun, srun or torchrun,
-/// for a device of that name; null where it was started alone. Called once in a
-/// process.
+/// The ranks that this process was started with, by mpirun or srun, for a
+/// device of that name; null where it was started alone, Unavailable under
+/// torchrun. Called once in a process.
 Result<std::shared_ptr<Ranks>> createRanks(std::string_view Device);
 
 /// InvalidArgument, with both numbers, unless there are as many ranks as `P` is
