@@ -311,7 +311,7 @@ def top_k(graph):
 
 @case
 def collectives(graph):
-    """Among one rank; test/Python/distributed has more of them."""
+    """Among one rank; test/Python/distributed/test_adjoints.py has several."""
     graph.mesh = {"data": 1}
     x = graph.parameter("x", (2, 4), normal)
     x = ops.exp(ops.all_reduce(x, "data"))

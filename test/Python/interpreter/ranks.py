@@ -1,6 +1,7 @@
-"""Evaluates one graph for several ranks of the axis `tensor` side by side.
+"""Evaluates one graph for several ranks side by side.
 
     results = ranks.run(graph, [arguments of rank 0, arguments of rank 1, ...])
+    results = ranks.run(graph, [...], {"data": 2, "shard": 3})
     ranks.compare(whole, part, arguments, count, tolerance)
 """
 
@@ -10,8 +11,9 @@ from . import as_value, evaluate, run as run_whole
 from .registry import Call
 
 
-def run(graph, arguments):
-    """The results of each rank."""
+def run(graph, arguments, mesh=None):
+    """The results of each rank, numbered row by row in a mesh; without one, they are those of the axis `tensor`."""
+    mesh = mesh or {"tensor": len(arguments)}
     with np.errstate(all="ignore"):
         types = graph.argument_types
         values = [
@@ -22,21 +24,37 @@ def run(graph, arguments):
             operands = [[rank[name] for name in operation.operands] for rank in values]
             if operation.name == "func.return":
                 return operands
-            for rank, results in zip(values, _evaluate(operation, operands), strict=True):
+            for rank, results in zip(values, _evaluate(operation, operands, mesh), strict=True):
                 rank.update(zip(operation.results, results, strict=True))
     raise ValueError("the graph has no return")
 
 
-def _evaluate(operation, operands):
-    """The results of each rank. Other axes have one."""
+def groups_of(axes, mesh):
+    """The groups over these axes, each of its ranks in their order. An axis that the mesh lacks has one rank."""
+    places = np.arange(np.prod(list(mesh.values()))).reshape(list(mesh.values()))
+    inside = [i for i, axis in enumerate(mesh) if axis in axes]
+    outside = [i for i in range(len(mesh)) if i not in inside]
+    size = int(np.prod([places.shape[i] for i in inside]))
+    return places.transpose(outside + inside).reshape(-1, size).tolist()
+
+
+def _evaluate(operation, operands, mesh):
+    """The results of each rank."""
     call = Call(operation)
-    if "tensor" not in call.get("axes", []):
+    groups = groups_of(call.get("axes", []), mesh)
+    if len(groups) == len(operands):  # each rank is alone
         return [evaluate(operation, own, False) for own in operands]
-    if operation.name == "remat.rank_index":
-        return [[np.asarray(rank, np.int64)] for rank in range(len(operands))]
-    collective = COLLECTIVES[operation.name]
-    columns = [collective(call, list(column)) for column in zip(*operands, strict=True)]
-    return list(zip(*columns, strict=True))
+    results = [None] * len(operands)
+    for group in groups:
+        if operation.name == "remat.rank_index":
+            found = [[np.asarray(position, np.int64)] for position in range(len(group))]
+        else:
+            collective = COLLECTIVES[operation.name]
+            columns = zip(*(operands[rank] for rank in group), strict=True)
+            found = zip(*(collective(call, list(column)) for column in columns), strict=True)
+        for rank, own in zip(group, found, strict=True):
+            results[rank] = list(own)
+    return results
 
 
 def _all_reduce(call, values):
@@ -61,12 +79,24 @@ def _rank_part(call, values):
     return [np.split(v, len(values), axis=call.get("dim", 0))[rank] for rank, v in enumerate(values)]
 
 
+def _broadcast(call, values):
+    return [values[call.get("root", 0)]] * len(values)
+
+
+def _permute(call, values):
+    pairs = list(call["pairs"])
+    sources = dict(zip(pairs[1::2], pairs[::2], strict=True))
+    return [values[sources[r]] if r in sources else np.zeros_like(v) for r, v in enumerate(values)]
+
+
 COLLECTIVES = {
     "remat.all_reduce": _all_reduce,
     "remat.reduce_scatter": _reduce_scatter,
     "remat.all_gather": _all_gather,
     "remat.all_to_all": _all_to_all,
     "remat.rank_part": _rank_part,
+    "remat.collective_broadcast": _broadcast,
+    "remat.collective_permute": _permute,
 }
 
 # What a rank of n sends for a whole of so many bytes, by how rings and exchanges run.
