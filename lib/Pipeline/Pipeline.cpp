@@ -214,11 +214,26 @@ static FitRecord makeFitRecord(CompileRecord &Record) {
   return {Emit(Record.Unplanned), Emit(Record.Smallest), {}};
 }
 
+/// Ranks that share a batch are a part of all.
+static LogicalResult checkRanks(func::FuncOp Func, const CompileOptions &O) {
+  int64_t Sharing = O.Parallel.TensorRanks;
+  if (O.Ranks % Sharing == 0)
+    return success();
+  InFlightDiagnostic Diag = Func.emitError()
+                            << "tensor=" << Sharing << " needs a multiple of "
+                            << Sharing << " ranks, got " << O.Ranks;
+  Diag.attachNote() << "start that many, such as by 'mpirun -n " << Sharing
+                    << "'; --ranks says how many a program is for that is "
+                       "only compiled";
+  return Diag;
+}
+
 static LogicalResult compileOnce(ModuleOp Module, const CompileOptions &Options,
                                  std::vector<uint8_t> &Program,
                                  CompileReport &Report, CompileRecord *Record) {
   Report = CompileReport();
-  if (failed(verifyGraph(Module)))
+  if (failed(verifyGraph(Module)) ||
+      failed(checkRanks(getGraph(Module), Options)))
     return failure();
   FitRecord Fitting;
   if (Record)
