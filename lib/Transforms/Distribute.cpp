@@ -153,12 +153,13 @@ llvm::DenseSet<Value> StepDistributor::findRankDependent() {
   for (unsigned Index : getArgsOfRole(Graph, Role::input))
     Dependent.insert(Graph.getArgument(Index));
   for (Operation &Op : Body.without_terminator()) {
-    bool Depends = isa<RankIndexOp>(Op) ||
-                   llvm::any_of(Op.getOperands(),
-                                [&](Value V) { return Dependent.contains(V); });
     auto Over = dyn_cast<CollectiveOpInterface>(Op);
-    bool Joins = isa<AllReduceOp, AllGatherOp, CollectiveBroadcastOp>(Op) &&
-                 Over.getAxes() == Axes;
+    bool IsAlong = Over && llvm::is_contained(Over.getAxes(), Axes[0]);
+    bool Joins =
+        IsAlong && isa<AllReduceOp, AllGatherOp, CollectiveBroadcastOp>(Op);
+    bool Depends = IsAlong || llvm::any_of(Op.getOperands(), [&](Value V) {
+                     return Dependent.contains(V);
+                   });
     if (Depends && !Joins)
       Dependent.insert_range(Op.getResults());
   }

@@ -144,7 +144,9 @@ def Shard : Remat_Pass<"remat-shard", "optimized"> {
 
     Random numbers are those that one process draws: dropout of a part draws for the
     whole. Attention that drops probabilities runs whole. An id outside a table that
-    is cut along its rows gives zeros.
+    is cut along its rows gives zeros. Optimizers that look at all elements of a
+    parameter together (adafactor, muon) refuse a part. A graph with collectives over
+    the axis, or with parts along it, is one rank's already and stays as it is.
 
     Before:
 
