@@ -1,8 +1,8 @@
 //===- Parallel.cpp - how a step is spread over ranks ---------------------===//
 
 #include "remat/Support/Parallel.h"
+#include "remat/Support/Numbers.h"
 #include <algorithm>
-#include <charconv>
 
 using namespace remat;
 
@@ -12,12 +12,7 @@ static std::optional<int64_t> parseTensorRanks(std::string_view Text) {
   if (!Text.starts_with(Prefix))
     return std::nullopt;
   Text.remove_prefix(Prefix.size());
-  int64_t Ranks = 0;
-  const char *End = Text.data() + Text.size();
-  auto [Read, Failed] = std::from_chars(Text.data(), End, Ranks);
-  if (Failed != std::errc() || Read != End || Ranks < 1 || Ranks > MaxRanks)
-    return std::nullopt;
-  return Ranks;
+  return parseInteger<int64_t>(Text, 1, MaxRanks);
 }
 
 std::optional<Parallel> Parallel::parse(std::string_view Text) {

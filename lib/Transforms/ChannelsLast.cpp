@@ -10,6 +10,7 @@
 #include "remat/Analysis/StepLiveness.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/Targets.h"
+#include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -59,15 +60,6 @@ static bool hasImageRank(RankedTensorType Type) {
 
 namespace {
 
-/// What is written while an operation is visited belongs to its phase.
-struct PhaseOfVisited : OpBuilder::Listener {
-  void notifyOperationInserted(Operation *Op, OpBuilder::InsertPoint) override {
-    if (Phase)
-      Op->setAttr(PhaseAttrName, Phase);
-  }
-  Attribute Phase;
-};
-
 class ChannelsLast {
 public:
   explicit ChannelsLast(func::FuncOp Func)
@@ -89,7 +81,7 @@ private:
 
   func::FuncOp Func;
   std::unique_ptr<Target> Where;
-  PhaseOfVisited Marker;
+  PhaseOfSource Marker;
   OpBuilder B;
   /// What stands for a value in the new order.
   DenseMap<Value, Value> Last;

@@ -152,4 +152,10 @@ void PhaseMarker::notifyOperationInserted(Operation *Op,
   Op->setLoc(FusedLoc::get(Op->getContext(), {Op->getLoc()}, Phase));
 }
 
+void PhaseOfSource::notifyOperationInserted(Operation *Op,
+                                            OpBuilder::InsertPoint) {
+  if (Phase)
+    Op->setAttr(PhaseAttrName, Phase);
+}
+
 } // namespace remat

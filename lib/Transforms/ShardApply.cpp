@@ -22,15 +22,6 @@ static bool isFloat(Type Of) {
 
 namespace {
 
-/// What is written for an operation belongs to its phase.
-struct PhaseOfReader : OpBuilder::Listener {
-  void notifyOperationInserted(Operation *Op, OpBuilder::InsertPoint) override {
-    if (Phase)
-      Op->setAttr(PhaseAttrName, Phase);
-  }
-  Attribute Phase;
-};
-
 class ShardWriter {
 public:
   ShardWriter(func::FuncOp Graph, const ShardPlan &Plan, StringRef Axis)
@@ -67,7 +58,7 @@ private:
   func::FuncOp Graph;
   const ShardPlan &Plan;
   int64_t Count;
-  PhaseOfReader Marker;
+  PhaseOfSource Marker;
   ImplicitLocOpBuilder B;
   ArrayAttr Axes;
   DenseMap<Value, RankedTensorType> Whole; ///< types as they were

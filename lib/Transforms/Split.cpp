@@ -10,6 +10,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "remat/Analysis/SliceGroup.h"
 #include "remat/Analysis/ValueNames.h"
+#include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -26,15 +27,6 @@ static RankedTensorType getTensorType(Value V) {
 }
 
 namespace {
-
-/// What is written for an operation belongs to its phase.
-struct PhaseOfSource : OpBuilder::Listener {
-  void notifyOperationInserted(Operation *Op, OpBuilder::InsertPoint) override {
-    if (Phase)
-      Op->setAttr(PhaseAttrName, Phase);
-  }
-  Attribute Phase;
-};
 
 class Splitter {
 public:

@@ -39,6 +39,11 @@ def _group(graph: Graph, axes: Axes) -> Tuple[str, int]:
     return "[" + ", ".join(text.string(name) for name in names) + "]", ranks
 
 
+def _dim(x: Value, dim: int, mnemonic: str) -> int:
+    """`dim` counted from 0."""
+    return normalize_dims((dim,), x.type.rank, mnemonic)[0]
+
+
 def _cut(shape: Tuple[int, ...], dim: int, ranks: int) -> Tuple[int, ...]:
     if shape[dim] % ranks:
         raise ValueError(f"dimension {dim} of {list(shape)} is not cut into {ranks} equal parts")
@@ -69,14 +74,14 @@ def all_reduce(x: Value, axes: Axes, kind: str = "sum") -> Value:
 def reduce_scatter(x: Value, axes: Axes, dim: int = 0, kind: str = "sum") -> Value:
     """Each rank's part, along `dim`, of what `all_reduce` gives."""
     axes, ranks = _group(x.graph, axes)
-    dim = normalize_dims((dim,), x.type.rank, "reduce_scatter")[0]
+    dim = _dim(x, dim, "reduce_scatter")
     return _add("reduce_scatter", x, axes, _cut(x.shape, dim, ranks), {"dim": dim}, _kind(kind))
 
 
 def all_gather(x: Value, axes: Axes, dim: int = 0) -> Value:
     """The ranks' values, joined along `dim`."""
     axes, ranks = _group(x.graph, axes)
-    dim = normalize_dims((dim,), x.type.rank, "all_gather")[0]
+    dim = _dim(x, dim, "all_gather")
     return _add("all_gather", x, axes, _join(x.shape, dim, ranks), {"dim": dim})
 
 
@@ -84,8 +89,7 @@ def all_to_all(x: Value, axes: Axes, split_dim: int, concat_dim: int) -> Value:
     """Part r of each rank's value, along `split_dim`, goes to rank r, which joins what it gets along
     `concat_dim`."""
     axes, ranks = _group(x.graph, axes)
-    split, concat = normalize_dims((split_dim,), x.type.rank, "all_to_all")[0], concat_dim
-    concat = normalize_dims((concat,), x.type.rank, "all_to_all")[0]
+    split, concat = _dim(x, split_dim, "all_to_all"), _dim(x, concat_dim, "all_to_all")
     shape = _join(_cut(x.shape, split, ranks), concat, ranks)
     return _add("all_to_all", x, axes, shape, {"split_dim": split, "concat_dim": concat})
 
@@ -115,7 +119,7 @@ def collective_permute(x: Value, axes: Axes, pairs: Sequence[Tuple[int, int]]) -
 def rank_part(x: Value, axes: Axes, dim: int = 0) -> Value:
     """The rank's own part of a value, cut along `dim`. Nothing is sent."""
     axes, ranks = _group(x.graph, axes)
-    dim = normalize_dims((dim,), x.type.rank, "rank_part")[0]
+    dim = _dim(x, dim, "rank_part")
     return _add("rank_part", x, axes, _cut(x.shape, dim, ranks), {"dim": dim})
 
 

@@ -137,20 +137,32 @@ static Outcome compileGraph(LazyGraph &Graph, llvm::StringRef Text,
   return Outcome::Done;
 }
 
+namespace {
+/// What a graph file is read with; `File` is null where it cannot be read.
+struct GraphReader {
+  GraphReader(const ToolOptions &Options, bool ShowRefusals)
+      : Diagnostics(Context, Options.getErrors(), ShowRefusals) {
+    Context.printOpOnDiagnostic(false);
+    Reading.Diagnostics = &Diagnostics;
+    File = readGraphFile(Options.File, Context, Reading);
+  }
+
+  mlir::MLIRContext Context{mlir::MLIRContext::Threading::DISABLED};
+  GraphDiagnostics Diagnostics;
+  GraphFileOptions Reading;
+  std::unique_ptr<llvm::MemoryBuffer> File;
+};
+} // namespace
+
 Outcome run::findDevice(const ToolOptions &Options,
                         std::optional<std::string> &Name) {
-  mlir::MLIRContext Context(mlir::MLIRContext::Threading::DISABLED);
-  Context.printOpOnDiagnostic(false);
-  GraphDiagnostics Diagnostics(Context, Options.getErrors());
-  GraphFileOptions Reading;
-  Reading.Diagnostics = &Diagnostics;
-  std::unique_ptr<llvm::MemoryBuffer> File =
-      readGraphFile(Options.File, Context, Reading);
-  if (!File)
+  GraphReader From(Options, /*ShowRefusals=*/true);
+  if (!From.File)
     return Outcome::Failed;
-  if (isProgram(File->getBuffer()))
+  llvm::StringRef Text = From.File->getBuffer();
+  if (isProgram(Text))
     return Outcome::Done;
-  LazyGraph Graph(File->getBuffer(), Options.File, Context, Reading);
+  LazyGraph Graph(Text, Options.File, From.Context, From.Reading);
   if (!Graph.get())
     return Outcome::Failed;
   Name = getDeviceName(Graph.get(), Options.Compile);
@@ -158,17 +170,10 @@ Outcome run::findDevice(const ToolOptions &Options,
 }
 
 Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
-  mlir::MLIRContext Context(mlir::MLIRContext::Threading::DISABLED);
-  Context.printOpOnDiagnostic(false);
-  GraphDiagnostics Diagnostics(Context, Options.getErrors(),
-                               /*ShowRefusals=*/false);
-  GraphFileOptions Reading;
-  Reading.Diagnostics = &Diagnostics;
-  std::unique_ptr<llvm::MemoryBuffer> File =
-      readGraphFile(Options.File, Context, Reading);
-  if (!File)
+  GraphReader From(Options, /*ShowRefusals=*/false);
+  if (!From.File)
     return Outcome::Failed;
-  llvm::StringRef Text = File->getBuffer();
+  llvm::StringRef Text = From.File->getBuffer();
   if (isProgram(Text))
     return loadProgram(Text, Options, Compiled);
 
@@ -177,7 +182,7 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
                 "--evaluate-ema needs --ema, which keeps the averages");
   // A graph gets the learning rate as the argument's initial value.
   Options.RateGiven = false;
-  LazyGraph Graph(Text, Options.File, Context, Reading);
+  LazyGraph Graph(Text, Options.File, From.Context, From.Reading);
   if (!Options.Checkpoints.Folder.empty()) {
     if (!Graph.get())
       return Outcome::Failed;
@@ -192,7 +197,7 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   if (!Options.wantsViews() && Kept.find(Compiled.Bytes, Compiled.Report))
     return load(Options, Compiled);
   if (Outcome How =
-          compileGraph(Graph, Text, Diagnostics, Kept, Options, Compiled);
+          compileGraph(Graph, Text, From.Diagnostics, Kept, Options, Compiled);
       How != Outcome::Done)
     return How;
   keep(Options, Kept, Cache, Compiled);

@@ -84,6 +84,14 @@ private:
   PhaseAttr Phase;
 };
 
+/// Gives what is inserted the phase of the operation that it is written for.
+struct PhaseOfSource : mlir::OpBuilder::Listener {
+  void notifyOperationInserted(mlir::Operation *Op,
+                               mlir::OpBuilder::InsertPoint Previous) override;
+
+  mlir::Attribute Phase; ///< of that operation; null: the builder gives none
+};
+
 } // namespace remat
 
 #endif // REMAT_TRANSFORMS_GRAPHSIGNATURE_H

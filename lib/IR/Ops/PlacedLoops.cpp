@@ -12,6 +12,18 @@
 using namespace mlir;
 using namespace remat;
 
+static Value makeScalar(AdjointBuilder &B, int64_t Number, Type Element) {
+  auto Type = RankedTensorType::get({}, Element);
+  return ConstantOp::create(
+      B, DenseElementsAttr::get(Type, B.getIntegerAttr(Element, Number)));
+}
+
+/// The sum of all elements.
+static Value sumAll(AdjointBuilder &B, Value V) {
+  auto Dims = llvm::to_vector(llvm::seq<int64_t>(tensorType(V).getRank()));
+  return ReduceOp::create(B, Reduction::sum, V, Dims);
+}
+
 namespace {
 
 /// Indices into a dimension of which a rank has one slice.
@@ -34,13 +46,6 @@ public:
 
   Value Local, IsHere;
   Value Clamped; ///< 0 for what another rank has
-
-private:
-  static Value makeScalar(AdjointBuilder &B, int64_t Number, Type Element) {
-    auto Type = RankedTensorType::get({}, Element);
-    return ConstantOp::create(
-        B, DenseElementsAttr::get(Type, B.getIntegerAttr(Element, Number)));
-  }
 };
 
 } // namespace
@@ -99,16 +104,10 @@ SmallVector<Value> EmbeddingBackwardOp::buildPlacedSlice(OpBuilder &Builder,
 /// their number, 1 where there is none.
 static std::pair<Value, Value> countRows(AdjointBuilder &B, Value Targets,
                                          int64_t Ignored) {
-  Type Element = elementOf(Targets);
-  Value Mark = ConstantOp::create(
-      B, DenseElementsAttr::get(RankedTensorType::get({}, Element),
-                                B.getIntegerAttr(Element, Ignored)));
+  Value Mark = makeScalar(B, Ignored, elementOf(Targets));
   Value Counts = B.f32(B.compare(Predicate::ne, Targets, Mark));
-  auto Dims =
-      llvm::to_vector(llvm::seq<int64_t>(tensorType(Targets).getRank()));
   Value One = B.scalar(1.0, B.getF32Type());
-  Value Number = ReduceOp::create(B, Reduction::sum, Counts, Dims);
-  return {Counts, B.div(One, MaxOp::create(B, Number, One))};
+  return {Counts, B.div(One, MaxOp::create(B, sumAll(B, Counts), One))};
 }
 
 SmallVector<Loop> CrossEntropyOp::getPlacedLoops() {
@@ -144,10 +143,7 @@ SmallVector<Value> CrossEntropyOp::buildPlacedSlice(OpBuilder &Builder,
 
   auto [Counts, Share] = countRows(B, Targets, getIgnoreIndex());
   Value Losses = B.mul(B.sub(Lse, Sums[1]), Counts);
-  auto Dims =
-      llvm::to_vector(llvm::seq<int64_t>(tensorType(Targets).getRank()));
-  Value Loss = ReduceOp::create(B, Reduction::sum, Losses, Dims);
-  return {B.mul(Loss, Share), Lse};
+  return {B.mul(sumAll(B, Losses), Share), Lse};
 }
 
 SmallVector<Loop> CrossEntropyBackwardOp::getPlacedLoops() {

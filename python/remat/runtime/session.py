@@ -40,8 +40,8 @@ def _get_device(name: str, threads: int, ranks: Optional[Ranks]) -> Handle:
 
 class Session:
     """A program with its memory, its parameters drawn from `seed`. The host works with so many
-    `threads`; 0 is one a processor, which ranks of one machine share. A program for several `ranks` is run by all of them, which make
-    the same calls in the same order.
+    `threads`; 0 is one a processor, which ranks of one machine share. A program for several `ranks`
+    is run by all of them, which make the same calls in the same order.
 
     One thread at a time uses a session; a second one gets an error, at once. Other threads of
     Python go on while a step runs.

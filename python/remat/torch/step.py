@@ -365,9 +365,10 @@ def compile(
     `parallel`: "data", "zero1", "zero2" or "zero3": the processes of `torch.distributed` share the
     step, each with arguments of its own; "tensor=2", alone or as "zero3,tensor=2": two and two of
     them, one after the other by rank, have the same arguments, and parameters are cut among them,
-    as `shard=["*.weight=0"]` says. The budget is one process's. All of them make the same calls of the step in the same order, `state_dict` among them.
-    Other options are those of `remat.compile`: `accumulate=4` takes inputs with four micro-batches
-    in front. Raises ImportFailure where the module cannot be imported.
+    as `shard=["*.weight=0"]` says. The budget is one process's. All of them make the same calls of
+    the step in the same order, `state_dict` among them. Other options are those of
+    `remat.compile`: `accumulate=4` takes inputs with four micro-batches in front. Raises
+    ImportFailure where the module cannot be imported.
     """
     imported = import_module(module, args, kwargs, dropout=dropout, unused=unused)
     optimizers.check_parameters(optimizer, imported.parameters)
