@@ -1,6 +1,6 @@
 //===- Ranks.cpp - processes that run one program -------------------------===//
 
-#include "remat-c/Ranks.h"
+#include "Ranks.h"
 #include "Session.h"
 #include "remat/Driver/FreeMemory.h"
 #include "remat/runtime/Machine.h"
@@ -9,10 +9,6 @@
 
 using namespace remat;
 using namespace remat::capi;
-
-struct RematRanks_ {
-  std::shared_ptr<runtime::Ranks> Ranks;
-};
 
 namespace {
 

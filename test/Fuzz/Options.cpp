@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat-run/Options.h"
+#include "Run/Options.h"
 #include "Shared.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"

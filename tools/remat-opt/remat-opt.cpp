@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "common-llvm/LLVMTool.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
@@ -14,6 +13,7 @@
 #include "remat/IR/Refusal.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/Pipeline.h"
+#include "remat/Tool/LLVMTool.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"

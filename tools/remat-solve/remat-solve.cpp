@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
-#include "common/NumberOptions.h"
 #include "remat/Support/Budget.h"
+#include "remat/Tool/NumberOptions.h"
 
 #include <cstdio>
 

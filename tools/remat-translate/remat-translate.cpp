@@ -1,9 +1,9 @@
 //===- remat-translate.cpp - from planned graphs to programs --------------===//
 
-#include "common-llvm/LLVMTool.h"
 #include "mlir/IR/MLIRContext.h"
 #include "remat/IR/GraphFile.h"
 #include "remat/Target/Program.h"
+#include "remat/Tool/LLVMTool.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 

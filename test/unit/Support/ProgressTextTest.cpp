@@ -1,6 +1,6 @@
 //===- ProgressTextTest.cpp - lines of plans and of training --------------===//
 
-#include "common/ProgressText.h"
+#include "remat/Support/ProgressText.h"
 #include <gtest/gtest.h>
 
 using namespace remat;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
-#include "common/NumberOptions.h"
+#include "remat/Tool/NumberOptions.h"
 #include "remat/runtime/Device.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -26,7 +26,7 @@ public:
     addCheckpoints();
   }
 
-  std::optional<int> parse(int Argc, char **Argv) {
+  std::optional<int> parse(int Argc, const char *const *Argv) {
     try {
       App.parse(Argc, Argv);
     } catch (const CLI::CallForHelp &) {
@@ -232,7 +232,7 @@ void CommandLine::addCheckpoints() {
 
 } // namespace
 
-std::optional<int> run::parseOptions(int Argc, char **Argv,
+std::optional<int> run::parseOptions(int Argc, const char *const *Argv,
                                      ToolOptions &Options) {
   return CommandLine(Options).parse(Argc, Argv);
 }

@@ -1,7 +1,7 @@
 //===- Report.h - what remat-run writes down --------------------*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_RUN_REPORT_H
-#define REMAT_TOOLS_RUN_REPORT_H
+#ifndef REMAT_LIB_RUN_REPORT_H
+#define REMAT_LIB_RUN_REPORT_H
 
 #include "Compile.h"
 #include "Train.h"
@@ -28,4 +28,4 @@ runtime::Status writeFile(const std::string &Path,
 
 } // namespace remat::run
 
-#endif // REMAT_TOOLS_RUN_REPORT_H
+#endif // REMAT_LIB_RUN_REPORT_H

@@ -1,7 +1,7 @@
 //===- Job.h - the ranks of a run -------------------------------*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_RUN_JOB_H
-#define REMAT_TOOLS_RUN_JOB_H
+#ifndef REMAT_LIB_RUN_JOB_H
+#define REMAT_LIB_RUN_JOB_H
 
 #include "Compile.h"
 #include "Options.h"
@@ -10,10 +10,12 @@
 
 namespace remat::run {
 
-/// Finds the other ranks of the job that this process was started in, if it
-/// was, and compiles for as many. What is printed and written of the run is
-/// rank 0's: the options of the others ask for none of it.
-runtime::Status joinRanks(ToolOptions &Options);
+/// Takes these ranks, or where they are null finds the other ranks of the job
+/// that this process was started in, if it was, and compiles for as many. What
+/// is printed and written of the run is rank 0's: the options of the others ask
+/// for none of it.
+runtime::Status joinRanks(ToolOptions &Options,
+                          std::shared_ptr<runtime::Ranks> Given);
 
 /// `compileFile` on every rank. All have the same outcome: ranks that would run
 /// programs that are not the same are an error of all of them.
@@ -28,4 +30,4 @@ runtime::Result<bool> checkInterrupt(const ToolOptions &Options);
 
 } // namespace remat::run
 
-#endif // REMAT_TOOLS_RUN_JOB_H
+#endif // REMAT_LIB_RUN_JOB_H

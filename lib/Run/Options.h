@@ -1,7 +1,7 @@
 //===- Options.h - the command line of remat-run ----------------*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_RUN_OPTIONS_H
-#define REMAT_TOOLS_RUN_OPTIONS_H
+#ifndef REMAT_LIB_RUN_OPTIONS_H
+#define REMAT_LIB_RUN_OPTIONS_H
 
 #include "remat/Pipeline.h"
 #include "remat/runtime/Ranks.h"
@@ -71,8 +71,9 @@ struct ToolOptions {
 
 /// Fills `Options` from the command line. Returns the exit code when the
 /// process is to end: 0 after --help, 1 after a message about a bad value.
-std::optional<int> parseOptions(int Argc, char **Argv, ToolOptions &Options);
+std::optional<int> parseOptions(int Argc, const char *const *Argv,
+                                ToolOptions &Options);
 
 } // namespace remat::run
 
-#endif // REMAT_TOOLS_RUN_OPTIONS_H
+#endif // REMAT_LIB_RUN_OPTIONS_H

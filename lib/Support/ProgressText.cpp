@@ -1,6 +1,6 @@
 //===- ProgressText.cpp - plans and progress in one line ------------------===//
 
-#include "common/ProgressText.h"
+#include "remat/Support/ProgressText.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

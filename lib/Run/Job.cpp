@@ -30,11 +30,14 @@ static void silence(ToolOptions &O) {
     File->clear();
 }
 
-Status run::joinRanks(ToolOptions &O) {
-  Result<std::shared_ptr<Ranks>> Started = createRanks(O.Compile.Device);
-  if (!Started)
-    return Started.getError();
-  O.TheRanks = std::move(*Started);
+Status run::joinRanks(ToolOptions &O, std::shared_ptr<Ranks> Given) {
+  O.TheRanks = std::move(Given);
+  if (!O.TheRanks) {
+    Result<std::shared_ptr<Ranks>> Started = createRanks(O.Compile.Device);
+    if (!Started)
+      return Started.getError();
+    O.TheRanks = std::move(*Started);
+  }
   if (!O.TheRanks)
     return {};
   int64_t Count = O.TheRanks->getSize();

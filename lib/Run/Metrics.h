@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_TOOLS_RUN_METRICS_H
-#define REMAT_TOOLS_RUN_METRICS_H
+#ifndef REMAT_LIB_RUN_METRICS_H
+#define REMAT_LIB_RUN_METRICS_H
 
 #include "Options.h"
 #include "remat/runtime/Session.h"
@@ -75,4 +75,4 @@ private:
 
 } // namespace remat::run
 
-#endif // REMAT_TOOLS_RUN_METRICS_H
+#endif // REMAT_LIB_RUN_METRICS_H

@@ -1,7 +1,7 @@
 //===- LLVMTool.h - the tools that use LLVM ---------------------*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_COMMON_LLVM_LLVMTOOL_H
-#define REMAT_TOOLS_COMMON_LLVM_LLVMTOOL_H
+#ifndef REMAT_TOOL_LLVMTOOL_H
+#define REMAT_TOOL_LLVMTOOL_H
 
 #include "remat/Support/File.h"
 #include "remat/Support/Terminal.h"
@@ -60,4 +60,4 @@ inline bool checkOutput(llvm::StringRef Path) {
 
 } // namespace remat
 
-#endif // REMAT_TOOLS_COMMON_LLVM_LLVMTOOL_H
+#endif // REMAT_TOOL_LLVMTOOL_H

@@ -1,7 +1,7 @@
 //===- Inputs.h - what each step reads --------------------------*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_RUN_INPUTS_H
-#define REMAT_TOOLS_RUN_INPUTS_H
+#ifndef REMAT_LIB_RUN_INPUTS_H
+#define REMAT_LIB_RUN_INPUTS_H
 
 #include "Options.h"
 #include "remat/runtime/Data/BatchSource.h"
@@ -37,4 +37,4 @@ private:
 
 } // namespace remat::run
 
-#endif // REMAT_TOOLS_RUN_INPUTS_H
+#endif // REMAT_LIB_RUN_INPUTS_H

@@ -1,7 +1,7 @@
 //===- Nonfinite.h - losses and gradients that are no numbers ---*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_RUN_NONFINITE_H
-#define REMAT_TOOLS_RUN_NONFINITE_H
+#ifndef REMAT_LIB_RUN_NONFINITE_H
+#define REMAT_LIB_RUN_NONFINITE_H
 
 #include "Metrics.h"
 #include "Progress.h"
@@ -32,4 +32,4 @@ private:
 
 } // namespace remat::run
 
-#endif // REMAT_TOOLS_RUN_NONFINITE_H
+#endif // REMAT_LIB_RUN_NONFINITE_H

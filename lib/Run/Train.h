@@ -1,7 +1,7 @@
 //===- Train.h - runs a program's steps -------------------------*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_RUN_TRAIN_H
-#define REMAT_TOOLS_RUN_TRAIN_H
+#ifndef REMAT_LIB_RUN_TRAIN_H
+#define REMAT_LIB_RUN_TRAIN_H
 
 #include "Evaluate.h"
 #include "Metrics.h"
@@ -56,4 +56,4 @@ train(std::shared_ptr<const runtime::Program> Program,
 
 } // namespace remat::run
 
-#endif // REMAT_TOOLS_RUN_TRAIN_H
+#endif // REMAT_LIB_RUN_TRAIN_H

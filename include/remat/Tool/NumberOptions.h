@@ -1,7 +1,7 @@
 //===- NumberOptions.h - numbers as options of a tool -----------*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_COMMON_NUMBEROPTIONS_H
-#define REMAT_TOOLS_COMMON_NUMBEROPTIONS_H
+#ifndef REMAT_TOOL_NUMBEROPTIONS_H
+#define REMAT_TOOL_NUMBEROPTIONS_H
 
 #include "remat/Support/Numbers.h"
 #include <CLI/CLI.hpp>
@@ -42,4 +42,4 @@ inline CLI::Option *addNonNegative(CLI::App &App, const std::string &Name,
 
 } // namespace remat
 
-#endif // REMAT_TOOLS_COMMON_NUMBEROPTIONS_H
+#endif // REMAT_TOOL_NUMBEROPTIONS_H

@@ -1,7 +1,7 @@
 //===- Compile.h - from the file to a program -------------------*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_RUN_COMPILE_H
-#define REMAT_TOOLS_RUN_COMPILE_H
+#ifndef REMAT_LIB_RUN_COMPILE_H
+#define REMAT_LIB_RUN_COMPILE_H
 
 #include "Options.h"
 #include "remat/runtime/Program.h"
@@ -39,4 +39,4 @@ Outcome compileFile(ToolOptions &Options, CompiledFile &Compiled);
 
 } // namespace remat::run
 
-#endif // REMAT_TOOLS_RUN_COMPILE_H
+#endif // REMAT_LIB_RUN_COMPILE_H

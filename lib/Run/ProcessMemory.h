@@ -1,7 +1,7 @@
 //===- ProcessMemory.h - what a run takes of the host -----------*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_RUN_PROCESSMEMORY_H
-#define REMAT_TOOLS_RUN_PROCESSMEMORY_H
+#ifndef REMAT_LIB_RUN_PROCESSMEMORY_H
+#define REMAT_LIB_RUN_PROCESSMEMORY_H
 
 #include <cstdint>
 #include <optional>
@@ -23,4 +23,4 @@ private:
 
 } // namespace remat::run
 
-#endif // REMAT_TOOLS_RUN_PROCESSMEMORY_H
+#endif // REMAT_LIB_RUN_PROCESSMEMORY_H

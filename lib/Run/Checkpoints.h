@@ -1,7 +1,7 @@
 //===- Checkpoints.h - where a run begins and what it leaves ----*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_RUN_CHECKPOINTS_H
-#define REMAT_TOOLS_RUN_CHECKPOINTS_H
+#ifndef REMAT_LIB_RUN_CHECKPOINTS_H
+#define REMAT_LIB_RUN_CHECKPOINTS_H
 
 #include "Options.h"
 #include "Progress.h"
@@ -67,4 +67,4 @@ private:
 
 } // namespace remat::run
 
-#endif // REMAT_TOOLS_RUN_CHECKPOINTS_H
+#endif // REMAT_LIB_RUN_CHECKPOINTS_H

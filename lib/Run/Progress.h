@@ -1,11 +1,11 @@
 //===- Progress.h - what remat-run says while it works ----------*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_RUN_PROGRESS_H
-#define REMAT_TOOLS_RUN_PROGRESS_H
+#ifndef REMAT_LIB_RUN_PROGRESS_H
+#define REMAT_LIB_RUN_PROGRESS_H
 
 #include "Metrics.h"
 #include "Options.h"
-#include "common/ProgressText.h"
+#include "remat/Support/ProgressText.h"
 #include "remat/Pipeline.h"
 #include "remat/runtime/Session.h"
 #include <chrono>
@@ -75,4 +75,4 @@ private:
 
 } // namespace remat::run
 
-#endif // REMAT_TOOLS_RUN_PROGRESS_H
+#endif // REMAT_LIB_RUN_PROGRESS_H

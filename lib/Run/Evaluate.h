@@ -1,7 +1,7 @@
 //===- Evaluate.h - evaluation between steps --------------------*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_RUN_EVALUATE_H
-#define REMAT_TOOLS_RUN_EVALUATE_H
+#ifndef REMAT_LIB_RUN_EVALUATE_H
+#define REMAT_LIB_RUN_EVALUATE_H
 
 #include "Checkpoints.h"
 #include "Inputs.h"
@@ -61,4 +61,4 @@ private:
 
 } // namespace remat::run
 
-#endif // REMAT_TOOLS_RUN_EVALUATE_H
+#endif // REMAT_LIB_RUN_EVALUATE_H

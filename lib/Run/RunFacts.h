@@ -1,7 +1,7 @@
 //===- RunFacts.h - what makes a run the same run ---------------*- C++ -*-===//
 
-#ifndef REMAT_TOOLS_RUN_RUNFACTS_H
-#define REMAT_TOOLS_RUN_RUNFACTS_H
+#ifndef REMAT_LIB_RUN_RUNFACTS_H
+#define REMAT_LIB_RUN_RUNFACTS_H
 
 #include "Compile.h"
 #include "Options.h"
@@ -27,4 +27,4 @@ runtime::Status compareFacts(const runtime::Checkpoint &From,
 
 } // namespace remat::run
 
-#endif // REMAT_TOOLS_RUN_RUNFACTS_H
+#endif // REMAT_LIB_RUN_RUNFACTS_H

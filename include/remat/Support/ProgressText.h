@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_TOOLS_COMMON_PROGRESSTEXT_H
-#define REMAT_TOOLS_COMMON_PROGRESSTEXT_H
+#ifndef REMAT_SUPPORT_PROGRESSTEXT_H
+#define REMAT_SUPPORT_PROGRESSTEXT_H
 
 #include "remat/Support/PlanProgress.h"
 #include "remat/Support/Terminal.h"
@@ -64,4 +64,4 @@ bool isLogged(uint64_t Step, uint64_t Steps);
 
 } // namespace remat
 
-#endif // REMAT_TOOLS_COMMON_PROGRESSTEXT_H
+#endif // REMAT_SUPPORT_PROGRESSTEXT_H
