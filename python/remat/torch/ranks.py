@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import datetime
 import functools
 import os
+import threading
 import time
-from typing import List
+from typing import Callable, List, Optional
 
 import torch
 import torch.distributed as dist
@@ -16,11 +18,30 @@ from ..runtime import ranks
 from .errors import ImportFailure
 
 _FAILED = "remat/failed"  # in the rendezvous's store: what a rank told the others
+_GRACE = 2.0  # seconds that news of a rank may be under way
 
 
 def _bytes_at(message: ranks.Message) -> torch.Tensor:
+    """What is sent or received; for an empty message, by which ranks wait for each other, a byte."""
+    if not message.bytes:
+        return torch.zeros(1, dtype=torch.uint8)
     memory = (ctypes.c_uint8 * message.bytes).from_address(message.address)
     return torch.frombuffer(memory, dtype=torch.uint8)
+
+
+def _within(seconds: float, work: Callable[[], Optional[str]]) -> Optional[str]:
+    """What `work` gives, or None where that takes longer: the store's keeper may hang or be gone,
+    and its calls then wait for minutes."""
+    given: List[Optional[str]] = []
+
+    def run() -> None:
+        with contextlib.suppress(RuntimeError):
+            given.append(work())
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return given[0] if given else None
 
 
 class _Exchange:
@@ -30,37 +51,44 @@ class _Exchange:
         self._group = dist.new_group(backend="gloo")
         self._store = dist.distributed_c10d._get_default_store()
 
-    def _raise_failure(self) -> None:
-        """What a rank told, if one did: it ends, and so does the connection to it."""
-        if self._store.check([_FAILED]):
-            raise RuntimeError(self._store.get(_FAILED).decode("utf-8", "replace"))
+    def _listen(self, until: float) -> Optional[str]:
+        """What a rank told, if one did until then."""
+        while not self._store.check([_FAILED]):
+            if time.monotonic() >= until:
+                return None
+            time.sleep(0.02)
+        return self._store.get(_FAILED).decode("utf-8", "replace")
+
+    def _explain(self, peer: int, is_late: bool, seconds: float) -> str:
+        """A rank that fails tells why and ends, and so does the connection to it."""
+        until = time.monotonic() + (0 if is_late else _GRACE / 2)
+        told = _within(_GRACE, lambda: self._listen(until))
+        if told is not None:
+            return told
+        return f"rank {peer} did not answer within {seconds:g} s" if is_late else f"rank {peer} has ended"
 
     def __call__(
         self, sends: List[ranks.Message], receives: List[ranks.Message], seconds: float
     ) -> None:
-        waiting = [
-            (receive.peer, dist.irecv(_bytes_at(receive), receive.peer, group=self._group))
-            for receive in receives
-            if receive.bytes
-        ]
-        waiting += [
-            (send.peer, dist.isend(_bytes_at(send), send.peer, group=self._group))
-            for send in sends
-            if send.bytes
-        ]
-        limit = datetime.timedelta(seconds=seconds)
-        for peer, work in waiting:
-            begun = time.monotonic()
-            try:
-                work.wait(limit)
-            except RuntimeError as failure:
-                self._raise_failure()
-                if time.monotonic() - begun >= seconds:
-                    raise RuntimeError(f"rank {peer} did not answer within {seconds:g} s") from None
-                raise RuntimeError(f"rank {peer} has ended: {failure}") from None
+        end = time.monotonic() + seconds
+        peer = 0
+        try:
+            waiting = []
+            for message in receives:
+                peer = message.peer
+                waiting.append((peer, dist.irecv(_bytes_at(message), peer, group=self._group)))
+            for message in sends:
+                peer = message.peer
+                waiting.append((peer, dist.isend(_bytes_at(message), peer, group=self._group)))
+            for peer, work in waiting:
+                left = max(end - time.monotonic(), 0.001)
+                work.wait(datetime.timedelta(seconds=left))
+        except RuntimeError:
+            raise RuntimeError(self._explain(peer, time.monotonic() >= end, seconds)) from None
 
     def tell(self, text: str) -> None:
-        self._store.set(_FAILED, f"rank {dist.get_rank()}: {text}")
+        """The first text that any rank tells stays."""
+        _within(_GRACE, lambda: self._store.compare_set(_FAILED, "", text))
 
 
 @functools.lru_cache(maxsize=None)
