@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs a wheel into a fresh environment and runs the README's Python example
-# there: nothing of the checkout, of LLVM or of other packages is used.
+# and the tool there: nothing of the checkout, of LLVM or of other packages is used.
 #
 # usage: wheel.sh WHEEL [PYTHON...]
 #   PYTHON   the interpreters to try, each at least 3.10 (default python3)
@@ -47,5 +47,6 @@ for python; do
   rm -rf "$work/venv"
   "$python" -m venv "$work/venv"
   "$work/venv/bin/pip" install -q --disable-pip-version-check --no-index --no-deps "$wheel"
+  (cd "$work" && env -i "$work/venv/bin/remat-run" "$root/examples/first.mlir" --steps 2 --budget smallest --cache off --quiet)
   echo "$("$work/venv/bin/python" --version): $(cd "$work" && env -i "$work/venv/bin/python" example.py)"
 done

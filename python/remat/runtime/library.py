@@ -106,6 +106,7 @@ _FUNCTIONS = {
     "rematRanksGetRank": (c_uint32, c_void_p),
     "rematRanksGetSize": (c_uint32, c_void_p),
     "rematRanksDestroy": (None, c_void_p),
+    "rematRunTool": (c_int, c_int, c_void_p, c_void_p),
     "rematSessionWriteWhole": (c_void_p, c_void_p, c_char_p, c_void_p, c_size_t),
     "rematSessionReadWhole": (c_void_p, c_void_p, c_char_p, c_void_p, c_size_t),
     "rematStatusGetNumDiagnostics": (c_size_t, c_void_p),

@@ -72,7 +72,8 @@ class Ranks:
 
 def start(device: str = "host") -> Optional[Ranks]:
     """The ranks that mpirun or srun started this process with; None where it was started alone. Under
-    torchrun it is an error: `remat.torch` has those of `torch.distributed`. Called once in a process."""
+    torchrun it is an error: `remat.torch` has those of `torch.distributed`, and `python -m remat.run`
+    runs the tool with them. Called once in a process."""
     lib = library.load()
     out = ctypes.c_void_p()
     check(lib.rematRanksStart(library.encode(device), ctypes.addressof(out)))
