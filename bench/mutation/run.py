@@ -11,12 +11,13 @@ so that few files are built anew; which files is drawn by chance, in proportion 
 
 Then every test runs once without a change and notes which changes it comes by: tests of GoogleTest, programs of C tests,
 files of lit, files of pytest or, where a file takes long, its functions. Tests that take more than --longest seconds are
-left out. A mutant runs the tests that come by it, the quick ones first, until one fails that passes right after without
-the change: the mutant is caught. A test fails too where one of its processes takes four times the processor time that the
-whole test takes without the change, and ten seconds; seconds of the clock do not count, so other work on the machine
-changes nothing. One that no test notices survives (R. A. DeMillo, R. J. Lipton, F. G. Sayward, "Hints on Test Data
-Selection", 1978), and so does one that ran --cap seconds of tests ("capped") and one that no test comes by ("not
-reached"). Only what no test of this machine comes by in runtime/cuda does not count: the calls of a GPU.
+left out. A mutant runs the tests that come by it, those first that caught another one of its file, then the quick ones,
+until one fails that passes right after without the change: the mutant is caught. A test fails too where one of its
+processes takes four times the processor time that the whole test takes without the change, and ten seconds; seconds of
+the clock do not count, so other work on the machine changes nothing. One that no test notices survives (R. A. DeMillo,
+R. J. Lipton, F. G. Sayward, "Hints on Test Data Selection", 1978), and so does one that ran --cap seconds of tests
+("capped") and one that no test comes by ("not reached"). Only what no test of this machine comes by in runtime/cuda does
+not count: the calls of a GPU.
 
 The changes are made in a copy of HEAD (--tree, default build-mutation), never in the checkout. Mutants already in the
 output file are not tried again, so runs add up; with --retry those are that no test noticed, for example with the tests
@@ -77,9 +78,18 @@ class Tree:
         done = subprocess.run(command, cwd=self.path, env=self.environment, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"cmake fails:\n{done.stderr[-3000:]}")
+        self.make_headers()
         self.header.write_text(places.HEADER)
         rows = json.loads((self.path / "build/compile_commands.json").read_text())
         self.commands = {os.path.relpath(row["file"], self.path): row["command"] for row in reversed(rows)}
+
+    def make_headers(self) -> None:
+        """What the build writes and files include: without it the compiler would refuse every change."""
+        command = ["ninja", "-C", "build", "-t", "targets", "rule", "CUSTOM_COMMAND"]
+        made = subprocess.run(command, cwd=self.path, capture_output=True, text=True, check=True).stdout.splitlines()
+        headers = [file for file in made if file.endswith((".h", ".inc"))]
+        command = ["cmake", "--build", "build", "-j", str(self.jobs), "--target", *headers]
+        subprocess.run(command, cwd=self.path, env=self.environment, capture_output=True, check=True)
 
     def make(self, options: argparse.Namespace) -> tuple[dict[int, places.Site], int]:
         """The mutants of these options by number, built, and how many were refused; what is built already stays."""
@@ -247,7 +257,8 @@ def main() -> None:
                 if not waiting or counted >= goal or time.monotonic() - start > options.seconds:
                     return
                 number, site = waiting.pop(0)
-            outcome = suite.try_number(number, options.cap, scratch, passed.get(site.key, []))
+            caught = {row["by"] for row in rows if row["file"] == site.file and row["verdict"] == "caught"}
+            outcome = suite.try_number(number, options.cap, scratch, passed.get(site.key, []), caught)
             if outcome["verdict"] == "not reached" and site.file.startswith(GPU):
                 outcome["verdict"] = "needs a GPU"
             before = site.before if len(site.before) < 60 else site.before[:57] + "..."
