@@ -309,6 +309,45 @@ TEST(Program, Views) {
   EXPECT_NE(loadMessage(P), "");
 }
 
+/// z lies over the first or the last of the two rows of y, and all of y is
+/// read after it: neither what is left of y nor z is y.
+TEST(Program, ValuesThatAreOverwrittenInPart) {
+  for (uint64_t Row : {0, 1}) {
+    ProgramMaker P;
+    uint32_t X = P.argument("x", f32({2, 64}));
+    uint32_t W = P.argument("w", f32({64}));
+    uint32_t Y = P.tensor(f32({2, 64}));
+    uint32_t Z = P.tensor(f32({64}), int64_t(offsetOf(P, Y) + Row * 256));
+    uint32_t Sum = P.tensor(f32({2, 64}));
+    P.step("neg", {X}, {Y});
+    P.step("neg", {W}, {Z});
+    P.step("add", {Y, Y}, {Sum});
+    P.result("sum", Sum);
+    EXPECT_NE(loadMessage(P).find("which was overwritten"), std::string::npos)
+        << Row;
+  }
+}
+
+/// What nobody reads is free as soon as it is written, in the first step too.
+/// Tensor 0 is in no step at all.
+TEST(Program, ValuesThatNobodyReads) {
+  ProgramMaker P;
+  uint32_t Nothing = P.tensor(f32({2}));
+  uint32_t X = P.argument("x", f32({8}));
+  uint32_t Y = P.tensor(f32({8})), Z = P.tensor(f32({8}));
+  P.step("neg", {X}, {Y});
+  P.step("exp", {X}, {Z});
+  P.result("z", Z);
+  auto Loaded = Program::load(P.finish());
+  ASSERT_TRUE(Loaded) << messageOf(Loaded);
+  const Program &L = **Loaded;
+  EXPECT_TRUE(L.Tensors[Nothing].IsView);
+  EXPECT_EQ(L.Tensors[Nothing].LastStep, -1);
+  ASSERT_EQ(L.Steps[0].Freed.size(), 1u);
+  EXPECT_EQ(L.Steps[0].Freed[0].Offset, L.Tensors[Y].Offset);
+  EXPECT_EQ(L.Steps[1].Freed.size(), 0u);
+}
+
 TEST(Program, ConstantsStay) {
   ProgramMaker P;
   uint32_t C = P.tensor(f32({2}));

@@ -260,9 +260,9 @@ std::vector<Array> test::runKernel(const std::vector<Array> &Operands,
 
 std::string test::checkOp(const std::string &Op,
                           const std::vector<std::optional<Array>> &Operands,
-                          const std::vector<Array> &Results,
-                          const Attrs &List) {
-  OneOp One(Operands, Results, {});
+                          const std::vector<Array> &Results, const Attrs &List,
+                          const RunSetup &Setup) {
+  OneOp One(Operands, Results, Setup);
   One.Maker.step(Op, One.Operands, One.Results, List);
   return messageOf(Program::load(One.Maker.finish()));
 }

@@ -108,7 +108,8 @@ std::vector<Array> runKernel(const std::vector<Array> &Operands,
 /// The error that a program with this one op loads with; "" if it loads.
 std::string checkOp(const std::string &Op,
                     const std::vector<std::optional<Array>> &Operands,
-                    const std::vector<Array> &Results, const Attrs &List = {});
+                    const std::vector<Array> &Results, const Attrs &List = {},
+                    const RunSetup &Setup = {});
 
 /// The message of a failed result; "" on success.
 template <typename T> std::string messageOf(const Result<T> &R) {

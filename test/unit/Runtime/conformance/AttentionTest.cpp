@@ -238,6 +238,17 @@ TEST(Attention, Checks) {
   EXPECT_NE(Check(Q, Q, i64({2, 2}), {}), "");
   EXPECT_NE(Check(Q, Q, std::nullopt, {number("dropout_p", 0.5)}), "");
   EXPECT_NE(Check(Q, Q, std::nullopt, {flag("packed")}), "");
+  // Keys and values agree, and not with the queries.
+  EXPECT_NE(Check(f32({2, 2, 1, 4}), f32({2, 2, 1, 4}), std::nullopt, {}), "");
+}
+
+/// Queries of one dimension more, and all else as if that were no matter.
+TEST(Attention, ChecksTheRankOfQueries) {
+  Array Q = f32({1, 2, 1, 4, 5}), K = f32({1, 2, 1, 4});
+  EXPECT_NE(checkOp("attention",
+                    {Q, K, K, std::nullopt, std::nullopt, std::nullopt},
+                    {Q, f32({1, 1, 2})}),
+            "");
 }
 
 } // namespace

@@ -103,6 +103,20 @@ TEST(Group, IntegersAndSelect) {
              Body, {4, 5, 6});
 }
 
+TEST(Group, BooleanConstants) {
+  for (int64_t Value : {0, 1}) {
+    std::vector<Inner> Body = {
+        {"constant", {}, i1({4}), {ints("value", {Value})}},
+        {"select", {2, 0, 1}, f32({4})}};
+    auto R = runKernel({f32({4}, {1, 2, 3, 4}), f32({4}, {5, 6, 7, 8})},
+                       {f32({4}), i1({4})}, Body, {3, 2});
+    ASSERT_EQ(R.size(), 2u);
+    expectNear(R[0], Value ? std::vector<double>{1, 2, 3, 4}
+                           : std::vector<double>{5, 6, 7, 8});
+    expectNear(R[1], std::vector<double>(4, double(Value)));
+  }
+}
+
 TEST(Group, RowReductionWithKeptDimensions) {
   for (DType Type : {DType::F32, DType::BF16}) {
     int64_t Rows = 9, Columns = 1500; // a row is longer than a block
@@ -128,6 +142,11 @@ TEST(Group, RowReductionWithoutKeptDimensions) {
   expectSame(
       {randomArray(DType::F32, {8, 8}, 1), f32({8}, {1, 2, 3, 4, 5, 6, 7, 8})},
       Body, {5, 3});
+  // The reduction comes first in the group.
+  expectSame({randomArray(DType::F32, {8, 8}, 2)},
+             {{"reduce", {0}, R, {text("kind", "sum"), ints("dims", {1})}},
+              {"exp", {1}, R}},
+             {2});
 }
 
 TEST(Group, ReductionOverSeveralLastDimensions) {
@@ -155,6 +174,18 @@ TEST(Group, SmallerResultsAreStoredOnce) {
   expectSame(
       {randomArray(DType::F32, {100, 40}, 1), randomArray(DType::F32, {40}, 2)},
       Whole, {2, 3}, Setup);
+}
+
+TEST(Group, SmallerResultsEndWhereTheyEnd) {
+  // 256 bytes of sums, and right behind them what the first block wrote long
+  // before the last sum is stored.
+  Array T = f32({64, 1500}), R = f32({64});
+  RunSetup Setup;
+  Setup.Threads = 1;
+  expectSame({randomArray(DType::F32, {64, 1500}, 1)},
+             {{"reduce", {0}, R, {text("kind", "sum"), ints("dims", {1})}},
+              {"exp", {0}, T}},
+             {1, 2}, Setup);
 }
 
 TEST(Group, InPlace) {

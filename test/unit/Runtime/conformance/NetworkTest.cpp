@@ -104,6 +104,36 @@ TEST(LayerNorm, Checks) {
   EXPECT_NE(Check(f32({4, 2}), f32({4}), f32({4})), "");
   EXPECT_NE(Check(f32({4, 2}), f32({2}), f32({2})), "");
   EXPECT_NE(Check(f32({4, 2}), f32({2}), bf16({4})), "");
+  // A vector is one row.
+  EXPECT_EQ(Check(f32({2}), f32({2}), f32({})), "");
+  EXPECT_EQ(checkOp("softmax", {f32({2})}, {f32({2})}), "");
+  // Only the second weight, or only the first, is a row.
+  for (auto [First, Second] : {std::pair(4, 2), std::pair(2, 4)})
+    EXPECT_NE(checkOp("layer_norm", {f32({4, 2}), f32({First}), f32({Second})},
+                      {f32({4, 2}), f32({4}), f32({4})}, NoEpsilon),
+              "");
+  auto CheckRms = [](int64_t Width) {
+    return checkOp("rms_norm", {f32({4, 2}), f32({Width})},
+                   {f32({4, 2}), f32({4})}, NoEpsilon);
+  };
+  EXPECT_EQ(CheckRms(2), "");
+  EXPECT_NE(CheckRms(4), "");
+}
+
+/// A row's gradient is done when the row is read; a weight's gradient is a sum
+/// over all rows, which are still read.
+TEST(LayerNorm, OnlyGradientsOfRowsLieOverRows) {
+  Array Row = f32({1, 4}), Weight = f32({4}), Statistic = f32({1});
+  auto Check = [&](unsigned Result, unsigned Operand) {
+    return checkOp("layer_norm_backward",
+                   {Row, Row, Weight, Statistic, Statistic},
+                   {Row, Weight, Weight}, {}, over(Result, Operand));
+  };
+  for (unsigned Operand : {0, 1}) {
+    EXPECT_EQ(Check(0, Operand), "");
+    EXPECT_NE(Check(1, Operand), "");
+  }
+  EXPECT_NE(Check(0, 2), "");
 }
 
 //===----------------------------------------------------------------------===//
