@@ -118,6 +118,8 @@ solver::SolveResult BudgetLoop::solve(solver::Strategy Method, int32_t Effort,
   Request.Effort = Effort;
   Request.Seed = Options.Seed;
   Request.FindMinBudget = FindMinBudget;
+  // Only plans are asked for: `findBounds` and `fit` ask for bounds.
+  Request.Prove = false;
   watch(Request);
   solver::SolveResult Solved = Planner->solve(Request);
   Report.addSeconds("plan", Time.getSeconds());

@@ -46,6 +46,9 @@ struct SolveOptions {
   uint32_t Threads = 0;
   /// Also look for the smallest feasible budget (costs about one more solve).
   bool FindMinBudget = false;
+  /// Also find the bounds where no search needs them. Without, the certificate
+  /// may say less, in particular of a budget that no plan meets.
+  bool Prove = true;
   /// When it becomes true the incumbent is returned.
   const std::atomic<bool> *Interrupt = nullptr;
   /// Called by one thread at a time, not always by the caller's.

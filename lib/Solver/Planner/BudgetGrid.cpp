@@ -18,18 +18,27 @@ public:
         Fitted(M, O.Seed, D, O.Budget, M.BaseTime),
         Work(Tuned.Work.OfEffort << std::min(O.Effort, 30)) {}
 
-  SearchResult run(const std::function<void()> &Prove) {
+  SearchResult run(const std::function<bool()> &Prove) {
     offerSeeds();
     if (O.FindMinBudget || !Best.feasible()) {
       Start.lower();
       offerSeeds();
     }
-    Prove();
-    if (O.Effort > 0 && !closes() && Start.leastPeak() <= O.Budget) {
-      if (isLarge())
-        searchHere();
-      else
+    bool MaySearch = O.Effort > 0 && Start.leastPeak() <= O.Budget;
+    std::optional<Begun> Parts;
+    auto Within = Found.Within.find({O.Budget, Start.isLowered()});
+    bool IsKnown = Within != Found.Within.end();
+    if (MaySearch && isLarge() && !IsKnown)
+      begin(Parts);
+    if ((MaySearch || O.Prove) && !Prove())
+      return {};
+    if (MaySearch && !closes()) {
+      if (!isLarge())
         searchGrid();
+      else if (IsKnown && Within->second.first == D.Bound)
+        Best.offer(Within->second.second);
+      else
+        searchWithin(Parts);
     }
     SearchResult R;
     R.MinBudget = Start.lowest().Peak;
@@ -41,7 +50,7 @@ public:
 
   void fill() {
     Start.lower();
-    climb(Start.leastPeak(), nullptr, [](const PointPtr &) { return false; });
+    climb(Start.leastPeak(), nullptr, [](const Point &) { return false; });
   }
 
 private:
@@ -56,6 +65,25 @@ private:
   Attempt Fitted;
   std::vector<Seed> Seen;
   const int64_t Work;
+  /// A way up: where it begins, with which plans, and at which budgets.
+  struct Stages {
+    int64_t Low;
+    std::vector<Seed> Seeds;
+    std::vector<int64_t> Budgets;
+    /// What was searched there before.
+    std::vector<PointPtr> Known;
+  };
+  /// What it found: all that counts from now on, what of it is new, the last.
+  struct Climb {
+    int64_t Low;
+    std::vector<PointPtr> Points, New;
+    PointPtr Last;
+  };
+  /// Parts of a search within a budget that do not depend on what is proven.
+  struct Begun {
+    std::optional<Ahead<std::unique_ptr<Attempt>>> Repaired;
+    std::optional<Ahead<Climb>> Climbed;
+  };
   static constexpr const auto &Of = Tuned.Grid;
 
   bool isLarge() const { return M.numOps() > Tuned.Size.Few; }
@@ -95,7 +123,7 @@ private:
   void searchGrid() {
     // Where the walk ends without a point to climb from, this is needed.
     Start.lowerLater();
-    auto Look = [this](const PointPtr &X) { return look(*X); };
+    auto Look = [this](const Point &X) { return look(X); };
     int64_t Step = Of.Coarse * unit(), First = highest() / Step * Step;
     int64_t Count =
         std::max<int64_t>(0, (First - Start.leastSeedPeak() + Step) / Step);
@@ -133,12 +161,45 @@ private:
     climb(Start.leastPeak(), nullptr, Look);
   }
 
+  /// What a search within the budget itself begins with. The bound may not be
+  /// known yet.
+  std::unique_ptr<Attempt> repaired(const Watch &Here) const {
+    auto A = std::make_unique<Attempt>(M, O.Seed, Here, O.Budget, M.BaseTime);
+    A->repairSeeds(Start.seeds(), /*Few=*/isVeryLarge());
+    return A;
+  }
+
+  /// What other threads may make while the bound is sought. Of the way up, only
+  /// where it begins is made here, and only if that is known.
+  void begin(std::optional<Begun> &Parts) {
+    Parts.emplace().Repaired.emplace(
+        D, [this](const Watch &Here) { return repaired(Here); });
+    // Two threads have enough to do with what is needed in any case.
+    if (D.workers().count() <= 2 || !(Start.isLowered() || fitsStages()))
+      return;
+    auto Of = std::make_shared<const Stages>(stages());
+    Parts->Climbed.emplace(
+        D, [this, Of](const Watch &Here) { return climbStages(*Of, Here); },
+        Asked::Later);
+  }
+
+  void searchWithin(std::optional<Begun> &Parts) {
+    bool IsLowered = Start.isLowered();
+    if (!Parts)
+      begin(Parts);
+    searchHere(*Parts);
+    if (Best.feasible() && !D.passed())
+      Found.Within[{O.Budget, IsLowered}] = {D.Bound, Best.plan()};
+  }
+
   /// Within the budget itself; where that leaves something open, from the plans
   /// of the grid below it too.
-  void searchHere() {
-    Attempt A(M, O.Seed, D, O.Budget, D.Bound);
-    A.fromSeeds(Start.seeds(), /*Few=*/isVeryLarge(),
-                isVeryLarge() ? Work : Work * Tuned.Attempt.SeedEighths / 8);
+  void searchHere(Begun &Parts) {
+    std::unique_ptr<Attempt> From = Parts.Repaired->get();
+    Attempt &A = *From;
+    A.watch(D);
+    A.prove(D.Bound);
+    A.annealSeeds(isVeryLarge() ? Work : Work * Tuned.Attempt.SeedEighths / 8);
     auto FromBest = [&] {
       if (isVeryLarge())
         return;
@@ -152,7 +213,7 @@ private:
     offer(A);
     if (closes() || D.passed())
       return;
-    PointPtr Below = climbStages();
+    PointPtr Below = climbStages(Parts.Climbed);
     if (!Below)
       return;
     A.fromPlans(Below->Ends);
@@ -194,18 +255,29 @@ private:
     };
     for (int64_t At = Below ? Next(Low) : Low; At <= highest(); At = Next(At))
       Budgets.push_back(At);
-    climbBy(Found.Fine[Low], Budgets, Start.seeds(), std::move(Below), Look);
+    auto Tell = [&](const PointPtr &X, bool IsNew) {
+      if (IsNew)
+        tell(X->Ends);
+      return Look(*X);
+    };
+    climbBy(D, Found.Fine[Low], Budgets, Start.seeds(), std::move(Below), Tell);
   }
 
-  /// Goes up from where the stage before that of the budget begins, or from the
-  /// lowest peak known. The last point, if there is any.
-  PointPtr climbStages() {
-    int64_t Step = Of.StageUnits * unit(), Stage = Of.OfStage * Step;
-    int64_t Low = std::max<int64_t>(0, highest() / Stage - 1) * Stage;
+  /// One stage below that of the budget.
+  int64_t beginOfStages() const {
+    int64_t Stage = Of.OfStage * Of.StageUnits * unit();
+    return std::max<int64_t>(0, highest() / Stage - 1) * Stage;
+  }
+  bool fitsStages() const { return beginOfStages() >= Start.leastSeedPeak(); }
+
+  /// From where the stage before that of the budget begins, or from the lowest
+  /// peak known.
+  Stages stages() {
+    int64_t Step = Of.StageUnits * unit(), Low = beginOfStages();
     // None of these depends on the budget of the call.
     std::vector<Seed> Seeds = Start.unsqueezed();
     bool IsLowest = false;
-    if (Low < Start.leastSeedPeak()) {
+    if (!fitsStages()) {
       Start.lower();
       addSeed(M, Seeds, Start.lowest().S, Family::Squeezed);
       IsLowest = Low < Start.leastPeak();
@@ -220,35 +292,53 @@ private:
     std::vector<int64_t> Budgets;
     for (int64_t At = Low; At <= highest(); At = Next(At))
       Budgets.push_back(At);
-    PointPtr Last;
-    auto Look = [&](const PointPtr &X) {
-      Last = X;
-      return false;
-    };
-    climbBy(Found.Fine[Low], Budgets, Seeds, nullptr, Look);
-    return Last;
+    return {Low, std::move(Seeds), std::move(Budgets), Found.Fine[Low]};
   }
 
+  /// Writes nothing that others read: it may run beside a search.
+  Climb climbStages(const Stages &Of, const Watch &Here) const {
+    Climb R{Of.Low, Of.Known, {}, nullptr};
+    auto Look = [&](const PointPtr &X, bool IsNew) {
+      if (IsNew)
+        R.New.push_back(X);
+      R.Last = X;
+      return false;
+    };
+    climbBy(Here, R.Points, Of.Budgets, Of.Seeds, nullptr, Look);
+    return R;
+  }
+
+  /// What was begun ahead, else now. The last point, if there is any.
+  PointPtr climbStages(std::optional<Ahead<Climb>> &Begun) {
+    Climb R = Begun ? Begun->get() : climbStages(stages(), D);
+    for (const PointPtr &X : R.New)
+      tell(X->Ends);
+    Found.Fine[R.Low] = std::move(R.Points);
+    return R.Last;
+  }
+
+  /// `Look` is given each point, and whether it is new.
   template <typename LookFn>
-  void climbBy(std::vector<PointPtr> &Fine, const std::vector<int64_t> &Budgets,
-               const std::vector<Seed> &Seeds, PointPtr Below, LookFn Look) {
+  void climbBy(const Watch &Here, std::vector<PointPtr> &Fine,
+               const std::vector<int64_t> &Budgets,
+               const std::vector<Seed> &Seeds, PointPtr Below,
+               LookFn Look) const {
     size_t Known = Fine.size();
-    auto Make = [&](size_t I, const Watch &Here) {
-      return I < Known ? nullptr : fine(I, Budgets[I], Seeds, Here);
+    auto Make = [&](size_t I, const Watch &Beside) {
+      return I < Known ? nullptr : fine(I, Budgets[I], Seeds, Beside);
     };
     auto Take = [&](size_t I, std::unique_ptr<Attempt> A) {
-      PointPtr X = I < Known ? Fine[I] : fineFrom(std::move(A), Below.get());
-      if (I == Fine.size())
-        tell(X->Ends);
-      bool IsEnough = Look(X);
-      if (D.passed())
+      bool IsNew = I == Fine.size();
+      PointPtr X = IsNew ? fineFrom(std::move(A), Below.get(), Here) : Fine[I];
+      bool IsEnough = Look(X, IsNew);
+      if (Here.passed())
         return false;
-      if (I == Fine.size())
+      if (IsNew)
         Fine.push_back(X);
       Below = std::move(X);
       return !IsEnough;
     };
-    inOrder(D, Budgets.size(), Lead::Aside, Make, Take);
+    inOrder(Here, Budgets.size(), Lead::Aside, Make, Take);
   }
 
   /// The part of a fine budget that does not depend on the one below: now and
@@ -269,8 +359,9 @@ private:
   }
 
   /// From the plans of the fine budget below.
-  PointPtr fineFrom(std::unique_ptr<Attempt> A, const Point *Below) const {
-    A->watch(D);
+  PointPtr fineFrom(std::unique_ptr<Attempt> A, const Point *Below,
+                    const Watch &Here) const {
+    A->watch(Here);
     int64_t Part = Work / Of.FinePart;
     if (Below)
       A->fromPlans(Below->Ends);
@@ -293,7 +384,7 @@ private:
 };
 
 SearchResult BudgetGrid::search(const SolveOptions &O, const Watch &D,
-                                const std::function<void()> &Prove) {
+                                const std::function<bool()> &Prove) {
   return Call(*this, O, D).run(Prove);
 }
 

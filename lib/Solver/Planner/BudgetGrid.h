@@ -34,10 +34,11 @@ public:
   BudgetGrid(const Model &M, SearchMemory &Memory) : M(M), Memory(Memory) {}
 
   /// The result is the same whatever was searched before; that only saves work.
-  /// `Prove` is called once, before the bound of `D` is read for the first
-  /// time: what does not depend on it is done before.
+  /// `Prove` is called at most once, before the bound of `D` is read for the
+  /// first time: what does not depend on it is begun before. It says whether a
+  /// search is still asked for; if not, there is no result.
   SearchResult search(const SolveOptions &O, const Watch &D,
-                      const std::function<void()> &Prove);
+                      const std::function<bool()> &Prove);
 
   /// Searches the whole fine grid up to the budget of the options.
   void fill(const SolveOptions &O, const Watch &D);
@@ -59,6 +60,9 @@ private:
     std::map<int64_t, PointPtr> Coarse;
     /// By where they start.
     std::map<int64_t, std::vector<PointPtr>> Fine;
+    /// Of searches within budgets above `Size.Few` ops, by budget and by
+    /// whether plans were squeezed for it: the bound, and the best plan.
+    std::map<std::pair<int64_t, bool>, std::pair<double, Plan>> Within;
   };
   class Call;
 

@@ -79,19 +79,17 @@ private:
   Bounds boundsOf(const SolveOptions &O, const Watch &D) const {
     return Facts->Memory.bounds(O.Budget, D, O.Method >= Strategy::Optimal);
   }
-  void prove(const SolveOptions &O, Watch &D) const;
+  void prove(const Bounds &B, Watch &D) const;
   void recall(const SolveOptions &O, Watch &D) const;
   SearchResult run(const SolveOptions &O, const Watch &D,
-                   const std::function<void()> &Prove);
+                   const std::function<bool()> &Prove);
   void fillPool(const std::vector<int64_t> &Sorted, const Watch &D);
   void fitPool(int64_t Budget, int64_t Work, double Bound, const Watch &D);
   void searchOpen(const std::vector<int64_t> &Sorted, const Watch &D);
   void proveDown(const std::vector<int64_t> &Sorted, const Watch &D);
 };
 
-/// By the bounds of this budget.
-void Planner::Impl::prove(const SolveOptions &O, Watch &D) const {
-  Bounds B = boundsOf(O, D);
+void Planner::Impl::prove(const Bounds &B, Watch &D) const {
   D.prove(Facts->M.BaseTime + B.Extra, B.LeastBudget);
 }
 
@@ -105,13 +103,16 @@ void Planner::Impl::recall(const SolveOptions &O, Watch &D) const {
   D.LeastBudget = std::max(D.LeastBudget, Facts->LeastBudget);
 }
 
-/// Calls `Prove` before it reads the bound of `D`.
+/// Calls `Prove` before it reads the bound of `D`, and gives nothing where that
+/// says that nothing is asked for any more.
 SearchResult Planner::Impl::run(const SolveOptions &O, const Watch &D,
-                                const std::function<void()> &Prove) {
+                                const std::function<bool()> &Prove) {
   const Model &M = Facts->M;
   SearchResult R;
-  if (O.Method < Strategy::Optimal)
-    Prove();
+  bool Goes = true;
+  auto Ask = [&] { return Goes = Prove(); };
+  if (O.Method < Strategy::Optimal && O.Prove && !Ask())
+    return R;
   switch (O.Method) {
   case Strategy::None:
     R.Best = solveNone(M, O.Budget);
@@ -126,13 +127,15 @@ SearchResult Planner::Impl::run(const SolveOptions &O, const Watch &D,
     R.Best = solveMinCut(M, O.Budget);
     break;
   case Strategy::Optimal:
-    R = Facts->Grid.search(O, D, Prove);
-    closeOptimal(M, O, D, R);
+    R = Facts->Grid.search(O, D, Ask);
+    if (Goes)
+      closeOptimal(M, O, D, R);
     return R;
   case Strategy::Search:
-    R = Facts->Grid.search(O, D, Prove);
+    R = Facts->Grid.search(O, D, Ask);
     // Few states, for a problem of a dozen ops or two: milliseconds.
-    closeSmall(M, O, D, Tuned.Exact.SearchStates, R);
+    if (Goes)
+      closeSmall(M, O, D, Tuned.Exact.SearchStates, R);
     return R;
   }
   R.MinBudget = measure(M, R.Best).Peak;
@@ -143,10 +146,12 @@ SolveResult Planner::Impl::solve(const SolveOptions &O) {
   if (Malformed)
     return malformed();
   Watch D(O, &Threads);
-  Ahead<Bounds> Proof(D, [&](const Watch &Here) { return boundsOf(O, Here); });
+  std::optional<Ahead<Bounds>> Proof;
+  if (O.Prove)
+    Proof.emplace(D, [&](const Watch &Here) { return boundsOf(O, Here); });
   auto Prove = [&] {
-    Bounds B = Proof.get();
-    D.prove(Facts->M.BaseTime + B.Extra, B.LeastBudget);
+    prove(Proof ? Proof->get() : boundsOf(O, D), D);
+    return true;
   };
   SearchResult Found = run(O, D, Prove);
   SolveResult R = certify(Facts->M, O, D, std::move(Found));
@@ -160,13 +165,17 @@ SolveResult Planner::Impl::at(int64_t Budget) {
     return malformed();
   SolveOptions O = withBudget(Budget);
   Watch D(O, &Threads);
-  prove(O, D);
-  recall(O, D);
-  SearchResult Found;
-  if (pooled(Budget).cost() >= costWithin(Tuned.Near.OfBound, D)) {
-    Found = run(O, D, [] {});
+  Ahead<Bounds> Proof(D, [&](const Watch &Here) { return boundsOf(O, Here); });
+  bool Searches = true;
+  auto Prove = [&] {
+    prove(Proof.get(), D);
+    recall(O, D);
+    Searches = pooled(Budget).cost() >= costWithin(Tuned.Near.OfBound, D);
+    return Searches;
+  };
+  SearchResult Found = run(O, D, Prove);
+  if (Searches)
     Facts->Plans.add(Found.Best);
-  }
   Incumbent Best = pooled(Budget);
   // The pool counts as `verify` does, `Incumbent` may count more.
   if (Best.feasible())
@@ -240,7 +249,7 @@ void Planner::Impl::proveDown(const std::vector<int64_t> &Sorted,
     if (D.passed() ||
         pooled(*Budget).cost() <= costWithin(Tuned.Near.OfBound, Here))
       continue;
-    prove(O, Here);
+    prove(boundsOf(O, Here), Here);
     Facts->Proven[*Budget] = Here.Bound;
     Facts->LeastBudget = std::max(Facts->LeastBudget, Here.LeastBudget);
   }

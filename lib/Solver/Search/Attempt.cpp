@@ -246,9 +246,13 @@ void Attempt::annealEnds(int64_t Work) {
   inOrder(*D, Ends.size(), Lead::Certain, Make, Take);
 }
 
-/// Many starts, a short search from a few, a long one from the best.
 void Attempt::fromSeeds(const std::vector<Seed> &Seeds, bool Few,
                         int64_t Work) {
+  repairSeeds(Seeds, Few);
+  annealSeeds(Work);
+}
+
+void Attempt::repairSeeds(const std::vector<Seed> &Seeds, bool Few) {
   offerAll(Seeds);
   if (!Best.feasible())
     return;
@@ -265,6 +269,9 @@ void Attempt::fromSeeds(const std::vector<Seed> &Seeds, bool Few,
       if (!D->passed() && (Margin == 0 || !Few))
         Starts.push_back({&X->S, Margin, X->From});
   fromPlans(Starts);
+}
+
+void Attempt::annealSeeds(int64_t Work) {
   sortEnds();
   mixFamilies(Ends, Tuned.Attempt.Short);
   annealEnds(Work / Tuned.Attempt.ShortPart);

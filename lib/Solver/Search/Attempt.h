@@ -33,6 +33,8 @@ public:
   bool TakeAlong = false;
   /// Goes on under another watch, of the same call.
   void watch(const Watch &Other) { D = &Other; }
+  /// Goes on with a bound that was not known when it began.
+  void prove(double Proven) { Bound = Proven; }
 
   /// A plan to be repaired within a limit that is a little below the budget.
   struct Start {
@@ -44,6 +46,11 @@ public:
   /// From seeds of which one fits; does nothing where none does. `Few` looks
   /// at the most promising ones alone.
   void fromSeeds(const std::vector<Seed> &Seeds, bool Few, int64_t Work);
+  /// The first part of that, whatever the bound: repairs them.
+  void repairSeeds(const std::vector<Seed> &Seeds, bool Few);
+  /// The rest: a short search from a few that were repaired, a long one from
+  /// the best.
+  void annealSeeds(int64_t Work);
   /// From pairs of the plans found so far: the first part of one and the
   /// second part of another, repaired. What one local search does not reach
   /// from another's plan, the part of a third may bring.

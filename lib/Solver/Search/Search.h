@@ -46,6 +46,7 @@ public:
   int64_t leastSeedPeak() const { return LeastSeedPeak; }
   int64_t leastPeak() const { return LeastPeak; }
   const Lowest &lowest() const { return Least; }
+  bool isLowered() const { return IsLowered; }
 
   /// Lowers the peak of the lowest seeds, shortly, then of what came out
   /// lowest, at length, and adds the plans on the way to the seeds; on larger

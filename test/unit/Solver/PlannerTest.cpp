@@ -58,6 +58,53 @@ TEST(Planner, ACallForItselfIsThatOfAFreshPlanner) {
   }
 }
 
+void expectSamePlan(const SolveResult &A, const SolveResult &B) {
+  EXPECT_EQ(A.Feasible, B.Feasible);
+  EXPECT_EQ(A.Best, B.Best);
+  EXPECT_EQ(A.Proof.MinBudget, B.Proof.MinBudget);
+}
+
+TEST(Planner, PlansAreTheSameWithoutAProof) {
+  Rng R(29);
+  Problem P = training(R, 14);
+  Planner Plans(P, {});
+  for (int64_t Budget : budgetsOf(P, 3))
+    for (Strategy Method : {Strategy::Sqrt, Strategy::Search}) {
+      SolveOptions O;
+      O.Method = Method;
+      O.Budget = Budget;
+      O.FindMinBudget = true;
+      SolveResult Proven = solve(P, O);
+      O.Prove = false;
+      SolveResult Got = Plans.solve(O);
+      expectSamePlan(Got, Proven);
+      EXPECT_LE(Got.Proof.LowerBound, Proven.Proof.LowerBound);
+      // The bounds of a budget that nothing meets end no search.
+      if (!Got.Feasible)
+        EXPECT_EQ(Got.Proof.LowerBound, 0);
+    }
+}
+
+// Above 300 ops a search within a budget is remembered; whether it began with
+// squeezed plans depends on the request.
+TEST(Planner, WhatWasSearchedWithinABudgetIsNotSearchedAgain) {
+  Rng R(31);
+  Problem P = training(R, 155);
+  ASSERT_GT(P.Ops.size(), 300u);
+  SolveOptions O;
+  O.Budget = verify(P, basePlan(P), INT64_MAX).Peak / 2;
+  std::vector<SolveResult> Fresh;
+  for (bool Find : {false, true}) {
+    O.FindMinBudget = Find;
+    Fresh.push_back(solve(P, O));
+  }
+  Planner Plans(P, O);
+  for (bool Find : {true, false, true, false}) {
+    O.FindMinBudget = Find;
+    expectSamePlan(Plans.solve(O), Fresh[Find]);
+  }
+}
+
 TEST(Planner, APlanServesEveryLargerBudget) {
   for (int Case = 0; Case < casesOf(3); ++Case) {
     Rng R(Case + 71);
