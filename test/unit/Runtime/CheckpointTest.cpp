@@ -162,6 +162,27 @@ TEST_F(CheckpointTest, EveryBitCounts) {
   EXPECT_TRUE(findCheckpoint(Folder)->Newest);
 }
 
+TEST_F(CheckpointTest, BeforeTheFirstStepAndWithoutAChecksum) {
+  auto S = makeSession(makeProgram());
+  auto Writing = CheckpointFolder::open(Folder);
+  ASSERT_TRUE(Writing) << messageOf(Writing);
+  ASSERT_EQ(messageOf(Writing->save(*S, 0, {}, 1)), "");
+  auto Search = findCheckpoint(Folder);
+  ASSERT_TRUE(Search && Search->Newest) << messageOf(Search);
+  EXPECT_EQ(Search->Newest->Steps, 0u);
+  // Its last tensor has another name.
+  std::string Bytes;
+  fs::path File = Folder / nameOf(0);
+  ASSERT_EQ(readWholeFile(File, 1 << 20, Bytes), std::nullopt);
+  size_t At = Bytes.find("remat.sha256");
+  ASSERT_NE(At, std::string::npos);
+  Bytes[At] = 'x';
+  std::ofstream(File, std::ios::binary) << Bytes;
+  std::string Message = messageOf(findCheckpoint(Folder));
+  EXPECT_NE(Message.find("has no checksum at its end"), std::string::npos)
+      << Message;
+}
+
 TEST_F(CheckpointTest, WhatKilledProcessesLeft) {
   auto S = makeSession(makeProgram());
   save(*S, 2, 2);

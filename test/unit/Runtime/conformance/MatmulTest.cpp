@@ -21,6 +21,12 @@ TEST(Matmul, Bias) {
   auto R = runOp("matmul", {A, B, f32({2}, {100, 200})}, {f32({2, 2})});
   ASSERT_EQ(R.size(), 1u);
   expectNear(R[0], {105, 211, 114, 223});
+  // In 16 bits: small whole numbers are exact.
+  R = runOp("matmul",
+            {bf16({2, 3}, A.Data), bf16({3, 2}, B.Data), bf16({2}, {16, 32})},
+            {bf16({2, 2})});
+  ASSERT_EQ(R.size(), 1u);
+  expectNear(R[0], {21, 43, 30, 55});
 }
 
 TEST(Matmul, Transposes) {
