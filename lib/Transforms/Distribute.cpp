@@ -114,8 +114,10 @@ void StepDistributor::separateRandomNumbers() {
                                Forward.getI64IntegerAttr(MicroBatches << 32)));
     Value Shift = MulOp::create(Forward, Loc, Rank, First);
     auto Own = AddOp::create(Forward, Loc, Seed, Shift);
-    Seed.replaceUsesWithIf(
-        Own, [](OpOperand &Use) { return drawsNumbers(*Use.getOwner()); });
+    // What is computed from the seed draws too: that of a rank's heads, say.
+    Seed.replaceUsesWithIf(Own, [&](OpOperand &Use) {
+      return Use.getOwner() != Own && !isa<func::ReturnOp>(Use.getOwner());
+    });
   }
 }
 

@@ -3,6 +3,7 @@
 #include "host/Attention.h"
 #include "host/Blas.h"
 #include "ops/Numeric.h"
+#include "remat/Support/HeadSeeds.h"
 #include <limits>
 
 using namespace remat::runtime;
@@ -29,8 +30,8 @@ Attention::Attention(const OpCall &Op, size_t First, size_t MaskOperand)
       Causal(Op.Attributes->getFlag("causal")),
       DropoutP(static_cast<float>(Op.Attributes->getFloat("dropout_p", 0))),
       Dropout(Op.Attributes->getFloat("dropout_p", 0)),
-      Stream(getScalar(Op, MaskOperand + 1), Op.Attributes->getInt("id", 0),
-             getScalar(Op, MaskOperand + 2)) {
+      Seed(getScalar(Op, MaskOperand + 1)), Id(Op.Attributes->getInt("id", 0)),
+      Step(getScalar(Op, MaskOperand + 2)) {
   const Value &Q = Op.Operands[First];
   Batches = Q.Shape[0];
   NumQueries = Q.Shape[1];
@@ -107,14 +108,14 @@ void Attention::computeFactors(const ScoreBlock &B, float *Factors) const {
     std::fill(Factors, Factors + B.Queries * B.Keys, 1.0f);
     return;
   }
+  PhiloxStream Stream(uint64_t(Seed) + uint64_t(B.Head * HeadSeedStride), Id,
+                      Step);
   for (int64_t I = 0; I < B.Queries; ++I) {
     float *Row = Factors + I * B.Keys;
     Walk Elements;
     Elements.Dims = {B.Keys};
     Elements.Strides = {1};
-    Elements.Base =
-        ((B.Batch * NumHeads + B.Head) * NumQueries + B.Query + I) * NumKeys +
-        B.Key;
+    Elements.Base = (B.Batch * NumQueries + B.Query + I) * NumKeys + B.Key;
     drawBlock(Stream, /*Normal=*/false, Elements, 0, B.Keys, Row);
     for (int64_t J = 0; J < B.Keys; ++J)
       Row[J] = Dropout.apply(1.0f, Row[J]);

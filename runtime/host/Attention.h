@@ -74,7 +74,7 @@ public:
 private:
   float DropoutP;
   DropoutParameters Dropout;
-  PhiloxStream Stream;
+  int64_t Seed, Id, Step;
   const Value *Mask = nullptr;
   int64_t MaskStrides[4] = {};
 };

@@ -56,3 +56,10 @@ def normal(shape, seed, id, step):
 def dropout_factors(shape, p, seed, id, step):
     """0 with probability p, 1 / (1 - p) otherwise."""
     return (uniform(shape, seed, id, step) >= p) / (1.0 - p)
+
+
+def attention_factors(shape, p, seed, id, step):
+    """The same of probabilities [B, H, T, S], of which each head has a seed of its own."""
+    batch, heads, *rows = shape
+    seeds = [int(seed) + head * 0x5851F42D4C95 for head in range(heads)]
+    return np.stack([dropout_factors((batch, *rows), p, own, id, step) for own in seeds], axis=1)

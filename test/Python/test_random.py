@@ -32,6 +32,12 @@ def uniform(seed: int, id: int, step: int, count: int) -> torch.Tensor:
     return torch.tensor([(word >> 8) * 2.0**-24 for word in philox(seed, id, step, count)])
 
 
+def head_uniform(seed: int, id: int, batch: int, heads: int, size: int) -> torch.Tensor:
+    """What heads of attention draw for `size` probabilities of a batch: each head has a seed of its own."""
+    drawn = [uniform(seed + head * 0x5851F42D4C95, id, 0, batch * size).view(batch, size) for head in range(heads)]
+    return torch.stack(drawn, 1)
+
+
 def random_ids(graph: remat.Graph) -> list[int]:
     return [op.attributes["id"] for op in graph.operations if "id" in op.attributes]
 
@@ -152,7 +158,7 @@ def test_attention_dropout():
     assert abs(kept.sum().item() - n * (1 - p)) < 4 * math.sqrt(n * p * (1 - p))
     assert torch.allclose(weights[kept], torch.tensor(1 / length / (1 - p)), rtol=1e-5, atol=0)
     (id,) = random_ids(graph)
-    assert torch.equal(kept.flatten(), uniform(5, id, 0, n) >= p)
+    assert torch.equal(kept.flatten(2), head_uniform(5, id, batch, heads, length * length) >= p)
     wanted = (weights.transpose(-2, -1) @ c.transpose(1, 2)).transpose(1, 2)
     assert torch.allclose(done.gradients["grad.v"], wanted, rtol=1e-4, atol=1e-6)
 
@@ -182,9 +188,7 @@ def test_gradients_of_attention_dropout():
         save=["gradients"],
     )
     (id,) = random_ids(graph)
-    mask = (
-        uniform(5, id, 0, batch * heads * length * length).view(batch, heads, length, length) >= p
-    )
+    mask = head_uniform(5, id, batch, heads, length * length).view(batch, heads, length, length) >= p
     leaves = {name: tensor.double().requires_grad_() for name, tensor in tensors.items()}
     q, k, v = (leaf.transpose(1, 2) for leaf in leaves.values())
     scores = q @ k.transpose(-2, -1) / math.sqrt(width)

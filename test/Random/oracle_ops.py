@@ -344,7 +344,8 @@ class Attention:
         p = o.attributes.get("dropout_p", 0.0)
         self.kept = torch.ones(scores.shape, dtype=torch.float64)
         if p > 0.0:
-            self.kept = dropout_factors(o, tuple(scores.shape), p, seed[0], step[0])
+            seed = seed_of(o, seed[0])
+            self.kept = torch.as_tensor(philox.attention_factors(scores.shape, p, seed, o.attributes["id"], step[0]))
 
 
 @op("attention")

@@ -108,6 +108,32 @@ func.func @main(%x: tensor<2x2x4xf32>,
 
 // -----
 
+// Attention that drops probabilities: the seed of a rank's first head is behind
+// those of the heads before, here one, HeadSeedStride.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: %[[SEED:[^:]*]]: tensor<i64> {remat.role = #remat.role<seed>}
+// CHECK: %[[R:.*]] = remat.rank_index over ["tensor"]
+// CHECK: %[[K:.*]] = remat.constant dense<97109012204693>
+// CHECK: %[[F:.*]] = remat.mul %[[R]], %[[K]]
+// CHECK: %[[S:.*]] = remat.add %[[SEED]], %[[F]]
+// CHECK: remat.attention %{{.*}} random %[[S]], %{{.*}} {dropout_p = 1.000000e-01 : f64, id = 7 : i64} : (tensor<2x2x3x1x4xf32>,
+// CHECK-NOT: remat.all_
+// CHECK: remat.all_reduce <sum>
+// CHECK-NOT: remat.all_
+func.func @main(%x: tensor<2x2x4xf32>, %seed: tensor<i64> {remat.role = #remat.role<seed>}, %step: tensor<i64> {remat.role = #remat.role<step>},
+                %w: tensor<4x24xf32> {remat.shard = #remat.cut<["tensor"], dim = 1, blocks = 3>, remat.role = #remat.role<parameter>},
+                %o: tensor<8x4xf32> {remat.shard = #remat.cut<["tensor"], dim = 0>, remat.role = #remat.role<parameter>}) -> tensor<2x2x4xf32>
+    attributes {remat.mesh = #remat.mesh<tensor = 2>} {
+  %0 = remat.matmul %x, %w : (tensor<2x2x4xf32>, tensor<4x24xf32>) -> tensor<2x2x24xf32>
+  %1 = remat.reshape %0 : tensor<2x2x24xf32> to tensor<2x2x3x2x4xf32>
+  %2, %lse = remat.attention %1 random %seed, %step {dropout_p = 0.1, id = 7} : (tensor<2x2x3x2x4xf32>, tensor<i64>, tensor<i64>) -> (tensor<2x2x2x4xf32>, tensor<2x2x2xf32>)
+  %3 = remat.reshape %2 : tensor<2x2x2x4xf32> to tensor<2x2x8xf32>
+  %4 = remat.matmul %3, %o : (tensor<2x2x8xf32>, tensor<8x4xf32>) -> tensor<2x2x4xf32>
+  return %4 : tensor<2x2x4xf32>
+}
+
+// -----
+
 // Without an axis `tensor` nothing is cut.
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: tensor<4x8xf32> {remat.role = #remat.role<parameter>, remat.shard = #remat.cut<["tensor"], dim = 1>}

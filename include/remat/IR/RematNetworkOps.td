@@ -181,7 +181,8 @@ def Remat_RMSNormBackwardOp : Remat_Op<"rms_norm_backward", [
 
 def Remat_AttentionOp : Remat_Op<"attention", [
     AttrSizedOperandSegments, Remat_InferType, Remat_Cost, Remat_UsesMatrixUnits,
-    Remat_Loops, Remat_OperandPrecision, Remat_Differentiable, Remat_SometimesRandom]> {
+    Remat_Loops, Remat_PlacedLoops, Remat_OperandPrecision, Remat_Differentiable,
+    Remat_SometimesRandom]> {
   let summary = "scaled dot-product attention";
   let description = [{
     Either one packed operand [B, T, 3, H, D], or query [B, T, H, D], key and
@@ -190,9 +191,9 @@ def Remat_AttentionOp : Remat_Op<"attention", [
     reads beside the operands and the result. `causal`: query t sees keys s <= t.
     `mask`, broadcast to [B, H, T, S]: i1, true where the key is seen, or float,
     added to the scores; not differentiable. `scale` defaults to 1 / sqrt(D).
-    `dropout_p` drops probabilities after the softmax, element
-    ((b * H + h) * T + t) * S + s of the stream `id`, and then needs seed and
-    step. A query that sees no key gives 0 and a log-sum-exp of minus infinity.
+    `dropout_p` drops probabilities after the softmax, those of head h by element
+    (b * T + t) * S + s of the stream `id` with the seed plus h times
+    0x5851F42D4C95, and then needs seed and step. A query that sees no key gives 0 and a log-sum-exp of minus infinity.
   }];
   let arguments = (ins Variadic<Remat_FloatTensor>:$qkv, Optional<Remat_Tensor>:$mask,
                        Optional<Remat_I64Scalar>:$seed, Optional<Remat_I64Scalar>:$step,
@@ -210,7 +211,7 @@ def Remat_AttentionOp : Remat_Op<"attention", [
 
 def Remat_AttentionBackwardOp : Remat_Op<"attention_backward", [
     AttrSizedOperandSegments, Remat_Cost, Remat_UsesMatrixUnits, Remat_Loops,
-    Remat_SometimesRandom]> {
+    Remat_PlacedLoops, Remat_SometimesRandom]> {
   let summary = "gradients of attention with respect to the packed operand or to query, key, value";
   let arguments = (ins Remat_FloatTensor:$grad, Variadic<Remat_FloatTensor>:$qkv,
                        Remat_FloatTensor:$output, Remat_F32Tensor:$lse,

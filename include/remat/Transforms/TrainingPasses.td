@@ -143,7 +143,7 @@ def Shard : Remat_Pass<"remat-shard", "optimized"> {
     come Megatron's pairs (Shoeybi et al., 2019): one sum forward and one backward.
 
     Random numbers are those that one process draws: dropout of a part draws for the
-    whole. Attention that drops probabilities runs whole. An id outside a table that
+    whole, attention that drops probabilities for its heads. An id outside a table that
     is cut along its rows gives zeros. Optimizers that look at all elements of a
     parameter together (adafactor, muon) refuse a part. A graph with collectives over
     the axis, or with parts along it, is one rank's already and stays as it is.

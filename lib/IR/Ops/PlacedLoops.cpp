@@ -2,12 +2,13 @@
 //
 // What each operation answers to PlacedLoopOpInterface: tables and logits cut
 // along the vocabulary, and random numbers, which belong to an element's place
-// in the whole.
+// in the whole, or to a head.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../Adjoints/AdjointBuilder.h"
 #include "OpUtils.h"
+#include "remat/Support/HeadSeeds.h"
 
 using namespace mlir;
 using namespace remat;
@@ -178,6 +179,58 @@ SmallVector<Value> CrossEntropyBackwardOp::buildPlacedSlice(OpBuilder &Builder,
       B.f32(B.compare(Predicate::eq, addColumn(B, Local.Local), Names));
   Value Result = B.mul(B.sub(Likely, IsTarget), Scale);
   return {B.cast(Result, elementOf(Logits))};
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Over heads, where probabilities are dropped; batches draw from one stream.
+template <typename OpT> static SmallVector<Loop> getHeadLoop(OpT Op) {
+  return Op.drawsNumbers() ? SmallVector<Loop>{Op.getLoops()[1]}
+                           : SmallVector<Loop>();
+}
+
+/// Its first head's seed is what the heads of the ranks before lie behind.
+template <typename OpT>
+static SmallVector<Value> buildHeads(OpT Op, OpBuilder &Builder,
+                                     const Loop &Along, ValueRange Operands,
+                                     ArrayAttr Axes, int64_t Count) {
+  AdjointBuilder B(Builder, Op);
+  int64_t Own = shapeOf(Operands.front())[Along.Operands.front()];
+  Value Rank =
+      RankIndexOp::create(B, RankedTensorType::get({}, B.getI64Type()), Axes);
+  Value First =
+      B.mul(Rank, makeScalar(B, Own * HeadSeedStride, B.getI64Type()));
+  Value Seed =
+      B.add(Operands[Op.getSeedMutable()[0].getOperandNumber()], First);
+  auto Slice = cast<OpT>(B.clone(*Op.getOperation()));
+  Slice->setOperands(Operands);
+  Slice.getSeedMutable().assign(Seed);
+  Slice.becomeSlice(Along, Count);
+  return Slice->getResults();
+}
+
+SmallVector<Loop> AttentionOp::getPlacedLoops() { return getHeadLoop(*this); }
+
+SmallVector<Value> AttentionOp::buildPlacedSlice(OpBuilder &Builder,
+                                                 const Loop &Along,
+                                                 ValueRange Operands,
+                                                 ArrayAttr Axes,
+                                                 int64_t Count) {
+  return buildHeads(*this, Builder, Along, Operands, Axes, Count);
+}
+
+SmallVector<Loop> AttentionBackwardOp::getPlacedLoops() {
+  return getHeadLoop(*this);
+}
+
+SmallVector<Value> AttentionBackwardOp::buildPlacedSlice(OpBuilder &Builder,
+                                                         const Loop &Along,
+                                                         ValueRange Operands,
+                                                         ArrayAttr Axes,
+                                                         int64_t Count) {
+  return buildHeads(*this, Builder, Along, Operands, Axes, Count);
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,7 +18,7 @@ import gpt2  # noqa: E402
 
 STEPS = 6
 MODELS = {
-    "gpt": lambda: gpt2.build(layers=2, width=16, heads=4, vocab=32, batch=2, seq=8),
+    "gpt": lambda: gpt2.build(layers=2, width=16, heads=4, vocab=32, batch=2, seq=8, dropout=0.1),
     "encoder": lambda: encoder_layer.build(sequence=4, batch=2, width=16, heads=4, feed_forward=32),
     "cnn": convnet.build,
 }

@@ -105,7 +105,7 @@ class Attention:
         p = call["dropout_p"]
         self.kept = np.ones(scores.shape)
         if p > 0.0:
-            self.kept = philox.dropout_factors(scores.shape, p, seed, call["id"], step)
+            self.kept = philox.attention_factors(scores.shape, p, seed, call["id"], step)
 
     def probabilities(self, lse):
         """exp(scores - lse); 0 where a query sees no key."""

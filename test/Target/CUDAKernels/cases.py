@@ -2,8 +2,14 @@
 values that it must give, made with PyTorch in float64."""
 
 import math
+import sys
+from pathlib import Path
 
 import torch
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "Python"))
+
+import philox  # noqa: E402
 
 TYPES = {
     torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16",
@@ -249,7 +255,10 @@ def optimizer_cases():
     yield Case("global_norm", "remat.global_norm {0}, {1}, {2} : ({o}) -> ({r})", tensors, [norm.float()])
 
 
-def attention(q, k, v, causal, mask, scale):
+SEED, STEP = 2**40 + 3, 4  # of attention that drops probabilities
+
+
+def attention(q, k, v, causal, mask, scale, dropped):
     """q, k, v are [B, T, H, D] in float64; gives the result, [B, T, H, D], and the log-sum-exp."""
     scores = torch.einsum("bthd,bshd->bhts", q, k) * scale
     if causal:
@@ -259,15 +268,18 @@ def attention(q, k, v, causal, mask, scale):
         scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + _d(mask)
     lse = torch.logsumexp(scores, -1)
     p = torch.exp(scores - lse.masked_fill(lse == -math.inf, 0)[..., None])
+    if dropped:
+        p = p * torch.as_tensor(philox.attention_factors(p.shape, dropped, SEED, 7, STEP))
     return torch.einsum("bhts,bshd->bthd", p, v), lse
 
 
 def attention_cases():
     for dtype in (F32, BF16):
-        for batch, t, s, heads, width, causal, mask_kind, packed in (
-                (1, 70, 70, 2, 16, True, None, True), (2, 33, 50, 1, 64, False, None, False),
-                (1, 20, 20, 2, 40, True, "bool", False), (2, 40, 24, 2, 24, False, "float", False),
-                (1, 9, 9, 1, 160, True, None, True), (1, 18, 18, 1, 256, False, None, False)):
+        for batch, t, s, heads, width, causal, mask_kind, packed, dropped in (
+                (1, 70, 70, 2, 16, True, None, True, 0), (2, 33, 50, 1, 64, False, None, False, 0),
+                (1, 20, 20, 2, 40, True, "bool", False, 0), (2, 40, 24, 2, 24, False, "float", False, 0.25),
+                (1, 9, 9, 1, 160, True, None, True, 0), (1, 18, 18, 1, 256, False, None, False, 0),
+                (2, 19, 19, 3, 8, True, None, True, 0.5)):
             q = _random(batch, t, heads, width, dtype=dtype)
             k, v = (_random(batch, s, heads, width, dtype=dtype) for _ in range(2))
             mask = None
@@ -278,23 +290,27 @@ def attention_cases():
                 mask = _random(heads, 1, s)
             scale = 1 / math.sqrt(width) if packed else 0.3
             wide = [_d(x).requires_grad_() for x in (q, k, v)]
-            out, lse = attention(*wide, causal, mask, scale)
+            out, lse = attention(*wide, causal, mask, scale, dropped)
             g = _random(batch, t, heads, width, dtype=dtype)
             grads = torch.autograd.grad(out, wide, _d(g))
             out, lse = out.detach().to(dtype), lse.detach().float()
-            attributes = "{{" + ", ".join((["causal"] if causal else []) + ([] if packed else ["scale = 3.0e-1 : f64"])) + "}}"
+            attributes = (["causal"] if causal else []) + ([] if packed else ["scale = 3.0e-1 : f64"])
+            attributes += [f"dropout_p = {dropped} : f64, id = 7 : i64"] if dropped else []
+            attributes = "{{" + ", ".join(attributes) + "}}"
             qkv = [torch.stack([q, k, v], 2)] if packed else [q, k, v]
             dqkv = [torch.stack(grads, 2).to(dtype)] if packed else [x.to(dtype) for x in grads]
-            more, n = ([mask] if mask is not None else []), len(qkv)
+            masks, n = ([mask] if mask is not None else []), len(qkv)
+            more = masks + ([torch.tensor(SEED), torch.tensor(STEP)] if dropped else [])
+            read = lambda n: (f"mask {{{n}}} " if masks else "") + (  # noqa: E731
+                f"random {{{n + len(masks)}}}, {{{n + len(masks) + 1}}} " if dropped else ""
+            )
             names = ", ".join(f"{{{i}}}" for i in range(n))
-            label = f"{batch} {t} {s} {heads} {width} {causal} {mask_kind} {dtype}"
-            masked = f"mask {{{n}}} " if more else ""
-            yield Case("attention " + label, f"remat.attention {names} {masked}{attributes} : ({{o}}) -> ({{r}})",
+            label = f"{batch} {t} {s} {heads} {width} {causal} {mask_kind} {dropped} {dtype}"
+            yield Case("attention " + label, f"remat.attention {names} {read(n)}{attributes} : ({{o}}) -> ({{r}})",
                        qkv + more, [out, lse], tolerance=5e-6 if dtype == F32 else None)
             names = ", ".join(f"{{{i + 1}}}" for i in range(n))
-            masked = f"mask {{{n + 3}}} " if more else ""
             yield Case("attention_backward " + label,
-                       f"remat.attention_backward {{0}} qkv {names} output {{{n + 1}}}, {{{n + 2}}} {masked}{attributes}"
+                       f"remat.attention_backward {{0}} qkv {names} output {{{n + 1}}}, {{{n + 2}}} {read(n + 3)}{attributes}"
                        " : ({o}) -> ({r})", [g] + qkv + [out, lse] + more, dqkv,
                        tolerance=1e-5 if dtype == F32 else 2e-2)
 

@@ -91,7 +91,8 @@ struct AttentionShape {
   }
 };
 
-// What dropout multiplies the probability of (t, s) of a head by.
+// What dropout multiplies the probability of (t, s) of a head by, counted over
+// all batches. Each head draws with a seed of its own (HeadSeeds.h).
 template <typename Shape, bool hasDropout> struct Dropout {
   const int64 *seed, *step;
   int64 id;
@@ -99,9 +100,10 @@ template <typename Shape, bool hasDropout> struct Dropout {
 
   __device__ __forceinline__ float keep(int64 head, int64 t, int64 s) const {
     if constexpr (hasDropout) {
-      int64 element = (head * Shape::T + t) * Shape::S + s;
-      return randomUniform(*seed, id, *step, element) >= probability ? factor
-                                                                     : 0.0f;
+      int64 own = *seed + head % Shape::H * 0x5851F42D4C95;
+      int64 element = (head / Shape::H * Shape::T + t) * Shape::S + s;
+      return randomUniform(own, id, *step, element) >= probability ? factor
+                                                                   : 0.0f;
     } else {
       return 1.0f;
     }

@@ -33,8 +33,9 @@ struct Reference {
   double factor(int64_t b, int64_t h, int64_t t, int64_t s) const {
     if (P == 0)
       return 1;
-    uint64_t I = ((b * H + h) * T + t) * S + s;
-    auto Word = PhiloxStream(1, 2, 3).getBlock(I / 4)[I % 4];
+    uint64_t I = (b * T + t) * S + s;
+    auto Word =
+        PhiloxStream(1 + h * 0x5851F42D4C95, 2, 3).getBlock(I / 4)[I % 4];
     return PhiloxStream::toUniform(Word) >= P ? 1 / (1 - P) : 0;
   }
   void runRow(int64_t b, int64_t h, int64_t t);
