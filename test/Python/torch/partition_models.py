@@ -75,6 +75,24 @@ class ResNet(nn.Module):
         return self.head(x.mean((2, 3))).square().mean()
 
 
+class Mixing(nn.Module):
+    """Channels are the second dimension of the convolution, and the last one of all else, as in ConvNeXt."""
+
+    def __init__(self, width=48):
+        super().__init__()
+        self.conv = nn.Conv2d(width, width, 7, padding=3, groups=width)
+        self.rest = nn.Sequential(
+            nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
+        )
+
+    def forward(self, x):
+        return x + self.rest(self.conv(x).permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
+def pictures(depth=3):
+    return Loss(nn.Conv2d(3, 48, 8, 8), *(Mixing() for _ in range(depth)))
+
+
 class Fourier(nn.Module):
     """Has what remat has no operation for."""
 

@@ -12,10 +12,10 @@ import pytest
 import remat
 import torch
 from remat.torch import Partitioner, PartitionRefused, memory_budget
+from remat.torch.partition import costs, trials
 from remat.torch.partition.order import KeepPlan
 from remat.torch.partition.rules import Rules
 from remat.torch.partition.simulate import simulate
-from remat.torch.partition.workspace import add_workspaces
 from torch import nn
 from torch._inductor.fx_passes.control_dependencies import control_deps
 from torch._inductor.utils import fresh_cache
@@ -90,7 +90,7 @@ def test_no_slower_than_the_fraction_that_peaks_there(case, fused):
 
     def partition(gm, given, **options):
         twin = lambda: torch.fx.GraphModule(gm, copy.deepcopy(gm.graph))  # noqa: E731
-        add_workspaces(gm.graph, fused is not None, Rules(), "cpu")
+        trials.measure(gm.graph, fused is not None, Rules(), "cpu", channels_last=False)
         for fraction in (0.8, 0.6, 0.4, 0.2):
             with torch._functorch.config.patch(activation_memory_budget=fraction):
                 pair = models.own(twin(), given, **options)
@@ -392,6 +392,34 @@ def test_inductor_within_the_budget():
     mask = (left != 0) * 2.0
     for one, other in zip([x.grad, *gradients], [expected[0] * mask, *expected[1:]]):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("budget", ["70%", "50%"])
+def test_what_is_predicted_is_measured_under_inductor(budget):
+    """Scratch memory of convolutions as they lie, inputs that are saved without a copy, no buffer that waits for its
+    next use, and no two results at once of kernels that the plan has apart."""
+    torch.manual_seed(0)
+    module, x = models.pictures(), torch.randn(8, 3, 224, 224)
+    with memory_budget(budget, effort=0, threads=1) as made, fresh_cache():
+        values, peak = models.run(module, x, "inductor")
+    assert made.report.feasible and made.report.recomputed
+    assert peak == pytest.approx(made.report.planned.peak, rel=1e-4)
+    expected, _ = models.run(module, x, models.eager(models.own))
+    for one, other in zip(values, expected):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
+
+
+def test_a_measured_time_is_the_time():
+    """Of what depends on the device, here on one that only tells its time."""
+    graph = torch.fx.Graph()
+    with FakeTensorMode():
+        x = graph.placeholder("primals_1")
+        x.meta["val"] = torch.empty(64, 64)
+        product = graph.call_function(torch.ops.aten.mm.default, (x, x))
+        product.meta["val"] = torch.empty(64, 64)
+    modelled = costs.kernel_time(product, 1 << 15, 1 << 14, "cuda")
+    product.meta[costs.TIME] = 3 * modelled
+    assert costs.kernel_time(product, 1 << 15, 1 << 14, "cuda") == 3 * modelled
 
 
 class Transposed(nn.Module):

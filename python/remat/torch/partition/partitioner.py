@@ -22,18 +22,20 @@ from torch._inductor.custom_graph_pass import CustomPartitionerFn, get_hash_for_
 
 from ...planner import Planner, PlanRefused, Problem
 from ...runtime.errors import BudgetRefused, Error
-from . import costs, rules, sizes
+from . import costs, layouts, rules, sizes, trials
 from .budget import Budget, resident_bytes, show
 from .joint import Joint
-from .order import KeepPlan
+from .kernels import Kernels
+from .order import KeepPlan, keep_kernels
 from .problem import joint_problem
 from .report import Report, notes_of, tensors_of
 from .rewrite import rewrite
 from .simulate import Simulation, simulate
-from .workspace import add_workspaces
 
 Pair = Tuple[fx.GraphModule, fx.GraphModule]
 _ATTEMPTS = 4
+# Inductor would hold a buffer that it no longer needs for the next one of its size; the allocator reuses memory anyway.
+_SETTINGS = {"allow_buffer_reuse": False}
 
 
 class PartitionRefused(BudgetRefused):
@@ -62,11 +64,13 @@ class Partitioner(CustomPartitionerFn):
     `torch._inductor.config.custom_partitioner_fn = Partitioner("8GiB")`, or `partition_fn=` of
     aot_autograd. `budget`: bytes, "8GiB", "60%" of the peak without recomputation, or "smallest".
     It covers what the graph gets (parameters, inputs), what it makes (activations, gradients), and
-    `resident`: what is allocated outside of the graph then, in bytes, or as optimizers and tensors.
+    `resident`: what is allocated outside of the graph then, in bytes, or as optimizers and tensors;
+    with `measure`, what PyTorch keeps for cuBLAS on a GPU is added.
     `on_infeasible`: "refuse" raises `PartitionRefused`, "best" takes the lowest peak found.
     `recompute`: custom operations, collectives and others that may run twice, though that cannot be
     known; one, or a list. `compare`: also simulate what torch.compile would do by itself.
-    `measure`: run each operation of a library once, on zeros, to see what scratch memory it takes.
+    `measure`: run each operation of a library a few times, to see what scratch memory it takes and, on
+    a GPU, how long.
     `effort`, `seed` and `threads` are the planner's. `reports` has a `Report` for each graph.
     """
 
@@ -122,8 +126,10 @@ class Partitioner(CustomPartitionerFn):
     ) -> Pair:
         work = _Work(self, gm, joint_inputs, num_fwd_outputs, static_lifetime_input_indices)
         work.fused = compiler == "inductor"
-        if work.fused and inductor_config.post_grad_custom_post_pass is None:
-            inductor_config.post_grad_custom_post_pass = KeepPlan()
+        if work.fused:
+            inductor_config.allow_buffer_reuse = _SETTINGS["allow_buffer_reuse"]
+            if inductor_config.post_grad_custom_post_pass is None:
+                inductor_config.post_grad_custom_post_pass = KeepPlan()
         return work.run()
 
 
@@ -139,22 +145,24 @@ class _Work:
         self.count = num_fwd_outputs
         self.fused = True
         self.device = costs.device_of(module.graph.nodes)
+        self.outside = owner.outside + (trials.library_bytes(self.device) if owner.measure else 0)
 
     def simulate(self, pair: Pair) -> Simulation:
         owner = self.owner
-        return simulate(pair, self.count, self.fused, owner.rules, self.device, owner.outside)
+        return simulate(pair, self.count, self.fused, owner.rules, self.device, self.outside)
 
     def run(self) -> Pair:
         self._clean()
         self.report = Report(len(self.owner.reports), "plan", self.fused)
-        self.report.outside_bytes = self.owner.outside
+        self.report.outside_bytes = self.outside
         if len(self.owner.reports) == 1:
             self.report.notes.append(
                 "this is not the first graph; the budget holds for each graph by itself\n"
                 "    note: torch.compile(fullgraph=True) says what breaks the graph"
             )
         if self.owner.measure:
-            add_workspaces(self.module.graph, self.fused, self.owner.rules, self.device)
+            last = self.fused and layouts.is_channels_last(self.module)
+            trials.measure(self.module.graph, self.fused, self.owner.rules, self.device, last)
         joint = Joint.of(self.module, self.count, self.fused, self.owner.rules, self.device)
         if not joint.tangents or not joint.backward_outputs:
             return self._without_backward()
@@ -196,7 +204,7 @@ class _Work:
             self._refuse(report.torch.peak, None, joint.unplannable[0])
 
     def _plan(self, joint: Joint, own: Optional[Pair]) -> Pair:
-        problem = joint_problem(joint, self.owner.outside)
+        problem = joint_problem(joint, self.outside)
         self.planner = Planner(problem, **self.owner.options)
         report = self.report
         plain = [op.name for op in problem.ops]
@@ -214,7 +222,17 @@ class _Work:
         report.budget_bytes = limit
         pair, steps = self._within(joint, problem, limit, static)
         report.tensors = tensors_of(joint, steps)
+        if self.fused:
+            self._keep_kernels(pair, limit)
         return self._faster(pair, own, limit)
+
+    def _keep_kernels(self, pair: Pair, limit: int) -> None:
+        planned = self.report.planned
+        memory = dict(zip(planned.steps, planned.memory))
+        for half, prefix in zip(pair, ("f:", "b:")):
+            kernels = Kernels.of(half.graph, self.fused, self.owner.rules, self.device)
+            of_half = {name[2:]: count for name, count in memory.items() if name.startswith(prefix)}
+            keep_kernels(kernels, of_half, max(limit, planned.peak))
 
     def _within(
         self, joint: Joint, problem: Problem, limit: int, static: Sequence[int]
@@ -286,7 +304,7 @@ def memory_budget(budget: Union[int, str], **options: Any) -> Iterator[Partition
     partitioner = Partitioner(budget, **options)
     cache = functorch_config.patch(enable_autograd_cache=False)
     inductor = {"custom_partitioner_fn": partitioner, "post_grad_custom_post_pass": KeepPlan()}
-    with cache, inductor_config.patch(inductor):
+    with cache, inductor_config.patch({**inductor, **_SETTINGS}):
         try:
             yield partitioner
         except BackendCompilerFailed as failure:
