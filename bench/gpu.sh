@@ -54,7 +54,8 @@ for part in $parts; do
     run package python3 bench/gpu/package.py -o "$out/package.jsonl" ;;
   ranks) # two ranks by NCCL; they share the GPU where there is one
     run ranks env REMAT_TEST_DEVICE=cuda python3 -m pytest -q -p no:cacheprovider \
-      test/Python/distributed/test_torch_ranks.py ;;
+      test/Python/distributed/test_torch_ranks.py \
+      test/Python/distributed/test_torchrun.py::test_a_killed_rank_ends_all ;;
   training) run training python3 bench/gpu/training.py -o "$out/training.jsonl" ;;
   resume) # GPT-2 124M, killed five times
     run resume python3 bench/resume.py --kills 5 --steps 40 --every 5 \

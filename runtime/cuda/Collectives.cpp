@@ -3,7 +3,6 @@
 #include "cuda/Collectives.h"
 #include <algorithm>
 #include <numeric>
-#include <thread>
 
 using namespace remat::runtime;
 using namespace remat::runtime::cuda;
@@ -72,6 +71,8 @@ Status Collectives::makeWorld() {
 Collectives::~Collectives() {
   if (Side)
     D.StreamSynchronize(Side);
+  for (std::thread &Abort : Aborts)
+    Abort.join();
   if (!IsBroken) {
     for (auto &[Group, C] : Groups)
       if (C != World)
@@ -94,18 +95,29 @@ Collectives::~Collectives() {
 // Errors
 //===----------------------------------------------------------------------===//
 
-/// Ends what runs on the GPU and tells the other ranks.
+/// Ends what runs on the GPU and tells the other ranks. NCCL ends what a
+/// communicator runs first, then waits for the graphs that hold it: those of
+/// executables, which go later. So each is aborted beside.
 Status Collectives::fail(const Error &E) {
   if (!IsBroken) {
     IsBroken = true;
+    auto Abort = [&](Communicator C) { Aborts.emplace_back(N.Abort, C); };
     for (auto &[Group, C] : Groups)
       if (C != World)
-        N.Abort(C);
+        Abort(C);
     if (World)
-      N.Abort(World);
+      Abort(World);
     TheRanks.abort(E.getMessage());
   }
   return E;
+}
+
+/// Who is still there says so, which names who is not.
+Status Collectives::failMissing(const std::string &What) {
+  Status Called = barrier(TheRanks);
+  return fail(Error(ErrorCode::RankFailure,
+                    What + (Called ? ", though all ranks are there"
+                                   : "; " + Called.getError().getMessage())));
 }
 
 /// Waits until a call that may go on in the background is done.
@@ -128,13 +140,15 @@ Status Collectives::finishCall(Communicator C, NcclCode Code,
 }
 
 Status Collectives::lookForErrors() {
+  if (IsBroken)
+    return {}; // communicators may be gone
   auto Look = [&](Communicator C) -> Status {
     NcclCode Code = NcclSuccess;
     if (NcclCode Asked = N.GetAsyncError(C, &Code))
       Code = Asked;
     if (Code == NcclSuccess || Code == NcclInProgress)
       return {};
-    return fail(N.makeError(Code, "ranks lost each other"));
+    return failMissing(N.makeError(Code, "ranks lost each other").getMessage());
   };
   REMAT_TRY(Look(World));
   for (auto &[Group, C] : Groups)
@@ -161,16 +175,11 @@ Status Collectives::wait() {
       Seen = Now;
       Since = Clock::now();
     } else if (Clock::now() - Since > TheRanks.getTimeLimit()) {
-      // Who is still there says so, which names who is not.
       std::string Where =
           Now <= Places->size() ? (*Places)[Now - 1] : "a collective";
-      Status Called = barrier(TheRanks);
-      return fail(Error(ErrorCode::RankFailure,
-                        Where + ": not done within " +
-                            std::to_string(TheRanks.getTimeLimit().count()) +
-                            " ms" +
-                            (Called ? ", though all ranks are there"
-                                    : "; " + Called.getError().getMessage())));
+      return failMissing(Where + ": not done within " +
+                         std::to_string(TheRanks.getTimeLimit().count()) +
+                         " ms");
     }
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }

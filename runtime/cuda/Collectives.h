@@ -9,6 +9,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace remat::runtime::cuda {
@@ -68,6 +69,7 @@ private:
   NcclCode enqueuePermute(const OpCall &Op, Communicator C);
   Status note(uint32_t Number);
   Status fail(const Error &E);
+  Status failMissing(const std::string &What);
   Status lookForErrors();
 
   const Driver D;
@@ -85,6 +87,7 @@ private:
   Address Numbers = 0;
   std::vector<std::string> *Places = nullptr; ///< by number, less 1
   bool IsBroken = false;
+  std::vector<std::thread> Aborts; ///< of communicators
 };
 
 /// What a rank does alone, on `S`: rank_part, rank_index, and any op of a group

@@ -20,6 +20,7 @@ from conftest import ROOT, tool_path
 sys.path.append(str(Path(__file__).resolve().parent))
 
 import ranks  # noqa: E402
+import test_torch_ranks as of_torch  # noqa: E402
 
 ENVIRONMENT = {**ranks.ENVIRONMENT, "PYTHONPATH": str(ROOT / "python"), "OMP_NUM_THREADS": "1"}
 RUN = [sys.executable, "-m", "remat.run"]
@@ -29,13 +30,13 @@ WITHOUT_TORCH = [sys.executable, "-c", "import sys; sys.modules['torch'] = None;
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    ranks.need_mpirun()
     return ranks.make_files(tmp_path_factory.mktemp("torchrun"))
 
 
 @pytest.fixture(scope="module")
 def data(files):
     """What two ranks of mpirun make of eight steps."""
+    ranks.need_mpirun()
     return ranks.report(files, 2, words(files, 8, "--parallel", "data"), "data.json")
 
 
@@ -63,7 +64,7 @@ def start(arguments):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            env={**common, **of_torch.of_rank(rank, 2)},
         )
         for rank in range(2)
     ]
@@ -122,9 +123,9 @@ def test_one_byte_below_the_smallest_budget(files, data):
 
 
 def test_a_killed_rank_ends_all(files, tmp_path):
-    """Rank 0: what the processes meet by is gone with it."""
+    """Rank 0: what the processes meet by is gone with it. On GPUs with REMAT_TEST_DEVICE=cuda."""
     log = tmp_path / "log"
-    started = start(words(files, 10**6, "--parallel", "zero3", "--metrics", log))
+    started = start(words(files, 10**6, "--parallel", "zero3", "--metrics", log, "--device", of_torch.DEVICE))
     wait_for_steps(log, started)
     started[0].kill()
     codes, errors = finish(started, 30)

@@ -282,29 +282,39 @@ TEST_F(FakeNccl, NamesTheStepThatWaits) {
                          "has ended"),
             std::string::npos)
       << Message;
-  EXPECT_EQ(State->Aborted, 1);
   Fake->Stuck = 0;
   // Nothing is asked of NCCL any more.
   EXPECT_FALSE((*E)->run(*Arena, {}));
   D->deallocate(*Arena, (*P)->ArenaBytes);
   (*E).reset();
   D.reset();
+  EXPECT_EQ(State->Aborted, 1);
   EXPECT_EQ(State->Destroyed, 0);
 }
 
+/// While there is a graph of the step, too, for which NCCL's abort waits.
 TEST_F(FakeNccl, EndsWithNcclsErrors) {
   makeRanks();
   auto P = Program::load(makeSums().finish());
   auto E = D->prepare(*P);
   ASSERT_TRUE(E) << messageOf(E);
+  auto Arena = D->allocate((*P)->ArenaBytes);
+  std::memset(*Arena, 0, (*P)->ArenaBytes);
+  ASSERT_TRUE((*E)->run(*Arena, {}));
+  ASSERT_TRUE(D->synchronize());
+  Other.join();
   Fake->Stuck = 1;
   State->Error = 6;
   std::string Message = messageOf(D->synchronize());
-  EXPECT_NE(Message.find("ranks lost each other: NCCL: refused by the test"),
+  EXPECT_NE(Message.find("ranks lost each other: NCCL: refused by the test; "
+                         "rank 1 has ended"),
             std::string::npos)
       << Message;
-  EXPECT_EQ(State->Aborted, 1);
   Fake->Stuck = 0;
+  D->deallocate(*Arena, (*P)->ArenaBytes);
+  (*E).reset();
+  D.reset();
+  EXPECT_EQ(State->Aborted, 1);
 }
 
 TEST_F(FakeNccl, RanksAreAsManyAsTheProgramIsFor) {

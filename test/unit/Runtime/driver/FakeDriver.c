@@ -152,11 +152,13 @@ int cuStreamBeginCapture_v2(void *Stream, int Mode) { return 0; }
 int cuStreamEndCapture(void *Stream, void **Graph) {
   return *Graph = &fake, 0;
 }
+static _Atomic int Graphs;
+int fakeCountGraphs(void) { return Graphs; }
 int cuGraphInstantiateWithFlags(void **Exec, void *Graph, long long Flags) {
-  return *Exec = &fake, 0;
+  return ++Graphs, *Exec = &fake, 0;
 }
 int cuGraphLaunch(void *Exec, void *Stream) { return 0; }
-int cuGraphExecDestroy(void *Exec) { return 0; }
+int cuGraphExecDestroy(void *Exec) { return --Graphs, 0; }
 int cuGraphDestroy(void *Graph) { return 0; }
 
 int cuCtxSetCurrent(void *Context) { return 0; }

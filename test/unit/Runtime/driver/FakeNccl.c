@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct {
   int InProgress; /* so often a call is not done */
@@ -14,6 +15,7 @@ struct {
 } fakeNccl;
 
 void fakeLog(const char *What, void *Stream, int Number);
+int fakeCountGraphs(void);
 int cuStreamQuery(void *Stream);
 
 struct Comm {
@@ -50,7 +52,12 @@ int ncclCommGetAsyncError(struct Comm *Of, int *Out) {
 int ncclCommDestroy(struct Comm *Of) {
   return ++fakeNccl.Destroyed, free(Of), 0;
 }
-int ncclCommAbort(struct Comm *Of) { return ++fakeNccl.Aborted, free(Of), 0; }
+/* As NCCL does, it waits for the graphs that hold the communicator. */
+int ncclCommAbort(struct Comm *Of) {
+  while (fakeCountGraphs())
+    usleep(1000);
+  return ++fakeNccl.Aborted, free(Of), 0;
+}
 const char *ncclGetErrorString(int Code) { return "refused by the test"; }
 int ncclGroupStart(void) { return 0; }
 int ncclGroupEnd(void) { return 0; }
