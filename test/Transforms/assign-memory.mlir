@@ -1,4 +1,6 @@
 // RUN: remat-opt %s -split-input-file -remat-assign-memory -remat-verify-memory | FileCheck %s
+// Without a search, by the rules alone, these are packed as well.
+// RUN: remat-opt %s -split-input-file -remat-assign-memory="node-limit=0" -remat-verify-memory | FileCheck %s
 
 // Residents lie at the arena's begin in the order of the arguments; the rest is
 // packed behind them. Every offset is a multiple of 256.
@@ -105,4 +107,30 @@ func.func @passed_through(%x: tensor<64xf32> {remat.role = #remat.role<input>, r
   %0 = remat.exp %x : tensor<64xf32>
   %1 = remat.reshape %0 : tensor<64xf32> to tensor<8x8xf32>
   return %x, %0, %1 : tensor<64xf32>, tensor<64xf32>, tensor<8x8xf32>
+}
+
+// -----
+
+// The argument has its place already, and the first operation, whose result
+// nobody reads, keeps clear of it too.
+// CHECK-LABEL: func @given
+// CHECK-SAME: remat.arena_bytes = 512 : i64
+// CHECK: remat.exp %{{.*}} {remat.offsets = array<i64: 256>}
+// CHECK: remat.sin %{{.*}} {remat.offsets = array<i64: 256>}
+func.func @given(%x: tensor<64xf32> {remat.role = #remat.role<input>, remat.name = "x", remat.offset = 0 : i64})
+    -> (tensor<64xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
+  %0 = remat.exp %x : tensor<64xf32>
+  %1 = remat.sin %x : tensor<64xf32>
+  return %1 : tensor<64xf32>
+}
+
+// -----
+
+// The last 256 of 2^56 bytes are the last place that an argument may have.
+// CHECK-LABEL: func @far(
+// CHECK-SAME: remat.arena_bytes = 72057594037927936 : i64
+func.func @far(%x: tensor<64xf32> {remat.role = #remat.role<input>, remat.name = "x", remat.offset = 72057594037927680 : i64})
+    -> (tensor<64xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
+  %0 = remat.exp %x : tensor<64xf32>
+  return %0 : tensor<64xf32>
 }
