@@ -259,6 +259,15 @@ struct SearchParameters {
     /// searched from, and the plans of a budget that exchanges are tried on.
     int StageUnits = 16, OfStage = 4, StagePart = 32;
     size_t SeedsEveryStages = 8, Exchanged = 3;
+    /// Units from one anchor to the next, and anchors of a call; only from this
+    /// effort on, for they may double the work. Plans of neighbouring budgets
+    /// are of kinds that differ by 2 % near the lowest peak, and which one a
+    /// search finds is luck: with three anchors the better is mostly among
+    /// them.
+    int AnchorUnits = 4, LeastEffort = 2;
+    size_t Anchors = 3;
+    /// Part of the work on from what the anchors found.
+    int AnchoredPart = 8;
   } Grid;
 
   /// Many budgets at once.

@@ -72,12 +72,16 @@ private:
     std::vector<int64_t> Budgets;
     /// What was searched there before.
     std::vector<PointPtr> Known;
+    /// Budgets below that of the call that its neighbours search within too.
+    std::vector<int64_t> Anchors;
   };
   /// What it found: all that counts from now on, what of it is new, the last.
   struct Climb {
     int64_t Low;
     std::vector<PointPtr> Points, New;
     PointPtr Last;
+    /// Where the searches within the anchors ended.
+    std::vector<Seed> Anchored;
   };
   /// Parts of a search within a budget that do not depend on what is proven.
   struct Begun {
@@ -213,12 +217,22 @@ private:
     offer(A);
     if (closes() || D.passed())
       return;
-    PointPtr Below = climbStages(Parts.Climbed);
-    if (!Below)
+    Climb Up = climbStages(Parts.Climbed);
+    if (!Up.Last)
       return;
-    A.fromPlans(Below->Ends);
+    A.fromPlans(Up.Last->Ends);
     A.exchangeEnds(Of.Exchanged);
     FromBest();
+    A.exchangeEnds(Of.Exchanged);
+    tell(A.ends());
+    offer(A);
+    if (Up.Anchored.empty() || closes() || D.passed())
+      return;
+    // After all else, so that they make no plan dearer.
+    A.fromPlans(Up.Anchored);
+    A.exchangeEnds(Of.Exchanged);
+    A.fromPairs(Work / Of.AnchoredPart);
+    A.fromBest(Work / Of.AnchoredPart);
     A.exchangeEnds(Of.Exchanged);
     tell(A.ends());
     offer(A);
@@ -292,12 +306,48 @@ private:
     std::vector<int64_t> Budgets;
     for (int64_t At = Low; At <= highest(); At = Next(At))
       Budgets.push_back(At);
-    return {Low, std::move(Seeds), std::move(Budgets), Found.Fine[Low]};
+    return {Low, std::move(Seeds), std::move(Budgets), Found.Fine[Low],
+            anchors()};
+  }
+
+  /// The next few budgets of a grid below that of the call; the lowest peak
+  /// known stands for all below it.
+  std::vector<int64_t> anchors() const {
+    std::vector<int64_t> Out;
+    if (O.Effort < Of.LeastEffort || isVeryLarge())
+      return Out;
+    int64_t Step = Of.AnchorUnits * unit();
+    for (int64_t At = highest() / Step * Step; Out.size() < Of.Anchors;
+         At -= Step) {
+      Out.push_back(std::max(At, Start.leastPeak()));
+      if (At <= Start.leastPeak())
+        break;
+    }
+    return Out;
+  }
+
+  /// The search within an anchor depends on nothing of the call: squeezed plans
+  /// are there where the seeds need them.
+  std::vector<Seed> anchored(int64_t At, const std::vector<Seed> &Seeds,
+                             const Watch &Here) const {
+    size_t Count =
+        At < Start.leastSeedPeak() ? Seeds.size() : Start.unsqueezed().size();
+    Attempt A(M, O.Seed, Here, At, M.BaseTime);
+    A.fromSeeds({Seeds.begin(), Seeds.begin() + int64_t(Count)}, /*Few=*/false,
+                Work * Tuned.Attempt.SeedEighths / 8);
+    A.fromPairs(Work * Tuned.Attempt.PairEighths / 8);
+    A.fromBest(Work * Tuned.Attempt.BestEighths / 8);
+    return A.ends();
   }
 
   /// Writes nothing that others read: it may run beside a search.
   Climb climbStages(const Stages &Of, const Watch &Here) const {
-    Climb R{Of.Low, Of.Known, {}, nullptr};
+    Climb R{Of.Low, Of.Known, {}, nullptr, {}};
+    std::deque<Ahead<std::vector<Seed>>> Anchored;
+    for (int64_t At : Of.Anchors)
+      Anchored.emplace_back(Here, [this, At, &Of](const Watch &Beside) {
+        return anchored(At, Of.Seeds, Beside);
+      });
     auto Look = [&](const PointPtr &X, bool IsNew) {
       if (IsNew)
         R.New.push_back(X);
@@ -305,16 +355,19 @@ private:
       return false;
     };
     climbBy(Here, R.Points, Of.Budgets, Of.Seeds, nullptr, Look);
+    for (Ahead<std::vector<Seed>> &X : Anchored)
+      for (Seed &Y : X.get())
+        R.Anchored.push_back(std::move(Y));
     return R;
   }
 
-  /// What was begun ahead, else now. The last point, if there is any.
-  PointPtr climbStages(std::optional<Ahead<Climb>> &Begun) {
+  /// What was begun ahead, else now.
+  Climb climbStages(std::optional<Ahead<Climb>> &Begun) {
     Climb R = Begun ? Begun->get() : climbStages(stages(), D);
     for (const PointPtr &X : R.New)
       tell(X->Ends);
     Found.Fine[R.Low] = std::move(R.Points);
-    return R.Last;
+    return R;
   }
 
   /// `Look` is given each point, and whether it is new.

@@ -28,7 +28,9 @@ namespace remat::solver {
 ///
 /// Above `Size.Few` ops that would take too long. There a call searches within
 /// its own budget, and where that leaves something open, it goes up the last
-/// two *stages* of a coarser grid and on from what that ends with.
+/// two *stages* of a coarser grid and on from what that ends with. Where effort
+/// allows it, it is then crossed with the ends of searches within *anchors*, a
+/// few budgets below it that its neighbours share.
 class BudgetGrid {
 public:
   BudgetGrid(const Model &M, SearchMemory &Memory) : M(M), Memory(Memory) {}

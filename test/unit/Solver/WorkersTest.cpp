@@ -151,6 +151,9 @@ TEST(Threads, PlansOfTrainingStepsAreTheSame) {
   SolveOptions O;
   expectSamePlans(training(R, 30), O, {0.6, 0.3});
   expectSamePlans(training(R, casesOf(155)), O, {0.6});
+  // Above 300 ops, where the way up and the anchors are searched ahead.
+  O.Effort = 2;
+  expectSamePlans(training(R, 155), O, {0.35});
   O.Effort = 0;
   O.FindMinBudget = true;
   expectSamePlans(training(R, casesOf(155)), O, {0.3});
