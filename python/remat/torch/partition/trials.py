@@ -23,7 +23,8 @@ from .measure import memory_events
 aten = torch.ops.aten
 # Operands of these that lie channels last where Inductor decides for that.
 _PICTURES = {aten.convolution.default: 2, aten.convolution_backward.default: 3}
-_REPEATS = 3
+# The fastest run counts: others may use the GPU at the same time. All times are told by that of a copy.
+_REPEATS, _COPIES = 5, 30
 _COPY_BYTES = 1 << 28
 # Bytes of scratch and time in bytes, measured in this process, by operation and arguments.
 _known: Dict[Hashable, Tuple[int, float]] = {}
@@ -82,13 +83,13 @@ def _bytes_a_millisecond() -> float:
     """What a copy on this GPU reads and writes."""
     source = torch.zeros(_COPY_BYTES, dtype=torch.uint8, device="cuda")
     target = torch.empty_like(source)
-    return 2 * _COPY_BYTES / _milliseconds(lambda: target.copy_(source))
+    return 2 * _COPY_BYTES / _milliseconds(lambda: target.copy_(source), _COPIES)
 
 
-def _milliseconds(run) -> float:
-    """The fastest of a few runs on a GPU: others may use it at the same time."""
+def _milliseconds(run, repeats: int = _REPEATS) -> float:
+    """The fastest of some runs on a GPU."""
     found = []
-    for _ in range(_REPEATS):
+    for _ in range(repeats):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
         run()
