@@ -54,6 +54,24 @@ func.func @both(%s: tensor<64xf32> {remat.role = #remat.role<state>, remat.name 
 
 // -----
 
+// The same one operation further on: mul reads what is made of the new state.
+// CHECK-LABEL: @both_later
+// CHECK-NEXT: %[[NEW:.*]] = remat.exp %arg0
+// CHECK-NEXT: %[[SIN:.*]] = remat.sin %[[NEW]]
+// CHECK-NEXT: %[[Y:.*]] = remat.mul %[[SIN]], %arg0
+// CHECK-NEXT: %[[COPY:.*]] = remat.copy %[[NEW]] : tensor<64xf32>
+// CHECK-NEXT: return %[[COPY]], %[[Y]]
+func.func @both_later(%s: tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s", remat.donated = 0 : i64})
+    -> (tensor<64xf32> {remat.role = #remat.role<state>, remat.name = "s"},
+        tensor<64xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
+  %0 = remat.exp %s : tensor<64xf32>
+  %1 = remat.sin %0 : tensor<64xf32>
+  %2 = remat.mul %1, %s : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %0, %2 : tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
 // The old state is a result as well: it is copied before it is overwritten.
 // CHECK-LABEL: @old_returned
 // CHECK-NEXT: %[[OLD:.*]] = remat.copy %arg0
