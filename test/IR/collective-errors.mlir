@@ -86,6 +86,13 @@ func.func @f(%a: tensor<3xf32> {remat.part = #remat.part<[7], [#remat.cut<["data
 
 // -----
 
+// expected-error@+1 {{'remat.part' is for functions with a 'remat.mesh', which says who has the other parts}}
+func.func @f(%a: tensor<7xf32> {remat.part = #remat.part<[7], [#remat.cut<["data"]>]>}) {
+  return
+}
+
+// -----
+
 // expected-error@+1 {{there is no #remat.cut<["tensor"], dim = 0> of a tensor [7] where the function's 'remat.mesh' is #remat.mesh<tensor = 2>}}
 func.func @f(%a: tensor<3xf32> {remat.part = #remat.part<[7], [#remat.cut<["tensor"], dim = 0>]>}) attributes {remat.mesh = #remat.mesh<tensor = 2>} {
   return

@@ -74,3 +74,17 @@ func.func @others(%x: tensor<2x4x6x6xf32> {remat.role = #remat.role<input>, rema
   %1 = remat.convolution %h, %v strides [1, 1] pad [1, 1] [0, 0] dilation [1, 1] : (tensor<2x4x6x6xbf16>, tensor<4x4x3x3xbf16>) -> tensor<2x4x5x5xbf16>
   return %0, %1 : tensor<2x4x6x6xf32>, tensor<2x4x5x5xbf16>
 }
+
+// A scalar stands beside images in any order: it stays as it is.
+// CHECK-LABEL: @scaled
+// CHECK: %[[Y:.*]] = remat.convolution {{.*}} {channels_last}
+// CHECK-NEXT: %[[S:.*]] = remat.mul %[[Y]], %arg2 : (tensor<8x14x14x32xbf16>, tensor<bf16>) -> tensor<8x14x14x32xbf16>
+func.func @scaled(%x: tensor<8x16x14x14xbf16> {remat.role = #remat.role<input>, remat.name = "x"},
+                  %w: tensor<32x16x3x3xbf16> {remat.role = #remat.role<input>, remat.name = "w"},
+                  %s: tensor<bf16> {remat.role = #remat.role<input>, remat.name = "s"})
+    -> (tensor<8x32xbf16> {remat.role = #remat.role<output>, remat.name = "y"}) {
+  %0 = remat.convolution %x, %w strides [1, 1] pad [1, 1] [1, 1] dilation [1, 1] : (tensor<8x16x14x14xbf16>, tensor<32x16x3x3xbf16>) -> tensor<8x32x14x14xbf16>
+  %1 = remat.mul %0, %s : (tensor<8x32x14x14xbf16>, tensor<bf16>) -> tensor<8x32x14x14xbf16>
+  %2 = remat.reduce <mean> %1, [2, 3] : (tensor<8x32x14x14xbf16>) -> tensor<8x32xbf16>
+  return %2 : tensor<8x32xbf16>
+}

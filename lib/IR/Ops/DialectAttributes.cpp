@@ -256,6 +256,10 @@ static LogicalResult verifyPart(const InterfaceAttribute &A) {
   SmallVector<int64_t> Shape(Part.getWhole());
   for (auto Cut : Part.getCuts().getAsRange<CutAttr>()) {
     std::optional<SmallVector<int64_t>> Next = getPartShape(Mesh, Cut, Shape);
+    if (!Next && !Mesh)
+      return A.emitError() << "'" << A.getName()
+                           << "' is for functions with a '" << MeshAttrName
+                           << "', which says who has the other parts";
     if (!Next)
       return A.emitError() << "there is no " << Cut << " of a tensor ["
                            << llvm::interleaved(Shape)
