@@ -13,6 +13,9 @@
 # REMAT_RANDOM_COUNT graphs (default 1000) from seed REMAT_RANDOM_SEED (default 1)
 # on, as many at a time as there are processors. What ran goes to
 # OUTPUT_FOLDER/*.jsonl, one line a measurement, and as tables to the terminal.
+# The part ranks runs its processes under compute-sanitizer with
+# REMAT_TEST_PREFIX="compute-sanitizer --report-api-errors no --error-exitcode 99":
+# NCCL asks for kernels of other GPUs, errors of the API that it handles itself.
 # Exits with 1 if a check failed. Needs python3 with PyTorch; compute-sanitizer
 # and CuPy for the parts that use them.
 set -uo pipefail

@@ -62,6 +62,15 @@ REMAT_CAPI_EXPORTED uint32_t rematRanksGetRank(RematRanks ranks);
 REMAT_CAPI_EXPORTED uint32_t rematRanksGetSize(RematRanks ranks);
 
 /**
+ * How long one of these ranks waits for another before its calls fail, 30
+ * seconds unless set: from 1 to 1000000000 milliseconds. Ranks that compile,
+ * read data or are watched by a debugger for longer, one without the others,
+ * need more. The tool's are set by --rank-timeout. Available since 0.1.
+ */
+REMAT_CAPI_EXPORTED RematStatus rematRanksSetTimeLimit(RematRanks ranks,
+                                                       uint64_t milliseconds);
+
+/**
  * The bytes that the budget "max" means for these ranks on a device of that
  * name, "host" or "cuda": the same number on all, what the least of them has
  * free, less a margin. Compile with that number. Null is one rank. All ranks

@@ -85,6 +85,24 @@ uint32_t rematRanksGetSize(RematRanks Ranks) {
   return Ranks ? Ranks->Ranks->getSize() : 1;
 }
 
+RematStatus rematRanksSetTimeLimit(RematRanks Ranks, uint64_t Milliseconds) {
+  return guard([&]() -> RematStatus {
+    if (!Ranks)
+      return makeNullError("ranks");
+    auto Least = uint64_t(runtime::Ranks::LeastTimeLimit.count());
+    auto Most = uint64_t(runtime::Ranks::MostTimeLimit.count());
+    if (Milliseconds < Least || Milliseconds > Most)
+      return makeStatus(REMAT_ERROR, "a time limit of ranks is from " +
+                                         std::to_string(Least) + " to " +
+                                         std::to_string(Most) +
+                                         " milliseconds, given was " +
+                                         std::to_string(Milliseconds));
+    Ranks->Ranks->setTimeLimit(
+        runtime::Ranks::Milliseconds(int64_t(Milliseconds)));
+    return nullptr;
+  });
+}
+
 RematStatus rematRanksFindMaxBudget(RematRanks Ranks, const char *Device,
                                     uint64_t *Bytes) {
   return guard([&]() -> RematStatus {

@@ -18,10 +18,6 @@ using namespace remat::runtime;
 // Beginning
 //===----------------------------------------------------------------------===//
 
-/// How long a rank waits for another between two steps: so much less than half
-/// a minute that the run has ended by then.
-static constexpr Ranks::Milliseconds Patience{20000};
-
 /// Leaves to rank 0 what it alone says.
 static void silence(ToolOptions &O) {
   O.Quiet = true;
@@ -48,7 +44,7 @@ Status run::joinRanks(ToolOptions &O, std::shared_ptr<Ranks> Given) {
                      " processes were started; without --ranks it is as many "
                      "as there are");
   O.Compile.Ranks = Count;
-  O.TheRanks->setTimeLimit(Patience);
+  O.TheRanks->setTimeLimit(O.RankTimeout);
   if (!O.isFirst())
     silence(O);
   return {};

@@ -65,6 +65,7 @@ public:
 private:
   void addCompilation();
   void addRun();
+  void addRankTimeout();
   void addFiles();
   void addCheckpoints();
 
@@ -115,6 +116,7 @@ void CommandLine::addRun() {
   Integer("--threads", O.Threads, 0u, runtime::MaxThreads,
           "threads of the host device; 0: one a processor, which ranks of one "
           "machine share");
+  addRankTimeout();
   Integer("--data-threads", O.DataThreads, 0u, 64u,
           "threads that make the next batches ready; 0: each step reads its "
           "own");
@@ -145,6 +147,30 @@ void CommandLine::addRun() {
   Flag("--quiet", O.Quiet,
        "no lines of plan and steps; where a budget is refused, no other way is "
        "tried");
+}
+
+void CommandLine::addRankTimeout() {
+  using Seconds = std::chrono::duration<double>;
+  using runtime::Ranks;
+  auto Parse = [this](const std::string &Text) {
+    constexpr Seconds Least = Ranks::LeastTimeLimit,
+                      Most = Ranks::MostTimeLimit;
+    std::optional<double> Value = parseReal(Text, Least.count());
+    if (!Value || *Value > Most.count())
+      throw CLI::ValidationError(
+          "--rank-timeout",
+          "expected seconds from " + formatReal(Least.count()) + " to " +
+              std::to_string(int64_t(Most.count())) + ", got '" + Text + "'");
+    O.RankTimeout = std::chrono::round<Ranks::Milliseconds>(Seconds(*Value));
+  };
+  std::string Default = formatReal(Seconds(O.RankTimeout).count());
+  App.add_option_function<std::string>(
+         "--rank-timeout", Parse,
+         "of several ranks, how long one waits for another before the run ends "
+         "(default " +
+             Default + ")")
+      ->type_name("SECONDS")
+      ->group("Run");
 }
 
 void CommandLine::addFiles() {

@@ -30,7 +30,10 @@ struct ToolOptions {
 
   int64_t Steps = 10;
   uint64_t Seed = 0;
-  unsigned Threads = 0;   ///< of the host device; 0: those of MachineShare
+  unsigned Threads = 0; ///< of the host device; 0: those of MachineShare
+  /// How long a rank waits for another: unless given, so much less than half a
+  /// minute that the run of a rank that hangs has ended by then.
+  runtime::Ranks::Milliseconds RankTimeout{20000};
   bool RateGiven = false; ///< and not compiled in: written before the steps
   /// Steps between two evaluations, 0 for none; and batches of each.
   int64_t EvaluateEvery = 0, EvaluateSteps = 10;

@@ -10,10 +10,18 @@ using namespace remat::runtime;
 // Errors
 //===----------------------------------------------------------------------===//
 
-static std::string describe(Ranks::Milliseconds Limit) {
-  auto Count = Limit.count();
-  return Count % 1000 ? std::to_string(Count) + " ms"
-                      : std::to_string(Count / 1000) + " s";
+const char remat::runtime::LateNote[] =
+    "\n  note: ranks that are slow have longer with --rank-timeout SECONDS "
+    "(rank_timeout in Python, rematRanksSetTimeLimit in C)";
+
+std::string remat::runtime::formatSeconds(Ranks::Milliseconds Time) {
+  auto Count = Time.count();
+  std::string Text = std::to_string(Count / 1000);
+  if (auto Rest = Count % 1000) {
+    std::string Digits = std::to_string(1000 + Rest).substr(1);
+    Text += "." + Digits.substr(0, Digits.find_last_not_of('0') + 1);
+  }
+  return Text + " s";
 }
 
 /// "rank 3" or "ranks 1, 3, 5 and 4 more".
@@ -34,7 +42,7 @@ Error Ranks::makeLateError(std::span<const uint32_t> Peers) const {
   Sorted.erase(Repeated.begin(), Repeated.end());
   return Error(ErrorCode::RankFailure, nameRanks(Sorted) +
                                            " did not answer within " +
-                                           describe(TimeLimit));
+                                           formatSeconds(TimeLimit) + LateNote);
 }
 
 Error Ranks::makeEndedError(uint32_t Peer) {

@@ -55,9 +55,9 @@ Status Collectives::prepare(const OpCall &Op) {
   Communicator C = nullptr;
   NcclCode Code = N.Split(World, static_cast<int>(Members[0]),
                           static_cast<int>(TheRanks.getRank()), &C, nullptr);
-  REMAT_TRY(finishCall(World, Code, "cannot connect a group of ranks"));
+  REMAT_TRY(connect(World, Code, "cannot connect a group of ranks"));
   Groups[Key] = C;
-  return finishCall(C, NcclInProgress, "cannot connect a group of ranks");
+  return connect(C, NcclInProgress, "cannot connect a group of ranks");
 }
 
 NcclCode Collectives::enqueue(const OpCall &Op, Communicator C) {

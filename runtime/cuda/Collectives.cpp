@@ -1,6 +1,7 @@
 //===- Collectives.cpp - ops over several GPUs ----------------------------===//
 
 #include "cuda/Collectives.h"
+#include "remat/runtime/Together.h"
 #include <algorithm>
 #include <numeric>
 
@@ -65,7 +66,34 @@ Status Collectives::makeWorld() {
   NcclConfig Config;
   NcclCode Code = N.InitRank(&World, static_cast<int>(TheRanks.getSize()), Id,
                              static_cast<int>(TheRanks.getRank()), &Config);
-  return finishCall(World, Code, "cannot connect the ranks");
+  return connect(World, Code, "cannot connect the ranks");
+}
+
+/// Waits until all ranks have connected. On many machines, or where a tool
+/// watches every call, that takes minutes, and so long PyTorch waits for NCCL
+/// as well. The ranks hear from each other meanwhile, so one that is gone is
+/// named within their own limit: this one is for networks that let nothing
+/// through.
+Status Collectives::connect(Communicator C, NcclCode Code,
+                            const std::string &What) {
+  constexpr Ranks::Milliseconds Patience = std::chrono::minutes(10);
+  auto Limit = std::max(Patience, TheRanks.getTimeLimit());
+  auto End = Clock::now() + Limit;
+  Status Done = pollTogether(TheRanks, [&]() -> Result<bool> {
+    if (Code == NcclInProgress)
+      if (NcclCode Asked = N.GetAsyncError(C, &Code))
+        Code = Asked;
+    if (Code == NcclInProgress && Clock::now() >= End)
+      return Error(ErrorCode::RankFailure,
+                   "not done within " + formatSeconds(Limit) +
+                       ", though all ranks are there\n  note: NCCL says with "
+                       "NCCL_DEBUG=INFO what it waits for; NCCL_SOCKET_IFNAME "
+                       "names the network that it uses");
+    if (Code != NcclSuccess && Code != NcclInProgress)
+      return N.makeError(Code, "not connected");
+    return Code == NcclSuccess;
+  });
+  return Done ? Done : fail(Done.getError().within(What));
 }
 
 Collectives::~Collectives() {
@@ -112,11 +140,12 @@ Status Collectives::fail(const Error &E) {
   return E;
 }
 
-/// Who is still there says so, which names who is not.
-Status Collectives::failMissing(const std::string &What) {
+/// Who is still there says so, which names who is not; else `Note` helps.
+Status Collectives::failMissing(const std::string &What,
+                                const std::string &Note) {
   Status Called = barrier(TheRanks);
   return fail(Error(ErrorCode::RankFailure,
-                    What + (Called ? ", though all ranks are there"
+                    What + (Called ? ", though all ranks are there" + Note
                                    : "; " + Called.getError().getMessage())));
 }
 
@@ -128,8 +157,8 @@ Status Collectives::finishCall(Communicator C, NcclCode Code,
     if (Clock::now() >= End)
       return fail(Error(ErrorCode::RankFailure,
                         What + " within " +
-                            std::to_string(TheRanks.getTimeLimit().count()) +
-                            " ms: not all of them came"));
+                            formatSeconds(TheRanks.getTimeLimit()) +
+                            ": not all ranks came" + LateNote));
     std::this_thread::sleep_for(std::chrono::microseconds(50));
     if (NcclCode Asked = N.GetAsyncError(C, &Code))
       Code = Asked;
@@ -178,8 +207,8 @@ Status Collectives::wait() {
       std::string Where =
           Now <= Places->size() ? (*Places)[Now - 1] : "a collective";
       return failMissing(Where + ": not done within " +
-                         std::to_string(TheRanks.getTimeLimit().count()) +
-                         " ms");
+                             formatSeconds(TheRanks.getTimeLimit()),
+                         LateNote);
     }
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }

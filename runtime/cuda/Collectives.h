@@ -62,6 +62,7 @@ private:
   Status makeStream();
   Status makeWorld();
   Result<Event> takeEvent();
+  Status connect(Communicator C, NcclCode Code, const std::string &What);
   Status finishCall(Communicator C, NcclCode Code, const std::string &What);
   Result<Communicator> getCommunicator(const OpCall &Op);
   NcclCode enqueue(const OpCall &Op, Communicator C);
@@ -69,7 +70,7 @@ private:
   NcclCode enqueuePermute(const OpCall &Op, Communicator C);
   Status note(uint32_t Number);
   Status fail(const Error &E);
-  Status failMissing(const std::string &What);
+  Status failMissing(const std::string &What, const std::string &Note = "");
   Status lookForErrors();
 
   const Driver D;

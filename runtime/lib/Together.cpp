@@ -9,18 +9,46 @@
 
 using namespace remat::runtime;
 
+/// What tells others of an error.
+static std::string mark(const Error &E) { return "!" + E.getMessage(); }
+
+/// The first error that ranks told each other by `mark`; `Own` is this rank's.
+template <typename T>
+static Status findError(const Ranks &R, const std::vector<std::string> &All,
+                        const Result<T> &Own) {
+  for (size_t Rank = 0; Rank < All.size(); ++Rank)
+    if (const std::string &Text = All[Rank]; Text.starts_with('!'))
+      return Error(Rank == R.getRank() ? Own.getError().getCode()
+                                       : ErrorCode::RankFailure,
+                   "rank " + std::to_string(Rank) + ": " + Text.substr(1));
+  return {};
+}
+
 Status remat::runtime::agree(Ranks *R, const Status &Own) {
   if (!R || R->getSize() == 1)
     return Own;
-  auto All = allGather(*R, Own ? "" : "!" + Own.getError().getMessage());
+  auto All = allGather(*R, Own ? "" : mark(Own.getError()));
   if (!All)
     return All.getError();
-  for (size_t Rank = 0; Rank < All->size(); ++Rank)
-    if (const std::string &Text = (*All)[Rank]; !Text.empty())
-      return Error(Rank == R->getRank() ? Own.getError().getCode()
-                                        : ErrorCode::RankFailure,
-                   "rank " + std::to_string(Rank) + ": " + Text.substr(1));
-  return {};
+  return findError(*R, *All, Own);
+}
+
+Status remat::runtime::pollTogether(Ranks &R,
+                                    const std::function<Result<bool>()> &Poll) {
+  using std::chrono::milliseconds;
+  Result<bool> Own = false;
+  for (milliseconds Pause(1);; Pause = std::min(2 * Pause, milliseconds(100))) {
+    if (!*Own)
+      Own = Poll();
+    auto All = allGather(R, !Own ? mark(Own.getError()) : *Own ? "." : "");
+    if (!All)
+      return All.getError();
+    if (Status Found = findError(R, *All, Own); !Found)
+      return Found;
+    if (std::ranges::none_of(*All, &std::string::empty))
+      return {};
+    std::this_thread::sleep_for(Pause);
+  }
 }
 
 namespace {

@@ -102,6 +102,7 @@ _FUNCTIONS = {
     "rematDeviceCreateOnRanks": (c_void_p, c_char_p, c_uint, c_void_p, c_void_p),
     "rematRanksCreate": (c_void_p, c_void_p, c_void_p),
     "rematRanksFindMaxBudget": (c_void_p, c_void_p, c_char_p, c_void_p),
+    "rematRanksSetTimeLimit": (c_void_p, c_void_p, c_uint64),
     "rematRanksStart": (c_void_p, c_char_p, c_void_p),
     "rematRanksGetRank": (c_uint32, c_void_p),
     "rematRanksGetSize": (c_uint32, c_void_p),

@@ -6,6 +6,7 @@ import ctypes
 from typing import Callable, List, NamedTuple, Optional
 
 from . import library
+from .errors import Error
 from .library import Handle, check
 
 
@@ -59,6 +60,14 @@ class Ranks:
         self.rank: int = lib.rematRanksGetRank(handle.value)
         self.size: int = lib.rematRanksGetSize(handle.value)
         self._keep = keep  # what is called lives as long
+
+    def set_time_limit(self, seconds: float) -> None:
+        """How long this rank waits for another before its calls fail, 30 seconds unless set: from a
+        thousandth to 1000000 seconds."""
+        if not 0.001 <= seconds <= 1e6:  # nor a number that is none
+            raise Error(f"a time limit of ranks is from 0.001 to 1000000 seconds, given was {seconds}")
+        lib = library.load()
+        check(lib.rematRanksSetTimeLimit(self.handle.value, round(seconds * 1000)))
 
     def find_max_budget(self, device: str) -> int:
         """The bytes that the budget "max" means on such a device: the same number on all ranks, what

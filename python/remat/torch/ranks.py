@@ -18,6 +18,10 @@ from ..runtime import ranks
 from .errors import ImportFailure
 
 _FAILED = "remat/failed"  # in the rendezvous's store: what a rank told the others
+_LATE_NOTE = (  # what lets ranks wait longer
+    "\n  note: ranks that are slow have longer with rank_timeout=SECONDS of remat.torch.compile, or "
+    "--rank-timeout SECONDS of remat.run"
+)
 _GRACE = 2.0  # seconds that news of a rank may be under way
 
 
@@ -65,7 +69,9 @@ class _Exchange:
         told = _within(_GRACE, lambda: self._listen(until))
         if told is not None:
             return told
-        return f"rank {peer} did not answer within {seconds:g} s" if is_late else f"rank {peer} has ended"
+        if is_late:
+            return f"rank {peer} did not answer within {seconds:g} s{_LATE_NOTE}"
+        return f"rank {peer} has ended"
 
     def __call__(
         self, sends: List[ranks.Message], receives: List[ranks.Message], seconds: float

@@ -350,6 +350,7 @@ def compile(
     unused: str = "error",
     evaluate: Union[bool, Sequence[Any]] = False,
     parallel: Optional[str] = None,
+    rank_timeout: Optional[float] = None,
     **options: Any,
 ) -> Step:
     """A step that trains `module`, whose `module(*args, **kwargs)` gives the loss.
@@ -366,7 +367,9 @@ def compile(
     step, each with arguments of its own; "tensor=2", alone or as "zero3,tensor=2": two and two of
     them, one after the other by rank, have the same arguments, and parameters are cut among them,
     as `shard=["*.weight=0"]` says. The budget is one process's. All of them make the same calls of
-    the step in the same order, `state_dict` among them. Other options are those of
+    the step in the same order, `state_dict` among them. `rank_timeout`: how many seconds one waits
+    for another before its calls fail, 30 unless set; it holds for all steps of the process from
+    then on, and None leaves it as it is. Other options are those of
     `remat.compile`: `accumulate=4` takes inputs with four micro-batches in front. Raises
     ImportFailure where the module cannot be imported.
     """
@@ -381,6 +384,8 @@ def compile(
     ranks = None
     if parallel is not None:
         ranks = of_torch()
+        if rank_timeout is not None:
+            ranks.set_time_limit(rank_timeout)
         options.update(parallel=parallel, ranks=ranks.size)
         if budget == "max":
             budget = ranks.find_max_budget(device)

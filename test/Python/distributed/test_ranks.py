@@ -255,6 +255,31 @@ def test_a_rank_that_is_gone_is_named(files, tmp_path, how):
     assert "rank 1 did not answer" in errors or "rank 1 has ended" in errors, errors
 
 
+def test_the_time_limit_is_the_users(files, tmp_path):
+    """A rank that is stopped is late after as many seconds, of which the default is many more."""
+    log = tmp_path / "log"
+    options = ["--parallel", "data", "--rank-timeout", "2.5", "--metrics", log]
+    process = ranks.start(2, words(files, *options, steps=10**6), alone=True)
+    try:
+        wait_for(lambda: log.exists() and log.read_bytes().count(b"\n") > 3)
+        first, second = children(process)
+        os.kill(second, signal.SIGSTOP)
+        begun = time.monotonic()
+        wait_for(lambda: not is_running(first), 30)
+        assert 2 < time.monotonic() - begun < 12
+    finally:
+        end(children(process))
+        errors = process.communicate(timeout=30)[1]
+    assert "rank 1 did not answer within 2.5 s\n  note: ranks that are slow have longer with --rank-timeout" in errors, errors
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "0.0009", "1000001", "inf", "nan", "20s", ""])
+def test_a_time_limit_is_a_time(files, value):
+    said = ranks.run(1, words(files, f"--rank-timeout={value}"), expect=1)[1]
+    assert f"--rank-timeout: expected seconds from 0.001 to 1000000, got '{value}'" in said or not value, said
+    assert "--rank-timeout" in said
+
+
 def is_running(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"

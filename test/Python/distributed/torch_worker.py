@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -71,12 +72,18 @@ def main():
     if os.environ.get("REMAT_TEST_DEVICE") == "cuda":
         options["device"] = "cuda"
         options["arch"] = "sm_%d%d" % torch.cuda.get_device_capability()
+    if parallel and "rank_timeout" in settings:
+        options["rank_timeout"] = settings["rank_timeout"]
     if count > 1:
         options["accumulate"] = count
     step = remat.torch.compile(
         model, batch(kind, 0, 0), optimizer=settings.get("optimizer", "adamw"), parallel=parallel, seed=7, **options
     )
-    losses = [step(*inputs(i)).item() for i in range(3)]
+    losses = []
+    for i in range(3):
+        if i == 1 and rank == 1:
+            time.sleep(settings.get("late_seconds", 0))
+        losses.append(step(*inputs(i)).item())
     state = step.state_dict()["module"]
     report = step.report
     if rank == 0:

@@ -58,6 +58,8 @@ public:
 
   /// How long `exchange` waits for the others. Whoever knows that some rank
   /// works longer alone before it comes (compiles, writes a file) raises it.
+  /// What users may ask for is from the least to the most of these.
+  static constexpr Milliseconds LeastTimeLimit{1}, MostTimeLimit{1000000000};
   Milliseconds getTimeLimit() const { return TimeLimit; }
   void setTimeLimit(Milliseconds Limit) { TimeLimit = Limit; }
 
@@ -87,7 +89,7 @@ protected:
   /// Whether some rank, this one or another, has failed.
   bool hasFailed() const { return Failed.has_value(); }
 
-  /// "rank 3 did not answer within 30 s".
+  /// "rank 3 did not answer within 30 s", with `LateNote`.
   Error makeLateError(std::span<const uint32_t> Peers) const;
   static Error makeEndedError(uint32_t Peer);
   Error makeSizeError(uint32_t Peer, uint64_t Sent, uint64_t Expected) const;
@@ -102,6 +104,12 @@ private:
   std::optional<Error> Failed;
   bool IsHeard = false; ///< the error came from another rank
 };
+
+/// "30 s", "0.25 s".
+std::string formatSeconds(Ranks::Milliseconds Time);
+
+/// Behind the error of a rank that waited too long: what lets it wait longer.
+extern const char LateNote[];
 
 /// Returns when all ranks have called it.
 Status barrier(Ranks &R);

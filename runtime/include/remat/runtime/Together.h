@@ -21,6 +21,11 @@ Status agree(Ranks *R, const Status &Own);
 Status workTogether(Ranks *R, const std::function<Status()> &Work,
                     const std::function<void(const Error &)> &OnFailure = {});
 
+/// Calls `Poll`, which does not wait, on every rank until it has given true on
+/// each. An error of one is then every rank's, as `agree` gives it; a rank that
+/// ends or hangs meanwhile is named within the time limit. All ranks call it.
+Status pollTogether(Ranks &R, const std::function<Result<bool>()> &Poll);
+
 } // namespace remat::runtime
 
 #endif // REMAT_RUNTIME_TOGETHER_H

@@ -227,7 +227,7 @@ TEST(MPI, NamesWhoHasEnded) {
 static void expectRankOneIsLate(const char *Part) {
   Printed P = runPart(Part, 3);
   for (int Rank : {0, 1, 2})
-    EXPECT_NE(P.Of[Rank].find("rank 1 did not answer within 1500 ms"),
+    EXPECT_NE(P.Of[Rank].find("rank 1 did not answer within 1.5 s"),
               std::string::npos)
         << P.All;
 }
@@ -245,7 +245,7 @@ TEST(MPI, NamesWhoWasKilled) {
   EXPECT_NE(P.All.find("signal 9"), std::string::npos) << P.All;
   P = runPart("killed", 3);
   for (int Rank : {0, 2})
-    EXPECT_NE(P.Of[Rank].find("rank 1 did not answer within 1500 ms"),
+    EXPECT_NE(P.Of[Rank].find("rank 1 did not answer within 1.5 s"),
               std::string::npos)
         << P.All;
 }

@@ -104,7 +104,7 @@ TEST(Ranks, KeepTheOrderOfMessages) {
 TEST(Ranks, NameWhoIsLate) {
   // Rank 2 does something else for longer than the others wait.
   for (auto [Limit, Said] :
-       {std::pair(150, "150 ms"), std::pair(1000, "1 s")}) {
+       {std::pair(150, "0.15 s"), std::pair(1000, "1 s")}) {
     std::atomic<bool> Done = false;
     auto Late = [&](Ranks &R) {
       std::string Message = wait(R);

@@ -45,6 +45,39 @@ TEST(TogetherTest, WorkMayTakeLongerThanTheLimit) {
   });
 }
 
+TEST(TogetherTest, PollingEndsWhenAllAreDone) {
+  auto All = createThreadRanks(3);
+  std::atomic<uint32_t> NumDone = 0;
+  onThreads(3, [&](uint32_t Rank) {
+    uint32_t Left = 2 * Rank;
+    EXPECT_TRUE(pollTogether(*All[Rank], [&]() -> Result<bool> {
+      bool IsDone = Left-- == 0; // and it is not asked again
+      NumDone += IsDone;
+      return IsDone;
+    }));
+    EXPECT_EQ(NumDone, 3u);
+    Status Failed = pollTogether(*All[Rank], [&]() -> Result<bool> {
+      if (Rank == 1)
+        return Error(ErrorCode::DeviceFailure, "no network");
+      return Rank == 0;
+    });
+    EXPECT_EQ(messageOf(Failed), "rank 1: no network");
+  });
+}
+
+TEST(TogetherTest, PollingNamesWhoEnds) {
+  auto All = createThreadRanks(3);
+  onThreads(3, [&](uint32_t Rank) {
+    if (Rank == 1) {
+      All[1].reset();
+      return;
+    }
+    Status Ended = pollTogether(*All[Rank], [] { return false; });
+    EXPECT_NE(messageOf(Ended).find("rank 1 has ended"), std::string::npos)
+        << messageOf(Ended);
+  });
+}
+
 TEST(TogetherTest, ARankThatEndsIsNamed) {
   auto All = createThreadRanks(3);
   onThreads(3, [&](uint32_t Rank) {

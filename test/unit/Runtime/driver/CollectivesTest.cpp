@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeDriver.h"
+#include "remat/runtime/Together.h"
 #include <cstring>
 #include <thread>
 
@@ -37,15 +38,20 @@ protected:
       Other.join();
   }
 
-  /// The device of rank 0 and the thread of rank 1.
-  void makeRanks() {
+  /// The device of rank 0 and the thread of rank 1, which says of its own
+  /// connection what `Connect` gives.
+  void makeRanks(const std::function<Result<bool>()> &Connect = [] {
+    return Result<bool>(true);
+  }) {
     std::vector<std::shared_ptr<Ranks>> All = createThreadRanks(2);
     Own = All[0];
     D = make(nullptr, All[0]);
-    Other = std::thread([R = std::move(All[1])]() mutable {
+    Other = std::thread([R = std::move(All[1]), Connect]() mutable {
       char Id[128] = {};
       EXPECT_TRUE(broadcast(*R, 0, Id, sizeof Id));
       EXPECT_EQ(Id[127], 5);
+      if (Connect)
+        (void)pollTogether(*R, Connect);
       R.reset();
     });
   }
@@ -260,6 +266,44 @@ TEST_F(FakeNccl, MovesParts) {
   D->deallocate(*Arena, Loaded.ArenaBytes);
 }
 
+/// NCCL waits for who does not come for as long as it is let: the ranks notice.
+TEST_F(FakeNccl, NamesWhoDoesNotConnect) {
+  State->InProgress = std::numeric_limits<int>::max();
+  makeRanks(nullptr);
+  auto P = Program::load(makeSums().finish());
+  std::string Message = messageOf(D->prepare(*P));
+  EXPECT_NE(Message.find("cannot connect the ranks: rank 1 has ended"),
+            std::string::npos)
+      << Message;
+  D.reset();
+  EXPECT_EQ(State->Aborted, 1);
+}
+
+TEST_F(FakeNccl, HearsWhyAnotherDoesNotConnect) {
+  State->InProgress = std::numeric_limits<int>::max();
+  makeRanks([] { return Error(ErrorCode::DeviceFailure, "no network"); });
+  auto P = Program::load(makeSums().finish());
+  std::string Message = messageOf(D->prepare(*P));
+  EXPECT_NE(Message.find("cannot connect the ranks: rank 1: no network"),
+            std::string::npos)
+      << Message;
+}
+
+/// A rank that connects more slowly than the others wait in an exchange is
+/// there all the same.
+TEST_F(FakeNccl, ConnectsForLongerThanTheLimit) {
+  auto Begin = std::chrono::steady_clock::now();
+  makeRanks([&] {
+    return Result<bool>(std::chrono::steady_clock::now() - Begin >
+                        std::chrono::seconds(2));
+  });
+  Own->setTimeLimit(Ranks::Milliseconds(1000));
+  auto P = Program::load(makeSums().finish());
+  auto E = D->prepare(*P);
+  EXPECT_TRUE(E) << messageOf(E);
+  EXPECT_GT(std::chrono::steady_clock::now() - Begin, std::chrono::seconds(2));
+}
+
 /// The first collective begins and is not done, and rank 1 is gone.
 TEST_F(FakeNccl, NamesTheStepThatWaits) {
   makeRanks();
@@ -278,7 +322,7 @@ TEST_F(FakeNccl, NamesTheStepThatWaits) {
   };
   Status Ran = (*E)->run(*Arena, Stop);
   std::string Message = messageOf(Ran);
-  EXPECT_NE(Message.find("step 1 (all_reduce): not done within 200 ms; rank 1 "
+  EXPECT_NE(Message.find("step 1 (all_reduce): not done within 0.2 s; rank 1 "
                          "has ended"),
             std::string::npos)
       << Message;
