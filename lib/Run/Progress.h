@@ -5,8 +5,8 @@
 
 #include "Metrics.h"
 #include "Options.h"
-#include "remat/Support/ProgressText.h"
 #include "remat/Pipeline.h"
+#include "remat/Support/ProgressText.h"
 #include "remat/runtime/Session.h"
 #include <chrono>
 
