@@ -69,6 +69,13 @@ Status Collectives::makeWorld() {
   return connect(World, Code, "cannot connect the ranks");
 }
 
+/// How the communicator is, or why that cannot be told.
+NcclCode Collectives::ask(Communicator C) const {
+  NcclCode Code = NcclSuccess;
+  NcclCode Asked = N.GetAsyncError(C, &Code);
+  return Asked == NcclSuccess ? Code : Asked;
+}
+
 /// Waits until all ranks have connected. On many machines, or where a tool
 /// watches every call, that takes minutes, and so long PyTorch waits for NCCL
 /// as well. The ranks hear from each other meanwhile, so one that is gone is
@@ -81,8 +88,7 @@ Status Collectives::connect(Communicator C, NcclCode Code,
   auto End = Clock::now() + Limit;
   Status Done = pollTogether(TheRanks, [&]() -> Result<bool> {
     if (Code == NcclInProgress)
-      if (NcclCode Asked = N.GetAsyncError(C, &Code))
-        Code = Asked;
+      Code = ask(C);
     if (Code == NcclInProgress && Clock::now() >= End)
       return Error(ErrorCode::RankFailure,
                    "not done within " + formatSeconds(Limit) +
@@ -160,8 +166,7 @@ Status Collectives::finishCall(Communicator C, NcclCode Code,
                             formatSeconds(TheRanks.getTimeLimit()) +
                             ": not all ranks came" + LateNote));
     std::this_thread::sleep_for(std::chrono::microseconds(50));
-    if (NcclCode Asked = N.GetAsyncError(C, &Code))
-      Code = Asked;
+    Code = ask(C);
   }
   if (Code != NcclSuccess)
     return fail(N.makeError(Code, What));
@@ -172,9 +177,7 @@ Status Collectives::lookForErrors() {
   if (IsBroken)
     return {}; // communicators may be gone
   auto Look = [&](Communicator C) -> Status {
-    NcclCode Code = NcclSuccess;
-    if (NcclCode Asked = N.GetAsyncError(C, &Code))
-      Code = Asked;
+    NcclCode Code = ask(C);
     if (Code == NcclSuccess || Code == NcclInProgress)
       return {};
     return failMissing(N.makeError(Code, "ranks lost each other").getMessage());

@@ -62,6 +62,7 @@ private:
   Status makeStream();
   Status makeWorld();
   Result<Event> takeEvent();
+  NcclCode ask(Communicator C) const;
   Status connect(Communicator C, NcclCode Code, const std::string &What);
   Status finishCall(Communicator C, NcclCode Code, const std::string &What);
   Result<Communicator> getCommunicator(const OpCall &Op);
