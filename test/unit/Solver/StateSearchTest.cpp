@@ -29,17 +29,25 @@ int64_t runsOf(const Plan &S, OpId Op) {
                        [&](Step X) { return X.Op == Op; });
 }
 
+/// A search for plans of a problem, and what it works with.
+struct Searcher {
+  explicit Searcher(const Problem &P) : M(P), Space(M), Search(M, Space, D) {}
+
+  Model M;
+  StateSpace Space;
+  SolveOptions Options;
+  Watch D{Options};
+  StateSearch Search;
+};
+
 TEST(StateSearch, RepeatingWhatIsBetterKeptCostsTwice) {
   Problem P = oneOfTwo();
   // Twice 2 is less than 5, three times 2 is more.
   for (bool IsDear : {false, true}) {
     if (IsDear)
       P.Ops[0].Time = 3; // twice 3 is more than 5
-    Model M(P);
-    StateSpace Space(M);
-    SolveOptions Options;
-    Watch D(Options);
-    StateSearch Search(M, Space, D);
+    Searcher S(P);
+    StateSearch &Search = S.Search;
     ASSERT_EQ(Search.run(StateSearch::Goal::Cost, 22, 1e9, 10000),
               StateSearch::Outcome::Found);
     EXPECT_TRUE(verify(P, Search.plan(), 22).Ok);
@@ -50,11 +58,8 @@ TEST(StateSearch, RepeatingWhatIsBetterKeptCostsTwice) {
 
 TEST(StateSearch, EachRunHasTheWholeLimitOfStates) {
   Problem P = oneOfTwo();
-  Model M(P);
-  StateSpace Space(M);
-  SolveOptions Options;
-  Watch D(Options);
-  StateSearch Search(M, Space, D);
+  Searcher S(P);
+  StateSearch &Search = S.Search;
   ASSERT_EQ(Search.run(StateSearch::Goal::Time, 22, 1e9, 10000),
             StateSearch::Outcome::Found);
   size_t Needed = Search.numStates();
