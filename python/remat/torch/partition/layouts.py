@@ -65,8 +65,8 @@ def _orders(graph: fx.Graph) -> Dict[fx.Node, Order]:
         elif node.target is aten.permute.default:
             order = _permuted(node, found.get(node.args[0]))
         elif rules.is_pointwise(node):
-            same = [source for source in node.all_input_nodes if _has_shape(source, value.shape)]
-            known = {found[source] for source in same if source in found}
+            settled = [source for source in node.all_input_nodes if source in found]
+            known = {found[source] for source in settled if _value(source).shape == value.shape}
             order = known.pop() if len(known) == 1 else None
         elif rules.is_view(node):
             source = node.args[0]
@@ -77,11 +77,6 @@ def _orders(graph: fx.Graph) -> Dict[fx.Node, Order]:
         if order is not None:
             found[node] = order
     return found
-
-
-def _has_shape(node: fx.Node, shape: torch.Size) -> bool:
-    value = _value(node)
-    return isinstance(value, torch.Tensor) and value.shape == shape
 
 
 def _is_plain(value: object, shape: torch.Size) -> bool:

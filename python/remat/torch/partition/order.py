@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from pathlib import Path
-from typing import Any, Deque, Dict, List, Mapping, Sequence, Set
+from typing import Any, Deque, Dict, List, Sequence, Set
 
 from torch import fx
 from torch._inductor.custom_graph_pass import CustomGraphPass, get_hash_for_files
@@ -54,12 +54,12 @@ def _run_after(node: fx.Node, name: str) -> None:
     node.meta[_AFTER] = (*node.meta.get(_AFTER, ()), name)
 
 
-def keep_kernels(kernels: Kernels, memory: Mapping[str, int], limit: int) -> None:
+def keep_kernels(kernels: Kernels, memory: Sequence[int], limit: int) -> None:
     """Makes the kernels of a pass those that the plan has, where others would take more memory: of two that
     Inductor may fuse because they read the same tensor, the second one waits for those who read the first one's
     result, where both results together would not fit into `limit` bytes; and a sum that several read is stored.
-    `memory` is what the plan has in use while each kernel runs, by its name."""
-    _Keeper(kernels, [memory[kernel.name] for kernel in kernels.list], limit).run()
+    `memory` is what the plan has in use while each kernel runs."""
+    _Keeper(kernels, memory, limit).run()
 
 
 class _Keeper:

@@ -34,8 +34,6 @@ from .simulate import Simulation, simulate
 
 Pair = Tuple[fx.GraphModule, fx.GraphModule]
 _ATTEMPTS = 4
-# Inductor would hold a buffer that it no longer needs for the next one of its size; the allocator reuses memory anyway.
-_SETTINGS = {"allow_buffer_reuse": False}
 
 
 class PartitionRefused(BudgetRefused):
@@ -127,7 +125,9 @@ class Partitioner(CustomPartitionerFn):
         work = _Work(self, gm, joint_inputs, num_fwd_outputs, static_lifetime_input_indices)
         work.fused = compiler == "inductor"
         if work.fused:
-            inductor_config.allow_buffer_reuse = _SETTINGS["allow_buffer_reuse"]
+            # It would hold a buffer that it no longer needs for the next one of its size; the
+            # allocator reuses memory anyway.
+            inductor_config.allow_buffer_reuse = False
             if inductor_config.post_grad_custom_post_pass is None:
                 inductor_config.post_grad_custom_post_pass = KeepPlan()
         return work.run()
@@ -145,7 +145,7 @@ class _Work:
         self.count = num_fwd_outputs
         self.fused = True
         self.device = costs.device_of(module.graph.nodes)
-        self.outside = owner.outside + (trials.library_bytes(self.device) if owner.measure else 0)
+        self.outside = owner.outside
 
     def simulate(self, pair: Pair) -> Simulation:
         owner = self.owner
@@ -154,7 +154,6 @@ class _Work:
     def run(self) -> Pair:
         self._clean()
         self.report = Report(len(self.owner.reports), "plan", self.fused)
-        self.report.outside_bytes = self.outside
         if len(self.owner.reports) == 1:
             self.report.notes.append(
                 "this is not the first graph; the budget holds for each graph by itself\n"
@@ -163,6 +162,8 @@ class _Work:
         if self.owner.measure:
             last = self.fused and layouts.is_channels_last(self.module)
             trials.measure(self.module.graph, self.fused, self.owner.rules, self.device, last)
+            self.outside += trials.library_bytes(self.device)
+        self.report.outside_bytes = self.outside
         joint = Joint.of(self.module, self.count, self.fused, self.owner.rules, self.device)
         if not joint.tangents or not joint.backward_outputs:
             return self._without_backward()
@@ -228,10 +229,9 @@ class _Work:
 
     def _keep_kernels(self, pair: Pair, limit: int) -> None:
         planned = self.report.planned
-        memory = dict(zip(planned.steps, planned.memory))
-        for half, prefix in zip(pair, ("f:", "b:")):
+        memory = planned.memory[: planned.turn], planned.memory[planned.turn + 1 :]
+        for half, of_half in zip(pair, memory):
             kernels = Kernels.of(half.graph, self.fused, self.owner.rules, self.device)
-            of_half = {name[2:]: count for name, count in memory.items() if name.startswith(prefix)}
             keep_kernels(kernels, of_half, max(limit, planned.peak))
 
     def _within(
@@ -304,7 +304,7 @@ def memory_budget(budget: Union[int, str], **options: Any) -> Iterator[Partition
     partitioner = Partitioner(budget, **options)
     cache = functorch_config.patch(enable_autograd_cache=False)
     inductor = {"custom_partitioner_fn": partitioner, "post_grad_custom_post_pass": KeepPlan()}
-    with cache, inductor_config.patch({**inductor, **_SETTINGS}):
+    with cache, inductor_config.patch({**inductor, "allow_buffer_reuse": False}):
         try:
             yield partitioner
         except BackendCompilerFailed as failure:
