@@ -193,7 +193,8 @@ def Remat_AttentionOp : Remat_Op<"attention", [
     added to the scores; not differentiable. `scale` defaults to 1 / sqrt(D).
     `dropout_p` drops probabilities after the softmax, those of head h by element
     (b * T + t) * S + s of the stream `id` with the seed plus h times
-    0x5851F42D4C95, and then needs seed and step. A query that sees no key gives 0 and a log-sum-exp of minus infinity.
+    0x5851F42D4C95, and then needs seed and step. A query that sees no key gives
+    0 and a log-sum-exp of minus infinity.
   }];
   let arguments = (ins Variadic<Remat_FloatTensor>:$qkv, Optional<Remat_Tensor>:$mask,
                        Optional<Remat_I64Scalar>:$seed, Optional<Remat_I64Scalar>:$step,
