@@ -12,7 +12,7 @@ import pytest
 import remat
 import torch
 from remat.torch import Partitioner, PartitionRefused, memory_budget
-from remat.torch.partition import costs, trials
+from remat.torch.partition import costs, reuse, trials
 from remat.torch.partition.order import KeepPlan
 from remat.torch.partition.rules import Rules
 from remat.torch.partition.simulate import simulate
@@ -407,6 +407,19 @@ def test_what_is_predicted_is_measured_under_inductor(budget):
     expected, _ = models.run(module, x, models.eager(models.own))
     for one, other in zip(values, expected):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("room, scratch, waits", [(0, 0, False), (1 << 40, 0, True), (1 << 40, 1 << 41, False)])
+def test_a_buffer_waits_for_its_next_use_where_there_is_room(monkeypatch, room, scratch, waits):
+    monkeypatch.setattr(reuse, "_scratch", lambda node: scratch)
+    mark, held = reuse.mark, []
+    monkeypatch.setattr(reuse, "mark", lambda graph, _: mark(graph, room))
+    update = reuse.Estimate.update_peak_between
+    monkeypatch.setattr(reuse.Estimate, "update_peak_between", lambda *lines: (held.append(lines), update(*lines)))
+    with memory_budget("100%", effort=0, threads=1), fresh_cache():
+        models.run(models.pictures(), torch.randn(2, 3, 64, 64), "inductor")
+    between = [later.scheduler_node_index - earlier.scheduler_node_index for _, earlier, later in held]
+    assert held and (max(between) > 1) == waits
 
 
 def test_a_measured_time_is_the_time():

@@ -22,12 +22,12 @@ from torch._inductor.custom_graph_pass import CustomPartitionerFn, get_hash_for_
 
 from ...planner import Planner, PlanRefused, Problem
 from ...runtime.errors import BudgetRefused, Error
-from . import costs, layouts, rules, sizes, trials
+from . import costs, layouts, reuse, rules, sizes, trials
 from .budget import Budget, resident_bytes, show
 from .joint import Joint
 from .kernels import Kernels
 from .order import KeepPlan, keep_kernels
-from .problem import joint_problem
+from .problem import add_residents, joint_problem
 from .report import Report, notes_of, tensors_of
 from .rewrite import rewrite
 from .simulate import Simulation, simulate
@@ -125,9 +125,7 @@ class Partitioner(CustomPartitionerFn):
         work = _Work(self, gm, joint_inputs, num_fwd_outputs, static_lifetime_input_indices)
         work.fused = compiler == "inductor"
         if work.fused:
-            # It would hold a buffer that it no longer needs for the next one of its size; the
-            # allocator reuses memory anyway.
-            inductor_config.allow_buffer_reuse = False
+            reuse.install()
             if inductor_config.post_grad_custom_post_pass is None:
                 inductor_config.post_grad_custom_post_pass = KeepPlan()
         return work.run()
@@ -171,6 +169,8 @@ class _Work:
         pair = own if joint.unplannable else self._plan(joint, own)
         if joint.unplannable:
             self._take_own(joint)
+        if self.fused and self.report.budget_bytes is not None:
+            self._leave_room(pair, max(self.report.budget_bytes, self.report.planned.peak))
         self.owner.reports.append(self.report)
         return pair
 
@@ -224,7 +224,7 @@ class _Work:
         pair, steps = self._within(joint, problem, limit, static)
         report.tensors = tensors_of(joint, steps)
         if self.fused:
-            self._keep_kernels(pair, limit)
+            self._keep_kernels(pair, max(limit, report.planned.peak))
         return self._faster(pair, own, limit)
 
     def _keep_kernels(self, pair: Pair, limit: int) -> None:
@@ -232,7 +232,20 @@ class _Work:
         memory = planned.memory[: planned.turn], planned.memory[planned.turn + 1 :]
         for half, of_half in zip(pair, memory):
             kernels = Kernels.of(half.graph, self.fused, self.owner.rules, self.device)
-            keep_kernels(kernels, of_half, max(limit, planned.peak))
+            keep_kernels(kernels, of_half, limit)
+
+    def _leave_room(self, pair: Pair, limit: int) -> None:
+        """The backward pass runs beside what the forward pass has given to the user."""
+        forward, backward = (half.graph for half in pair)
+        given = forward.find_nodes(op="output")[0].args[0][: self.count]
+        made = {node for node in given if isinstance(node, fx.Node) and node.op != "placeholder"}
+        always = Problem()
+        add_residents(always, forward.find_nodes(op="placeholder"), self.outside)
+        room = limit - sum(always.residents.values())
+        if self.device == "cpu":  # one kernel does what Inductor's estimate has as several
+            room = 0
+        reuse.mark(forward, room)
+        reuse.mark(backward, room - sum(map(sizes.node_bytes, made)))
 
     def _within(
         self, joint: Joint, problem: Problem, limit: int, static: Sequence[int]
@@ -304,7 +317,7 @@ def memory_budget(budget: Union[int, str], **options: Any) -> Iterator[Partition
     partitioner = Partitioner(budget, **options)
     cache = functorch_config.patch(enable_autograd_cache=False)
     inductor = {"custom_partitioner_fn": partitioner, "post_grad_custom_post_pass": KeepPlan()}
-    with cache, inductor_config.patch({**inductor, "allow_buffer_reuse": False}):
+    with cache, inductor_config.patch(inductor):
         try:
             yield partitioner
         except BackendCompilerFailed as failure:
