@@ -17,8 +17,9 @@ from remat.torch.partition.order import KeepPlan
 from remat.torch.partition.rules import Rules
 from remat.torch.partition.simulate import simulate
 from torch import nn
+from torch._inductor.codegen.cpp import CppScheduling
 from torch._inductor.fx_passes.control_dependencies import control_deps
-from torch._inductor.utils import fresh_cache
+from torch._inductor.utils import fresh_cache, run_and_get_code
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 
@@ -409,9 +410,9 @@ def test_what_is_predicted_is_measured_under_inductor(budget):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("room, scratch, waits", [(0, 0, False), (1 << 40, 0, True), (1 << 40, 1 << 41, False)])
-def test_a_buffer_waits_for_its_next_use_where_there_is_room(monkeypatch, room, scratch, waits):
-    monkeypatch.setattr(reuse, "_scratch", lambda node: scratch)
+@pytest.mark.parametrize("room, unknown, waits", [(0, 0, False), (1 << 40, 0, True), (1 << 40, 1 << 41, False)])
+def test_a_buffer_waits_for_its_next_use_where_there_is_room(monkeypatch, room, unknown, waits):
+    monkeypatch.setattr(reuse, "_unknown", lambda node: unknown)
     mark, held = reuse.mark, []
     monkeypatch.setattr(reuse, "mark", lambda graph, _: mark(graph, room))
     update = reuse.Estimate.update_peak_between
@@ -420,6 +421,22 @@ def test_a_buffer_waits_for_its_next_use_where_there_is_room(monkeypatch, room, 
         models.run(models.pictures(), torch.randn(2, 3, 64, 64), "inductor")
     between = [later.scheduler_node_index - earlier.scheduler_node_index for _, earlier, later in held]
     assert held and (max(between) > 1) == waits
+
+
+def test_what_waits_fits_into_the_budget(monkeypatch):
+    """With one kernel for each of Inductor's nodes, as on a GPU."""
+    monkeypatch.setattr(CppScheduling, "MAX_FUSED_KERNEL_ARGS_NUM", 0)
+    monkeypatch.setattr(reuse, "_LEFT", 0)
+    found = {}
+    for estimated in (False, True):
+        monkeypatch.setattr(reuse, "is_estimated", lambda device, answer=estimated: answer)
+        torch.manual_seed(0)
+        module, x = models.pictures(), torch.randn(8, 3, 224, 224)
+        with memory_budget("70%", effort=0, threads=1) as made, fresh_cache():
+            (_, peak), codes = run_and_get_code(models.run, module, x, "inductor")
+        assert peak == pytest.approx(made.report.planned.peak, rel=2e-3)
+        found[estimated] = sum(code.count("empty_strided_cpu(") for code in codes)
+    assert found[True] < 0.9 * found[False]
 
 
 def test_a_measured_time_is_the_time():

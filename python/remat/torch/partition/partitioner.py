@@ -241,9 +241,7 @@ class _Work:
         made = {node for node in given if isinstance(node, fx.Node) and node.op != "placeholder"}
         always = Problem()
         add_residents(always, forward.find_nodes(op="placeholder"), self.outside)
-        room = limit - sum(always.residents.values())
-        if self.device == "cpu":  # one kernel does what Inductor's estimate has as several
-            room = 0
+        room = limit - sum(always.residents.values()) if reuse.is_estimated(self.device) else 0
         reuse.mark(forward, room)
         reuse.mark(backward, room - sum(map(sizes.node_bytes, made)))
 

@@ -9,7 +9,7 @@ does not generate itself runs a few times by itself, on made-up operands, and on
 from __future__ import annotations
 
 import functools
-from typing import Any, Dict, Hashable, Iterable, List, Tuple
+from typing import Any, Callable, Dict, Hashable, Iterable, Iterator, List, Tuple
 
 import torch
 from torch import fx
@@ -99,38 +99,56 @@ def _milliseconds(run, repeats: int = _REPEATS) -> float:
     return min(found)
 
 
-def _run(nodes: Iterable[fx.Node], channels_last: bool, device: str) -> Dict[str, float]:
-    """Gives the times that it can measure, in bytes by name."""
-    times = {}
+Trial = Tuple[str, Callable[[], Any]]
+
+
+def _trials(nodes: Iterable[fx.Node], channels_last: bool) -> Iterator[Trial]:
+    """Names, and the operations on made-up operands; each has run, so that its library is set up."""
     for node in nodes:
         args, kwargs = _operands(node, channels_last, _operand)
+        call = functools.partial(node.target, *args, **kwargs)
         try:
-            node.target(*args, **kwargs)  # libraries set themselves up
-            with torch.profiler.record_function(f"remat::{node.name}"):
-                made = node.target(*args, **kwargs)
-            if device == "cuda":
-                taken = _milliseconds(lambda: node.target(*args, **kwargs))
-                times[node.name] = taken * _bytes_a_millisecond()
+            call()
         except RuntimeError:  # these are no operands for it, or the memory is not there
             continue
-        del made
-    return times
+        yield node.name, call
 
 
-def _measure(nodes: List[fx.Node], channels_last: bool, device: str) -> Dict[str, Tuple[int, float]]:
-    times: Dict[str, float] = {}
-    with unset_fake_temporarily(), torch.no_grad():
-        events, spans = memory_events(lambda: times.update(_run(nodes, channels_last, device)), device)
+def _on_gpu(trials: Iterable[Trial]) -> Dict[str, Tuple[int, float]]:
+    """Without the profiler: once it was used, a process starts kernels more slowly."""
     found = {}
-    for node in nodes:
-        begin, end = spans.get(f"remat::{node.name}", (0, 0))
+    for name, call in trials:
+        torch.cuda.reset_peak_memory_stats()
+        made = call()
+        scratch = torch.cuda.max_memory_allocated() - torch.cuda.memory_allocated()
+        del made
+        found[name] = scratch, _milliseconds(call) * _bytes_a_millisecond()
+    return found
+
+
+def _on_cpu(trials: Iterable[Trial]) -> Dict[str, Tuple[int, float]]:
+    def run() -> None:
+        for name, call in trials:
+            with torch.profiler.record_function(f"remat::{name}"):
+                made = call()
+            del made
+
+    events, spans = memory_events(run)
+    found = {}
+    for span, (begin, end) in spans.items():
         now = peak = 0
         for time, count in events:
             if begin <= time <= end:
                 now += count
                 peak = max(peak, now)
-        found[node.name] = peak - now, times.get(node.name, 0.0)  # the results are there at the end
+        found[span.removeprefix("remat::")] = peak - now, 0.0  # the results are there at the end
     return found
+
+
+def _measure(nodes: List[fx.Node], channels_last: bool, device: str) -> Dict[str, Tuple[int, float]]:
+    with unset_fake_temporarily(), torch.no_grad():
+        trials = _trials(nodes, channels_last)
+        return _on_gpu(trials) if device == "cuda" else _on_cpu(trials)
 
 
 def measure(graph: fx.Graph, fused: bool, rule: rules.Rules, device: str, channels_last: bool) -> None:
@@ -141,7 +159,7 @@ def measure(graph: fx.Graph, fused: bool, rule: rules.Rules, device: str, channe
     fresh = {key: node for node, key in keys.items() if key not in _known}
     if fresh:
         measured = _measure(list(fresh.values()), channels_last, device)
-        _known.update({key: measured[node.name] for key, node in fresh.items()})
+        _known.update({key: measured.get(node.name, (0, 0.0)) for key, node in fresh.items()})
     for node, key in keys.items():
         node.meta[WORKSPACE], time = _known[key]
         if time:
