@@ -68,7 +68,7 @@ class Partitioner(CustomPartitionerFn):
     `recompute`: custom operations, collectives and others that may run twice, though that cannot be
     known; one, or a list. `compare`: also simulate what torch.compile would do by itself.
     `measure`: run each operation of a library a few times, to see what scratch memory it takes and, on
-    a GPU, how long.
+    a GPU, how long; PyTorch's statistics of peak memory begin anew there.
     `effort`, `seed` and `threads` are the planner's. `reports` has a `Report` for each graph.
     """
 
