@@ -4,7 +4,8 @@
 usage: partition.py [--models gpt2,resnet50,...] [--device cuda|cpu] [--backend inductor|aot_eager] [--small] [--deterministic]
 
 For each model: torch.compile with activation_memory_budget 1.0, 0.8, 0.6, 0.4 and 0.2, then remat with each
-of the peaks that were measured there as its budget. Prints, for each run, a line of JSON, and a table. Needs
+of the peaks that were measured there as its budget. Prints, for each run, a line of JSON, and a table
+(kernels: the ratio of the times of the kernels alone). Needs
 PyTorch only; the models are written here. A run is a process of its own, so that nothing of another stays;
 they compile side by side and are measured one at a time (gate.py). Swin needs timm.
 """
@@ -140,7 +141,20 @@ def time_of(step, device, steps: int) -> dict:
         if device.type == "cuda":
             torch.cuda.synchronize()
         times.append(1000 * (time.perf_counter() - begin))
-    return {"milliseconds": statistics.median(times), "fastest_milliseconds": min(times), "loss": loss.item()}
+    found = {"milliseconds": statistics.median(times), "fastest_milliseconds": min(times), "loss": loss.item()}
+    return {**found, "kernel_milliseconds": kernel_time(step)} if device.type == "cuda" else found
+
+
+def kernel_time(step) -> float:
+    """What the kernels of a step take: less than the step, where it waits for the processor that starts them.
+    To be called last, as a process that was profiled starts kernels more slowly."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as kept:
+        step()
+        torch.cuda.synchronize()
+    return sum(entry.device_time_total for entry in kept.key_averages()) / 1000
 
 
 def job_of(options, model: str, label: str, **what) -> gate.Job:
@@ -180,7 +194,7 @@ def collect(options, models: list) -> dict:
 
 def show(rows: dict) -> None:
     """A line for each fraction: torch.compile, and remat at the peak that it had."""
-    print(f"\n{'model':14}{'fraction':>9}{'MiB':>9}{'ms':>9}{'remat MiB':>11}{'of it':>7}{'ms':>9}{'ratio':>7}")
+    print(f"\n{'model':14}{'fraction':>9}{'MiB':>9}{'ms':>9}{'remat MiB':>11}{'of it':>7}{'ms':>9}{'ratio':>7}{'kernels':>9}")
     for name, own in rows.items():
         model, kind, fraction = name.split()
         mine = rows.get(f"{model} remat {fraction}", {})
@@ -192,6 +206,8 @@ def show(rows: dict) -> None:
         if "milliseconds" in own and "milliseconds" in mine:
             line += f"{mine['peak_bytes'] / 2**20:11.0f}{mine['peak_bytes'] / own['peak_bytes']:7.3f}"
             line += f"{mine['milliseconds']:9.2f}{mine['milliseconds'] / own['milliseconds']:7.3f}"
+            if "kernel_milliseconds" in own and "kernel_milliseconds" in mine:
+                line += f"{mine['kernel_milliseconds'] / own['kernel_milliseconds']:9.3f}"
         if "digest" in own and "digest" in mine:
             line += "  same bits" if own["digest"] == mine["digest"] else "  other bits"
         print(line if "milliseconds" in mine else line + "  failed")

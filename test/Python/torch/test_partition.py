@@ -410,9 +410,9 @@ def test_what_is_predicted_is_measured_under_inductor(budget):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("room, unknown, waits", [(0, 0, False), (1 << 40, 0, True), (1 << 40, 1 << 41, False)])
-def test_a_buffer_waits_for_its_next_use_where_there_is_room(monkeypatch, room, unknown, waits):
-    monkeypatch.setattr(reuse, "_unknown", lambda node: unknown)
+@pytest.mark.parametrize("room, scratch, waits", [(0, 0, False), (1 << 40, 0, True), (1 << 40, 1 << 41, False)])
+def test_a_buffer_waits_for_its_next_use_where_there_is_room(monkeypatch, room, scratch, waits):
+    monkeypatch.setattr(reuse, "_scratch", lambda node: scratch)
     mark, held = reuse.mark, []
     monkeypatch.setattr(reuse, "mark", lambda graph, _: mark(graph, room))
     update = reuse.Estimate.update_peak_between

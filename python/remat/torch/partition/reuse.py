@@ -2,8 +2,8 @@
 
 Such a buffer costs no call of the allocator, which takes a processor about as long as starting a kernel: without them a
 step of small kernels waits for the processor. Inductor holds one while its own estimate of a graph's memory stays
-within the graph's peak. That estimate knows neither all that a library's operation takes, nor that a kernel may overwrite
-what it reads, nor what is in use beside the graph. Here it is told.
+within the graph's peak. That estimate knows neither the scratch memory of a library's operation, nor that a kernel may
+overwrite what it reads, nor what is in use beside the graph. Here it is told.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from torch._inductor.codegen.segmented_tree import SegmentedTree
 from torch._inductor.scheduler import BaseSchedulerNode
 from torch._inductor.virtualized import V
 
-from . import sizes
 from .kernels import WORKSPACE
 
 # In the meta of a graph's output: the most bytes that what the graph frees and makes may take.
@@ -41,17 +40,10 @@ def _room() -> Optional[int]:
     return V.graph.module.graph.find_nodes(op="output")[0].meta.get(_ROOM)
 
 
-def _unknown(node: BaseSchedulerNode) -> int:
-    """Bytes that are in use while a library's operation runs and that the estimate does not have: its scratch memory;
-    and where it has several results, these, which the estimate has only when all operands are gone."""
+def _scratch(node: BaseSchedulerNode) -> int:
     parts = [part.node for part in node.get_nodes() if part.is_extern()]
     calls = [part for part in parts if not isinstance(part, ir.MultiOutput)]
-    return max((_unknown_of(origin) for call in calls for origin in call.get_origins()), default=0)
-
-
-def _unknown_of(origin: fx.Node) -> int:
-    several = isinstance(origin.meta.get("val"), (tuple, list))
-    return origin.meta.get(WORKSPACE, 0) + (sizes.node_bytes(origin) if several else 0)
+    return max((origin.meta.get(WORKSPACE, 0) for call in calls for origin in call.get_origins()), default=0)
 
 
 class Estimate(wrapper.EfficientPeakEstimate):
@@ -62,9 +54,9 @@ class Estimate(wrapper.EfficientPeakEstimate):
         room = _room()
         if room is not None:
             nodes = V.graph.scheduler.nodes
-            for here, unknown in enumerate(map(_unknown, nodes)):
-                if unknown:
-                    self.segmented_tree.update_range(here, here, unknown)
+            for here, scratch in enumerate(map(_scratch, nodes)):
+                if scratch:
+                    self.segmented_tree.update_range(here, here, scratch)
             self.overall_peak_memory = room * (1 - _LEFT)
 
 
