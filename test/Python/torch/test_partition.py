@@ -12,7 +12,7 @@ import pytest
 import remat
 import torch
 from remat.torch import Partitioner, PartitionRefused, memory_budget
-from remat.torch.partition import costs, reuse, trials
+from remat.torch.partition import costs, reuse, sizes, trials
 from remat.torch.partition.order import KeepPlan
 from remat.torch.partition.rules import Rules
 from remat.torch.partition.simulate import simulate
@@ -426,7 +426,6 @@ def test_a_buffer_waits_for_its_next_use_where_there_is_room(monkeypatch, room, 
 def test_what_waits_fits_into_the_budget(monkeypatch):
     """With one kernel for each of Inductor's nodes, as on a GPU."""
     monkeypatch.setattr(CppScheduling, "MAX_FUSED_KERNEL_ARGS_NUM", 0)
-    monkeypatch.setattr(reuse, "_LEFT", 0)
     found = {}
     for estimated in (False, True):
         monkeypatch.setattr(reuse, "is_estimated", lambda device, answer=estimated: answer)
@@ -437,6 +436,22 @@ def test_what_waits_fits_into_the_budget(monkeypatch):
         assert peak == pytest.approx(made.report.planned.peak, rel=2e-3)
         found[estimated] = sum(code.count("empty_strided_cpu(") for code in codes)
     assert found[True] < 0.9 * found[False]
+
+
+@pytest.mark.parametrize(
+    "asked, counted",
+    [
+        (1, 512),
+        (3 * 2**20 + 1, 3 * 2**20 + 512),
+        # 13 blocks of 2 MiB: less than 1 MiB of the last would be left, so all is given; of 24.5 MiB, 1.5 would.
+        (25 * 2**20 + 1, 26 * 2**20),
+        (25 * 2**20, 26 * 2**20),
+        (49 * 2**19, 49 * 2**19),
+    ],
+)
+def test_the_allocator_of_a_gpu_counts_what_it_gives(asked, counted):
+    assert sizes.granted(asked, "cuda") == counted
+    assert sizes.granted(asked, "cpu") == asked
 
 
 def test_a_measured_time_is_the_time():

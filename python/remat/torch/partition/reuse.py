@@ -2,28 +2,29 @@
 
 Such a buffer costs no call of the allocator, which takes a processor about as long as starting a kernel: without them a
 step of small kernels waits for the processor. Inductor holds one while its own estimate of a graph's memory stays
-within the graph's peak. That estimate knows neither the scratch memory of a library's operation, nor that a kernel may
-overwrite what it reads, nor what is in use beside the graph. Here it is told.
+within the graph's peak. That estimate knows neither the scratch memory of a library's operation, nor the bytes that
+padding and the allocator add, nor what is in use beside the graph. Here it is told.
 """
 
 from __future__ import annotations
 
-from typing import Optional
+import itertools
+import operator
+from typing import Optional, Sequence
 
 from torch import fx
-from torch._inductor import ir
+from torch._inductor import ir, memory
 from torch._inductor.codegen import wrapper
 from torch._inductor.codegen.segmented_tree import SegmentedTree
 from torch._inductor.scheduler import BaseSchedulerNode
 from torch._inductor.virtualized import V
+from torch.utils._ordered_set import OrderedSet
 
+from . import sizes
 from .kernels import WORKSPACE
 
 # In the meta of a graph's output: the most bytes that what the graph frees and makes may take.
 _ROOM = "remat_room"
-# Of the room: left for what the estimate still does not have. On an H200, a step of Swin-B took up to 6 % more than
-# its budget where nothing was left.
-_LEFT = 1 / 8
 
 
 def mark(graph: fx.Graph, room: int) -> None:
@@ -50,14 +51,35 @@ class Estimate(wrapper.EfficientPeakEstimate):
     """Inductor's estimate by which it decides, with what it is told of a graph that is marked."""
 
     def __init__(self) -> None:
-        super().__init__()
         room = _room()
-        if room is not None:
-            nodes = V.graph.scheduler.nodes
-            for here, scratch in enumerate(map(_scratch, nodes)):
-                if scratch:
-                    self.segmented_tree.update_range(here, here, scratch)
-            self.overall_peak_memory = room * (1 - _LEFT)
+        if room is None:
+            super().__init__()
+            return
+        nodes = V.graph.scheduler.nodes
+        change = [0] * (len(nodes) + 1)
+        for entry in self._lives(nodes):
+            change[entry.start_step] += entry.size_alloc
+            if entry.end_step >= 0:
+                change[entry.end_step + 1] -= entry.size_free
+        held = itertools.accumulate(change[:-1])
+        used = list(map(operator.add, held, map(_scratch, nodes)))
+        self.segmented_tree = SegmentedTree(used, operator.add, max, 0)
+        self.overall_peak_memory = room
+
+    def _lives(self, nodes: Sequence[BaseSchedulerNode]) -> Sequence[memory.BufferInfo]:
+        """When each buffer is there. Inductor counts its numbers, without the gaps between padded rows, and of an
+        input those that its last reader reads; here it is what the allocator counts."""
+        inputs = memory.get_freeable_input_buf(nodes, OrderedSet(V.graph.graph_inputs))
+        lives, _, _ = memory.compute_memory_timeline(nodes, inputs, OrderedSet(V.graph.get_output_names()))
+        for entry in lives:
+            if isinstance(entry.buffer, memory.FreeableInputBuffer):
+                entry.size_alloc = entry.size_free = self._get_size(V.graph.graph_inputs[entry.buffer.get_name()].data)
+            elif entry.size_alloc and entry.size_free:
+                entry.size_alloc = entry.size_free = self._get_size(entry.buffer.node)
+        return lives
+
+    def _get_size(self, node: ir.Buffer) -> int:
+        return sizes.granted(super()._get_size(node), node.get_device().type)
 
 
 def install() -> None:

@@ -12,8 +12,12 @@ from .versions import optimization_hint
 
 # What stands for a size that nothing is known of; the partitioners of PyTorch take the same.
 UNKNOWN = 4096
-# PyTorch's allocator on a GPU hands out multiples of this.
+# PyTorch's allocator on a GPU (c10/cuda/CUDACachingAllocator.cpp) hands out multiples of the first. Of so many bytes and
+# more, it takes multiples of the third from the device, and gives all of one where no more than the last would be left.
 CUDA_BLOCK = 512
+CUDA_LARGE = 10 << 20
+CUDA_LARGE_BLOCK = 2 << 20
+CUDA_REST = 1 << 20
 
 
 def hint(size: Any) -> int:
@@ -47,15 +51,22 @@ def elements(tensor: torch.Tensor) -> int:
     return count
 
 
+def granted(count: int, device: str) -> int:
+    """What the allocator counts where so many bytes are asked for."""
+    if device != "cuda":
+        return count
+    count = -(-count // CUDA_BLOCK) * CUDA_BLOCK
+    whole = -(-count // CUDA_LARGE_BLOCK) * CUDA_LARGE_BLOCK
+    return whole if count >= CUDA_LARGE and whole - count <= CUDA_REST else count
+
+
 def allocated(tensor: torch.Tensor) -> int:
     """The bytes that the allocator gives for the tensor's storage."""
     try:
         count = hint(tensor.untyped_storage().nbytes())
     except (NotImplementedError, RuntimeError):
         count = elements(tensor)
-    if tensor.device.type == "cuda":
-        count = -(-count // CUDA_BLOCK) * CUDA_BLOCK
-    return count
+    return granted(count, tensor.device.type)
 
 
 def value_bytes(value: Any) -> int:
