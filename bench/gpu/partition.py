@@ -220,7 +220,7 @@ def main() -> int:
     parser.add_argument("--backend", default="inductor", choices=["inductor", "aot_eager"])
     parser.add_argument("--small", action="store_true", help="sizes for a processor")
     parser.add_argument("--deterministic", action="store_true", help="kernels whose bits repeat; compare the bits")
-    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--effort", type=int, default=1)
     parser.add_argument("--fractions", default=",".join(map(str, FRACTIONS)))
     parser.add_argument("--capacity", type=int, default=120, help="GiB of the device's memory")
