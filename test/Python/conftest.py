@@ -1,6 +1,7 @@
 """Paths of the tools and the packages under test."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -21,6 +22,9 @@ os.environ.setdefault(
 
 # No test finds what another one, or the user, compiled before.
 os.environ["REMAT_CACHE_DIR"] = "off"
+
+# A shell that runs the tests in the background has them ignore an interrupt, and whatever they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The tensors are small: more threads would only wait for each other.
 torch.set_num_threads(1)

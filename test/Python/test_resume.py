@@ -266,11 +266,9 @@ class Running:
         data = ["--data", tokens or files / "tokens"]
         command = [tool_path("remat-run"), files / "program", *data, "--steps", 10**9]
         saving = ["--checkpoint", folder / "c", "--checkpoint-every", 1, "--resume", "--report", folder / "report.json"]
-        # Whoever runs the tests may have asked its children not to listen.
-        listen = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
         command = [str(word) for word in [*command, *saving, *options]]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=listen
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         self.wait_for(lambda: any((folder / "c").glob("step-*")))
 
@@ -350,11 +348,10 @@ def test_interrupted_evaluation(tmp_path, steps):
     files = lambda name: ["--save-best", tmp_path / f"{name}.best", "--report", tmp_path / name]  # noqa: E731
     done = execute([*command, 2, *files("whole")])
     assert done.returncode == 0, done.stderr
-    listen = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
     saving = ["--checkpoint", tmp_path / "c"]
     hours = [str(word) for word in [tool_path("remat-run"), *command, 10**9, *saving]]
     with subprocess.Popen(
-        hours, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=listen
+        hours, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         while not process.stdout.readline().startswith("step 2/"):
             assert process.poll() is None, process.stderr.read()

@@ -157,7 +157,7 @@ def in_terminal(*arguments, columns, until=None, **variables):
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     command = [str(tool_path("remat-run")), *map(str, arguments)]
-    tool = subprocess.Popen(command, stdout=slave, stderr=slave, cwd=ROOT, env=environment(**variables), preexec_fn=listen)
+    tool = subprocess.Popen(command, stdout=slave, stderr=slave, cwd=ROOT, env=environment(**variables))
     os.close(slave)
     written = b""
     try:
@@ -171,11 +171,6 @@ def in_terminal(*arguments, columns, until=None, **variables):
     os.close(master)
     assert tool.wait(timeout=60) == 0, written.decode()
     return written.decode("utf-8")
-
-
-def listen():
-    """Whoever runs the tests may have asked its children to ignore interrupts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def without_planning(text):

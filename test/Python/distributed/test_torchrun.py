@@ -52,11 +52,6 @@ def run(command, arguments, **more):
     return done.returncode, done.stdout, done.stderr
 
 
-def listen():
-    """A shell that runs the tests in the background has them ignore an interrupt, and so their children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def start(arguments):
     """Two ranks, with what torchrun says to them."""
     with socket.socket() as probe:
@@ -70,7 +65,6 @@ def start(arguments):
             stderr=subprocess.PIPE,
             text=True,
             env={**common, **of_torch.of_rank(rank, 2)},
-            preexec_fn=listen,
         )
         for rank in range(2)
     ]

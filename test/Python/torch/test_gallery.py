@@ -64,10 +64,8 @@ def test_an_interrupt_leaves_a_state_that_can_be_read(tmp_path):
     saved = tmp_path / "state"
     options = ("--length", 4, "--width", 16, "--layers", 1, "--steps", 10**9, "--save", saved)
     options += ("--budget", "none")
-    # In the background of a shell SIGINT is ignored, by children too.
-    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
     with subprocess.Popen(
-        command("lstm", *options), stdout=subprocess.PIPE, text=True, preexec_fn=heed
+        command("lstm", *options), stdout=subprocess.PIPE, text=True
     ) as process:
         deadline = threading.Timer(120, process.kill)
         deadline.start()
