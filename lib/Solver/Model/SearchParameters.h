@@ -262,12 +262,13 @@ struct SearchParameters {
     /// Units from one anchor to the next, and anchors of a call; only from this
     /// effort on, for they may double the work. Plans of neighbouring budgets
     /// are of kinds that differ by 2 % near the lowest peak, and which one a
-    /// search finds is luck: with three anchors the better is mostly among
+    /// search finds is luck: with four anchors the better is mostly among
     /// them.
     int AnchorUnits = 4, LeastEffort = 2;
-    size_t Anchors = 3;
-    /// Part of the work on from what the anchors found.
-    int AnchoredPart = 8;
+    size_t Anchors = 4;
+    /// Times that what they found is crossed with the call's own plans, with
+    /// other random numbers each: a third one rarely finds more.
+    int Rounds = 2;
   } Grid;
 
   /// Many budgets at once.

@@ -103,6 +103,10 @@ private:
     return Best.cost() <= D.Bound + Tuned.Near.Open * M.BaseTime;
   }
 
+  bool hasAnchors() const {
+    return O.Effort >= Of.LeastEffort && !isVeryLarge();
+  }
+
   int64_t unit() const {
     return std::max<int64_t>(1, Start.seeds()[0].Of.Peak / Of.OfPeak);
   }
@@ -204,13 +208,7 @@ private:
     A.watch(D);
     A.prove(D.Bound);
     A.annealSeeds(isVeryLarge() ? Work : Work * Tuned.Attempt.SeedEighths / 8);
-    auto FromBest = [&] {
-      if (isVeryLarge())
-        return;
-      A.fromPairs(Work * Tuned.Attempt.PairEighths / 8);
-      A.fromBest(Work * Tuned.Attempt.BestEighths / 8);
-    };
-    FromBest();
+    searchFromBest(A);
     A.TakeAlong = true;
     A.exchangeEnds(Tuned.Attempt.Crossed);
     tell(A.ends());
@@ -221,21 +219,24 @@ private:
     if (!Up.Last)
       return;
     A.fromPlans(Up.Last->Ends);
-    A.exchangeEnds(Of.Exchanged);
-    FromBest();
-    A.exchangeEnds(Of.Exchanged);
-    tell(A.ends());
-    offer(A);
-    if (Up.Anchored.empty() || closes() || D.passed())
-      return;
-    // After all else, so that they make no plan dearer.
     A.fromPlans(Up.Anchored);
     A.exchangeEnds(Of.Exchanged);
-    A.fromPairs(Work / Of.AnchoredPart);
-    A.fromBest(Work / Of.AnchoredPart);
-    A.exchangeEnds(Of.Exchanged);
+    for (int Round = 0; Round < (hasAnchors() ? Of.Rounds : 1); ++Round) {
+      A.reseed(O.Seed + uint64_t(Round));
+      searchFromBest(A);
+      A.exchangeEnds(Of.Exchanged);
+      offer(A);
+      if (closes() || D.passed())
+        break;
+    }
     tell(A.ends());
-    offer(A);
+  }
+
+  void searchFromBest(Attempt &A) const {
+    if (isVeryLarge())
+      return;
+    A.fromPairs(Work * Tuned.Attempt.PairEighths / 8);
+    A.fromBest(Work * Tuned.Attempt.BestEighths / 8);
   }
 
   void offer(const Attempt &A) {
@@ -314,7 +315,7 @@ private:
   /// known stands for all below it.
   std::vector<int64_t> anchors() const {
     std::vector<int64_t> Out;
-    if (O.Effort < Of.LeastEffort || isVeryLarge())
+    if (!hasAnchors())
       return Out;
     int64_t Step = Of.AnchorUnits * unit();
     for (int64_t At = highest() / Step * Step; Out.size() < Of.Anchors;

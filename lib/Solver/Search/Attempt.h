@@ -35,6 +35,8 @@ public:
   void watch(const Watch &Other) { D = &Other; }
   /// Goes on with a bound that was not known when it began.
   void prove(double Proven) { Bound = Proven; }
+  /// Goes on with other random numbers.
+  void reseed(uint64_t Other) { RandomSeed = Other; }
 
   /// A plan to be repaired within a limit that is a little below the budget.
   struct Start {
