@@ -31,6 +31,8 @@ void addWheel(const fs::path &Prefix, std::vector<std::string> &Out) {
   Out.insert(Out.end(), Found.begin(), Found.end());
 }
 
+/// The working directory is no place to look in: of PATH, only absolute folders
+/// count.
 std::vector<std::string> candidates() {
   std::vector<std::string> Out = {Name};
   if (const char *Environment = std::getenv("VIRTUAL_ENV"))
@@ -40,7 +42,7 @@ std::vector<std::string> candidates() {
     size_t End = std::min(Path.find(':', Begin), Path.size());
     fs::path Bin = Path.substr(Begin, End - Begin);
     std::error_code Ignored;
-    if (fs::exists(Bin / "python3", Ignored))
+    if (Bin.is_absolute() && fs::exists(Bin / "python3", Ignored))
       addWheel(Bin.parent_path(), Out);
     Begin = End + 1;
   }
