@@ -72,10 +72,13 @@ class Estimate(wrapper.EfficientPeakEstimate):
         inputs = memory.get_freeable_input_buf(nodes, OrderedSet(V.graph.graph_inputs))
         lives, _, _ = memory.compute_memory_timeline(nodes, inputs, OrderedSet(V.graph.get_output_names()))
         for entry in lives:
+            if not (entry.size_alloc and entry.size_free):
+                continue  # no tensor, or one of several results, which its operation allocates
             if isinstance(entry.buffer, memory.FreeableInputBuffer):
-                entry.size_alloc = entry.size_free = self._get_size(V.graph.graph_inputs[entry.buffer.get_name()].data)
-            elif entry.size_alloc and entry.size_free:
-                entry.size_alloc = entry.size_free = self._get_size(entry.buffer.node)
+                node = V.graph.graph_inputs[entry.buffer.get_name()].data
+            else:
+                node = entry.buffer.node
+            entry.size_alloc = entry.size_free = self._get_size(node)
         return lives
 
     def _get_size(self, node: ir.Buffer) -> int:
