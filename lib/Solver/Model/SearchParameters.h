@@ -266,6 +266,8 @@ struct SearchParameters {
     /// them.
     int AnchorUnits = 4, LeastEffort = 2;
     size_t Anchors = 4;
+    /// Part of the effort's work within an anchor.
+    int AnchorPart = 2;
     /// Times that what they found is crossed with the call's own plans, with
     /// other random numbers each: a third one rarely finds more.
     int Rounds = 2;

@@ -335,9 +335,9 @@ private:
         At < Start.leastSeedPeak() ? Seeds.size() : Start.unsqueezed().size();
     Attempt A(M, O.Seed, Here, At, M.BaseTime);
     A.fromSeeds({Seeds.begin(), Seeds.begin() + int64_t(Count)}, /*Few=*/false,
-                Work * Tuned.Attempt.SeedEighths / 8);
-    A.fromPairs(Work * Tuned.Attempt.PairEighths / 8);
-    A.fromBest(Work * Tuned.Attempt.BestEighths / 8);
+                Work / Of.AnchorPart * Tuned.Attempt.SeedEighths / 8);
+    A.fromPairs(Work / Of.AnchorPart * Tuned.Attempt.PairEighths / 8);
+    A.fromBest(Work / Of.AnchorPart * Tuned.Attempt.BestEighths / 8);
     return A.ends();
   }
 
