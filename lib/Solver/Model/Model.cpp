@@ -83,6 +83,16 @@ void Model::findEnders() {
     }
 }
 
+int32_t Model::workOfChange() const {
+  if (numOps() <= Tuned.Size.Few)
+    return 1;
+  double Reads = 0;
+  for (const Op &X : P.Ops)
+    Reads += double(X.Inputs.size());
+  auto Mean = int32_t(Reads / numOps() + 0.5);
+  return sizeFactor() * std::max(1, Mean - Tuned.Work.FreeReads);
+}
+
 std::vector<ValueId> Model::classesRead(OpId O) const {
   std::vector<ValueId> Out;
   for (ValueId V : P.Ops[O].Inputs)

@@ -75,6 +75,10 @@ struct Model {
   /// to 20,000 ops. What is done for each op is done so many times less often,
   /// so that the work of a search does not grow with the square of the size.
   int32_t sizeFactor() const { return 1 + (numOps() - 1) / Tuned.Size.Large; }
+  /// Work that one change to a schedule counts as. A change takes the longer
+  /// the more its op reads: above `Size.Few` ops, each read of the mean op
+  /// counts one beyond `Work.FreeReads`.
+  int32_t workOfChange() const;
   /// So many of a kind, less on large problems, but at least 8.
   int32_t fewerOf(int32_t Count) const {
     return std::max(std::min(Count, 8), Count / sizeFactor());

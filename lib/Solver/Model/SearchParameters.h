@@ -47,6 +47,10 @@ struct SearchParameters {
     int64_t OfExchange = 40'000;
     /// Least changes of the annealing of a crossed plan, and for each op.
     int32_t OfCrossed = 5000, OfCrossedPerOp = 10;
+    /// Reads of the mean op that make a change no longer. Steps of networks
+    /// have 2.4, where a change takes 0.3 us; random graphs have 4.9 and 5.9,
+    /// where it takes 0.8 and 1 us.
+    int32_t FreeReads = 2;
   } Work;
 
   /// Differences that are taken for none; parts of the base time.

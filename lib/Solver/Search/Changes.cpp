@@ -6,7 +6,7 @@
 using namespace remat::solver;
 
 Changes::Changes(Schedule &S, uint64_t Seed, const Watch &D)
-    : S(S), M(S.model()), T(S.timeline()), D(D), PerChange(M.sizeFactor()),
+    : S(S), M(S.model()), T(S.timeline()), D(D), PerChange(M.workOfChange()),
       Rng(Seed), RemovedAt(M.numOps(), -1) {
   std::vector<int32_t> Nodes = T.nodes();
   Stamp.assign(Nodes.size(), 0);

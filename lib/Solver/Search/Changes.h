@@ -31,7 +31,7 @@ protected:
   const Model &M;
   const Timeline &T;
   const Watch &D;
-  /// Work of one change: on a long schedule it takes longer.
+  /// Work of one change: see `Model::workOfChange`.
   const int64_t PerChange;
   Random Rng;
   std::vector<Change> Log;

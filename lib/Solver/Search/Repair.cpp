@@ -175,7 +175,7 @@ void Repair::candidatesAt(int32_t N, double Noise) {
     Stride = (E + SampleLimit - 1) / SampleLimit;
     Start = int32_t(Rng.below(uint32_t(Stride)));
   }
-  if (PerChange > 1 && Stride == 1)
+  if (M.sizeFactor() > 1 && Stride == 1)
     Work += E / Tuned.Repair.LooksPerChange;
   for (int32_t I = Start; I < E; I += Stride) {
     const Schedule::Instance &X = S.instance(I);
