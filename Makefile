@@ -16,6 +16,8 @@
 
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
+# Precompiled headers are made without times and macros are not looked for in them.
+export CCACHE_SLOPPINESS := pch_defines,time_macros
 # Tests and measurements compile, whatever was compiled before.
 export REMAT_CACHE_DIR := off
 

@@ -44,3 +44,23 @@ if(REMAT_STATIC)
     add_link_options(-s)
   endif()
 endif()
+
+# remat_precompile(TARGET)
+# Reads MLIR and the dialect, most of what a file of the compiler includes, once:
+# a file then compiles in about a third of the time. The first target makes the
+# precompiled header, the others use it.
+function(remat_precompile target)
+  if(target STREQUAL RematIR)
+    target_precompile_headers(${target} PRIVATE
+      <mlir/Dialect/Func/IR/FuncOps.h>
+      <mlir/IR/IRMapping.h>
+      <mlir/IR/PatternMatch.h>
+      <mlir/Pass/Pass.h>
+      <llvm/ADT/TypeSwitch.h>
+      <remat/IR/RematOps.h>)
+    # Without the time of the files in it, so that ccache knows it again.
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  else()
+    target_precompile_headers(${target} REUSE_FROM RematIR)
+  endif()
+endfunction()
