@@ -24,6 +24,13 @@ std::optional<ArrayRef<int64_t>> remat::getPointwiseShape(Operation *Op) {
   return cast<RankedTensorType>(Op->getResult(0).getType()).getShape();
 }
 
+bool remat::isSum(Value V) {
+  Operation *Maker = V.getDefiningOp();
+  if (auto Kernel = dyn_cast_or_null<KernelOp>(Maker))
+    return Kernel.getSum(cast<OpResult>(V).getResultNumber());
+  return isColumnSum(Maker);
+}
+
 bool remat::isSplatConstant(Operation *Op) {
   return isa_and_present<ConstantOp>(Op) && !isResidentConstant(Op);
 }
@@ -158,11 +165,11 @@ static SmallVector<Value> getReusable(OpResult Result) {
 
 /// Whether a result of a group may be written over `Root`, which dies there:
 /// each element is read by the thread that writes it, if the value is read
-/// whole and has the result's shape and size.
+/// whole and has the result's shape and size. A sum is of many elements.
 bool StepLiveness::mayReuseInGroup(Value Result, Value Root,
                                    ArrayRef<Value> Inputs) const {
   auto Type = cast<RankedTensorType>(Result.getType());
-  if (getByteSize(Root.getType()) != getByteSize(Type))
+  if (isSum(Result) || getByteSize(Root.getType()) != getByteSize(Type))
     return false;
   return llvm::all_of(Inputs, [&](Value Input) {
     auto InputType = cast<RankedTensorType>(Input.getType());

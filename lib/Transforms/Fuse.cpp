@@ -8,6 +8,7 @@
 
 #include "FuseModel.h"
 #include "mlir/IR/IRMapping.h"
+#include "remat/Target/Targets.h"
 #include "remat/Transforms/Passes.h"
 
 namespace remat {
@@ -23,8 +24,8 @@ namespace {
 /// Chooses groups: from each operation back to what it reads, in block order.
 class Grouping {
 public:
-  Grouping(FuseModel &Model, bool BeforePlan)
-      : Model(Model), BeforePlan(BeforePlan) {
+  Grouping(FuseModel &Model, const Target &Where, bool BeforePlan)
+      : Model(Model), Where(Where), BeforePlan(BeforePlan) {
     Rules.SeveralOutputs = !BeforePlan;
     Rules.UseHeadroom = !BeforePlan;
     Rules.UpdatesMove = BeforePlan;
@@ -37,8 +38,29 @@ public:
   }
 
 private:
+  /// Whether `Consumer` is a sum that the kernel of `Producer` makes too, which
+  /// stores what is summed since others read it.
+  bool isSumOf(Operation *Consumer, Operation *Producer) const {
+    if (!BeforePlan || !isColumnSum(Consumer) ||
+        Consumer->getOperand(0).getDefiningOp() != Producer ||
+        Consumer->getOperand(0).hasOneUse())
+      return false;
+    std::optional<ArrayRef<int64_t>> Shape = getPointwiseShape(Producer);
+    auto Type = cast<RankedTensorType>(Consumer->getOperand(0).getType());
+    return Shape && Shape == Type.getShape() && Where.sumsInKernels(Consumer);
+  }
+
+  /// What a kernel sums it stores: it is not made part of another one that
+  /// might not.
+  bool sums(Operation *Producer) const {
+    const StepLiveness &Steps = Model.getSteps();
+    return llvm::any_of(
+        Steps.getOutputs(Steps.getStep(Steps.getPosition(Producer))), isSum);
+  }
+
   bool mayMeet(Operation *Producer, Operation *Consumer) const {
-    if (!mayShareKernel(Producer, Consumer))
+    if (sums(Producer) ||
+        (!mayShareKernel(Producer, Consumer) && !isSumOf(Consumer, Producer)))
       return false;
     // Before planning, whether a value lives from the forward to the backward
     // is still to be decided, and so is what a user asked to be kept.
@@ -61,13 +83,16 @@ private:
         Producers.push_back(Steps.getPosition(Def));
     }
     llvm::sort(Producers, std::greater<>());
+    FuseModel::MergeRules These = Rules;
+    These.SeveralOutputs |= isColumnSum(S.Ops.back());
     for (unsigned Producer : Producers)
-      if (Model.tryMerge(Producer, Consumer, Rules))
+      if (Model.tryMerge(Producer, Consumer, These))
         return true;
     return false;
   }
 
   FuseModel &Model;
+  const Target &Where;
   bool BeforePlan;
   FuseModel::MergeRules Rules;
 };
@@ -173,8 +198,11 @@ struct FusePass : ::remat::impl::FuseBase<FusePass> {
     }
     if (Mode == "after-plan")
       cloneCheapOperations(Func);
+    else
+      fuseRowOperations(Func);
     FuseModel Model(Func);
-    Grouping(Model, Mode == "before-plan").run();
+    std::unique_ptr<Target> Where = createTarget(Func);
+    Grouping(Model, *Where, Mode == "before-plan").run();
     // Producers come first, so that a group reads kernels already built.
     const StepLiveness &Steps = Model.getSteps();
     for (unsigned I = 0; I < Steps.getNumPositions(); ++I)

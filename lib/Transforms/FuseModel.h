@@ -24,6 +24,10 @@ bool mayShareKernel(mlir::Operation *Producer, mlir::Operation *Consumer);
 /// the order of execution.
 void cloneCheapOperations(mlir::func::FuncOp Func);
 
+/// Lets one operation stand for two over the same rows: a cross entropy and its
+/// gradient, a norm's gradient and an addition. Every value keeps its bits.
+void fuseRowOperations(mlir::func::FuncOp Func);
+
 class FuseModel {
 public:
   explicit FuseModel(mlir::func::FuncOp Func);

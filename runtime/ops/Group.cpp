@@ -2,6 +2,7 @@
 
 #include "ops/Group.h"
 #include "ops/Random.h"
+#include <algorithm>
 #include <map>
 
 using namespace remat::runtime;
@@ -30,6 +31,11 @@ private:
   }
   Status checkValues();
   Status checkBodyType(const BodyOp &B) const;
+  bool isSum(const BodyOp &B) const;
+  bool isSum(uint32_t V) const {
+    return V >= NumInputs && isSum(Body[V - NumInputs]);
+  }
+  Status findSums();
   Status findSpace();
   Status findRowDims(const BodyOp &B);
   void findDrops();
@@ -103,6 +109,42 @@ Status Planner::checkValues() {
   return {};
 }
 
+//===----------------------------------------------------------------------===//
+// Sums of results
+//===----------------------------------------------------------------------===//
+
+/// Whether `B` sums over all dimensions but the last, of at least two.
+bool Planner::isSum(const BodyOp &B) const {
+  if (B.Name != "reduce" || B.Operands.size() != 1 ||
+      B.Attributes.getText("kind") != "sum" ||
+      B.Attributes.getFlag("keep_dims"))
+    return false;
+  auto Dims = B.Attributes.getInts("dims");
+  if (Dims.empty() || Dims.size() + 1 != getValue(B.Operands[0]).Shape->size())
+    return false;
+  for (size_t I = 0; I < Dims.size(); ++I)
+    if (Dims[I] != static_cast<int64_t>(I))
+      return false;
+  return true;
+}
+
+Status Planner::findSums() {
+  const std::vector<uint32_t> &Yields = Op.TheStep->Yields;
+  for (size_t I = 0; I < Yields.size(); ++I) {
+    if (!isSum(Yields[I]))
+      continue;
+    const BodyOp &B = Body[Yields[I] - NumInputs];
+    auto Summed = std::find(Yields.begin(), Yields.end(), B.Operands[0]);
+    REMAT_REQUIRE(Summed != Yields.end(), "sums what it does not yield");
+    GroupSum Sum = {static_cast<uint32_t>(I),
+                    static_cast<uint32_t>(Summed - Yields.begin()),
+                    &B.Attributes};
+    REMAT_TRY(findOp("reduce")->Check(makeSumCall(Op, Sum)));
+    Plan.Sums.push_back(Sum);
+  }
+  return {};
+}
+
 Status Planner::findRowDims(const BodyOp &B) {
   REMAT_REQUIRE(!B.Operands.empty(), B.Name + " has no operands");
   const std::vector<int64_t> &Shape = *getValue(B.Operands[0]).Shape;
@@ -141,7 +183,7 @@ Status Planner::findSpace() {
     Consider(NumInputs + I);
     for (uint32_t V : Body[I].Operands)
       Consider(V);
-    if (isRowOp(Body[I].Name))
+    if (isRowOp(Body[I].Name) && !isSum(Body[I]))
       REMAT_TRY(findRowDims(Body[I]));
   }
   REMAT_REQUIRE(Plan.Space.size() >= RowDims, "has rows beyond its space");
@@ -155,7 +197,9 @@ Status Planner::findSpace() {
 void Planner::findDrops() {
   for (const BodyOp &B : Body) {
     uint32_t Drop = 0;
-    if (B.Name == "reduce")
+    if (isSum(B))
+      Drop = 0;
+    else if (B.Name == "reduce")
       Drop = B.Attributes.getFlag("keep_dims") ? 0 : RowDims;
     else if (!isRowOp(B.Name))
       for (uint32_t V : B.Operands)
@@ -176,6 +220,7 @@ std::vector<int64_t> Planner::align(uint32_t V, uint32_t Drop) const {
 //===----------------------------------------------------------------------===//
 
 Status Planner::demand(uint32_t V, uint32_t Drop) {
+  REMAT_REQUIRE(!isSum(V), "reads a sum over its rows");
   std::vector<int64_t> Shape = align(V, Drop);
   REMAT_REQUIRE(broadcastsTo(Shape, Plan.Space),
                 "has a value of shape " + formatShape(*getValue(V).Shape) +
@@ -209,9 +254,14 @@ Status Planner::demandOperands(uint32_t V, uint32_t Drop) {
 
 Status Planner::run() {
   REMAT_TRY(checkValues());
+  REMAT_TRY(findSums());
   REMAT_TRY(findSpace());
   findDrops();
   for (uint32_t V : Op.TheStep->Yields) {
+    if (isSum(V)) {
+      YieldDrops.push_back(0);
+      continue;
+    }
     uint32_t Drop = V >= NumInputs ? NaturalDrop[V - NumInputs] : 0;
     if (Drop == 0 && !broadcastsTo(*getValue(V).Shape, Plan.Space))
       Drop = RowDims;
@@ -307,6 +357,11 @@ Status Planner::fillNode(const BodyOp &B, GroupNode &N) {
 Status Planner::makeYield(size_t Result) {
   uint32_t V = Op.TheStep->Yields[Result], Drop = YieldDrops[Result];
   GroupYield Y;
+  if (isSum(V)) {
+    Y.IsSum = true;
+    Plan.Yields.push_back(std::move(Y));
+    return {};
+  }
   Y.Node = NodeOf.at({V, Drop});
   Y.Full = Op.Results[Result].NumElements == Plan.NumElements;
   std::vector<int64_t> Shape = align(V, Drop);
@@ -337,7 +392,8 @@ void Planner::assignSlots() {
       LastReader[Operand] = I;
   }
   for (const GroupYield &Y : Plan.Yields)
-    LastReader[Y.Node] = UINT32_MAX;
+    if (!Y.IsSum)
+      LastReader[Y.Node] = UINT32_MAX;
   std::vector<uint32_t> Free;
   std::vector<std::vector<uint32_t>> Ending(Plan.Nodes.size());
   for (uint32_t I = 0; I < Plan.Nodes.size(); ++I) {
@@ -353,6 +409,15 @@ void Planner::assignSlots() {
 }
 
 } // namespace
+
+OpCall remat::runtime::makeSumCall(const OpCall &Op, const GroupSum &Sum) {
+  OpCall Call;
+  Call.Name = "reduce";
+  Call.Operands = {Op.Results[Sum.Summed]};
+  Call.Results = {Op.Results[Sum.Result]};
+  Call.Attributes = Sum.Attributes;
+  return Call;
+}
 
 Result<GroupPlan> remat::runtime::planGroup(const OpCall &Op) {
   if (!Op.TheStep)

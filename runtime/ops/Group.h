@@ -50,6 +50,7 @@ struct GroupNode {
 
 /// Where a result of the group comes from.
 struct GroupYield {
+  bool IsSum = false; ///< one of the plan's sums, made of another result
   uint32_t Node = 0;
   bool Full = true; ///< as many elements as the space
   /// For a smaller result: an element is stored at the first position of the
@@ -59,6 +60,13 @@ struct GroupYield {
   int64_t Period = 1;
 };
 
+/// A result that sums another one over all dimensions but the last, as the
+/// operation `reduce` with these attributes does.
+struct GroupSum {
+  uint32_t Result = 0, Summed = 0;
+  const AttributeList *Attributes = nullptr;
+};
+
 /// How to evaluate a group.
 struct GroupPlan {
   std::vector<int64_t> Space;
@@ -66,6 +74,7 @@ struct GroupPlan {
   int64_t RowLength = 1;        ///< elements of a row; 1 without row operations
   std::vector<GroupNode> Nodes; ///< in an order that can be evaluated
   std::vector<GroupYield> Yields;
+  std::vector<GroupSum> Sums; ///< made when all results are stored
   uint32_t NumSlots = 0;
   bool HasRows = false; ///< some operation runs over rows
   /// Elements of a block: whole rows, about BlockSize elements.
@@ -73,6 +82,9 @@ struct GroupPlan {
     return std::max<int64_t>(1, BlockSize / RowLength) * RowLength;
   }
 };
+
+/// The call of `reduce` that makes a sum of group `Op`.
+OpCall makeSumCall(const OpCall &Op, const GroupSum &Sum);
 
 /// Makes the plan of an untrusted group, or says what is wrong with it.
 Result<GroupPlan> planGroup(const OpCall &Op);

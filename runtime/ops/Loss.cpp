@@ -31,6 +31,18 @@ static bool crossEntropyReuses(const OpCall &, size_t, size_t Operand) {
   return Operand == 1;
 }
 
+static Status checkCrossEntropyWithGrad(const OpCall &Op) {
+  REMAT_TRY(checkCounts(Op, 3, 3));
+  REMAT_TRY(checkScalar(Op.Operands[0], DType::F32));
+  REMAT_TRY(checkLogits(Op.Operands[1], Op.Operands[2], Op.Results[1]));
+  REMAT_TRY(checkScalar(Op.Results[0], DType::F32));
+  return checkSameType(Op.Results[2], Op.Operands[1]);
+}
+
+static bool gradReusesLogits(const OpCall &, size_t Result, size_t Operand) {
+  return Result == 2 && Operand == 1;
+}
+
 static Status checkMse(const OpCall &Op) {
   REMAT_TRY(checkCounts(Op, 2, 1));
   REMAT_TRY(checkFloat(Op.Operands[0]));
@@ -43,6 +55,7 @@ std::span<const OpSignature> remat::runtime::getLossOps() {
   static const OpSignature Signatures[] = {
       {"cross_entropy", checkCrossEntropy, reusesNothing},
       {"cross_entropy_backward", checkCrossEntropyBackward, crossEntropyReuses},
+      {"cross_entropy_with_grad", checkCrossEntropyWithGrad, gradReusesLogits},
       {"mse", checkMse, reusesNothing},
   };
   return Signatures;

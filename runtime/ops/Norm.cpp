@@ -59,14 +59,17 @@ static bool normReuses(const OpCall &, size_t Result, size_t Operand) {
   return Result == 0 && Operand == 0;
 }
 
-/// The rows' gradient, the rows, a weight and statistics make gradients of the
-/// rows and of `NumWeights` weights.
+/// The rows' gradient, the rows, a weight, statistics and perhaps an addend
+/// make gradients of the rows and of `NumWeights` weights.
 static Status checkBackward(const OpCall &Op, size_t NumStatistics,
                             size_t NumWeights) {
-  REMAT_TRY(checkCounts(Op, 3 + NumStatistics, 1 + NumWeights));
+  size_t Addend = 3 + NumStatistics;
+  REMAT_TRY(checkOptionalCounts(Op, Addend, Addend + 1, 1 + NumWeights));
   std::span Operands = Op.Operands, Results = Op.Results;
-  REMAT_TRY(
-      checkNorm(Operands[1], Operands.subspan(2, 1), Operands.subspan(3)));
+  REMAT_TRY(checkNorm(Operands[1], Operands.subspan(2, 1),
+                      Operands.subspan(3, NumStatistics)));
+  if (Op.has(Addend))
+    REMAT_TRY(checkSameType(Operands[Addend], Operands[1]));
   REMAT_TRY(checkSameType(Results[0], Operands[1]));
   for (const Value &Result : Results.subspan(1))
     REMAT_TRY(checkSameType(Result, Operands[2]));
@@ -84,8 +87,10 @@ static Status checkRMSNormBackward(const OpCall &Op) {
   return checkSameType(Op.Operands[0], Op.Operands[1]);
 }
 
-static bool normBackwardReuses(const OpCall &, size_t Result, size_t Operand) {
-  return Result == 0 && Operand <= 1;
+/// The gradient's row may lie over that of grad, operand or addend.
+static bool normBackwardReuses(const OpCall &Op, size_t Result,
+                               size_t Operand) {
+  return Result == 0 && (Operand <= 1 || Operand + 1 == Op.Operands.size());
 }
 
 std::span<const OpSignature> remat::runtime::getNormOps() {

@@ -100,7 +100,7 @@ func.func @f() {
 func.func @f(%x: tensor<4x8xf32>) {
   %0 = remat.kernel(%a = %x : tensor<4x8xf32>) -> tensor<8xf32> {
     // expected-error @+1 {{must reduce the last dimension to be part of a kernel}}
-    %1 = remat.reduce <sum> %a, [0] : (tensor<4x8xf32>) -> tensor<8xf32>
+    %1 = remat.reduce <max> %a, [0] : (tensor<4x8xf32>) -> tensor<8xf32>
     remat.yield %1 : tensor<8xf32>
   }
   return
@@ -167,4 +167,30 @@ func.func @no_results(%x: tensor<4xf32>) {
     remat.yield
   }
   return
+}
+
+// -----
+
+func.func @sum_read_inside(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+  %0:2 = remat.kernel(%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+    // expected-error @+1 {{a sum over rows can only be yielded by the kernel that makes it}}
+    %1 = remat.reduce <sum> %a, [0] : (tensor<4x8xf32>) -> tensor<8xf32>
+    %2 = remat.add %a, %1 : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    remat.yield %2, %1 : tensor<4x8xf32>, tensor<8xf32>
+  }
+  return %0#0, %0#1 : tensor<4x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+func.func @sum_of_what_stays(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+  %0:2 = remat.kernel(%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
+    %1 = remat.exp %a : tensor<4x8xf32>
+    %2 = remat.neg %1 : tensor<4x8xf32>
+    // expected-error @+2 {{sums over rows what the kernel does not yield}}
+    // expected-note @+1 {{yield the operand too}}
+    %3 = remat.reduce <sum> %1, [0] : (tensor<4x8xf32>) -> tensor<8xf32>
+    remat.yield %2, %3 : tensor<4x8xf32>, tensor<8xf32>
+  }
+  return %0#0, %0#1 : tensor<4x8xf32>, tensor<8xf32>
 }

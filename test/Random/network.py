@@ -90,18 +90,24 @@ def make_layer_norm(c: Context) -> None:
     normalised(c)
 
 
+def addends(c: Context, x) -> list:
+    """Perhaps a value that a gradient of x adds."""
+    return [c.like(x.shape, x.dtype)] if c.chance(0.5) else []
+
+
 @maker("layer_norm_backward", 0.4)
 def make_layer_norm_backward(c: Context) -> None:
     x, scale, _, mean, rstd = normalised(c)
     grad = c.like(x.shape, x.dtype)
-    operands = [v.value for v in (grad, x, scale, mean, rstd)]
+    read = [grad, x, scale, mean, rstd] + addends(c, x)
     types = (x.value.type, scale.value.type, scale.value.type)
-    head = "{0}, {1}, {2}, {3}, {4}"
-    made = c.graph.add("layer_norm_backward", head, operands, types)
+    head = "{0}, {1}, {2}, {3}, {4}" + (" add {5}" if read[5:] else "")
+    made = c.graph.add("layer_norm_backward", head, [v.value for v in read], types)
     rows = max(x.elements // x.shape[-1], 1)
-    bounds = (30 * grad.largest * scale.largest, rows * 30 * grad.largest, rows * grad.largest)
+    largest = 30 * grad.largest * scale.largest + sum(v.largest for v in read[5:])
+    bounds = (largest, rows * 30 * grad.largest, rows * grad.largest)
     for value, bound in zip(made, bounds):
-        c.made(value, -bound, bound, grad, x, scale, mean, rstd, adjoint=False)
+        c.made(value, -bound, bound, *read, adjoint=False)
 
 
 def statistics(c: Context):
@@ -162,13 +168,15 @@ def make_rms_norm(c: Context) -> None:
 def make_rms_norm_backward(c: Context) -> None:
     x, weight, rstd = divided(c)
     grad = c.like(x.shape, x.dtype)
-    operands = [v.value for v in (grad, x, weight, rstd)]
+    read = [grad, x, weight, rstd] + addends(c, x)
     types = (x.value.type, weight.value.type)
-    made = c.graph.add("rms_norm_backward", "{0}, {1}, {2}, {3}", operands, types)
+    head = "{0}, {1}, {2}, {3}" + (" add {4}" if read[4:] else "")
+    made = c.graph.add("rms_norm_backward", head, [v.value for v in read], types)
     rows = max(x.elements // x.shape[-1], 1)
-    bounds = (30 * grad.largest * weight.largest, rows * 30 * grad.largest)
+    largest = 30 * grad.largest * weight.largest + sum(v.largest for v in read[4:])
+    bounds = (largest, rows * 30 * grad.largest)
     for value, bound in zip(made, bounds):
-        c.made(value, -bound, bound, grad, x, weight, rstd, adjoint=False)
+        c.made(value, -bound, bound, *read, adjoint=False)
 
 
 # Attention -------------------------------------------------------------------------------------
@@ -282,6 +290,18 @@ def make_cross_entropy_backward(c: Context) -> None:
     head, types = "{0}, {1}, {2}, {3}", (logits.value.type,)
     made = c.graph.add("cross_entropy_backward", head, operands, types, attributes)
     c.made(made[0], -grad.largest, grad.largest, grad, logits, adjoint=False)
+
+
+@maker("cross_entropy_with_grad", 0.4)
+def make_cross_entropy_with_grad(c: Context) -> None:
+    logits, targets, ignored, _, _ = classified(c)
+    grad = c.like((), "f32")
+    operands = [v.value for v in (grad, logits, targets)]
+    attributes = {"ignore_index": ignored} if ignored != -100 else None
+    types = (TensorType((), "f32"), TensorType(targets.shape, "f32"), logits.value.type)
+    made = c.graph.add("cross_entropy_with_grad", "{0}, {1}, {2}", operands, types, attributes)
+    for value, low, high in zip(made, (0.0, -20.0, -grad.largest), (40.0, 30.0, grad.largest)):
+        c.made(value, low, high, grad, logits, adjoint=False)
 
 
 @maker("mse", 1.5)

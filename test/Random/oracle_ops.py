@@ -256,13 +256,18 @@ def layer_norm(o, x, scale, bias):
     return normal * scale + bias, mean, rstd
 
 
+def with_addend(o, grad, addend):
+    """A gradient, moved as it is when it is stored, and what is added to it."""
+    return grad if addend is None else o.move(grad) + addend
+
+
 @op("layer_norm_backward")
-def layer_norm_backward(o, grad, x, scale, mean, rstd):
+def layer_norm_backward(o, grad, x, scale, mean, rstd, addend=None):
     normal = o.move(o.move(x - mean[..., None]) * rstd[..., None])
     scaled = o.move(grad * scale)
     mean_of = lambda v: o.move(v.mean(-1, keepdim=True))
     along = o.move(normal * mean_of(scaled * normal))
-    x_grad = rstd[..., None] * (scaled - mean_of(scaled) - along)
+    x_grad = with_addend(o, rstd[..., None] * (scaled - mean_of(scaled) - along), addend)
     rows = (-1, x.shape[-1])
     return x_grad, (grad * normal).reshape(rows).sum(0), grad.reshape(rows).sum(0)
 
@@ -296,11 +301,12 @@ def rms_norm(o, x, weight):
 
 
 @op("rms_norm_backward")
-def rms_norm_backward(o, grad, x, weight, rstd):
+def rms_norm_backward(o, grad, x, weight, rstd, addend=None):
     normal, weighted = o.move(x * rstd[..., None]), o.move(grad * weight)
     along = o.move(normal * o.move((weighted * normal).mean(-1, keepdim=True)))
     rows = (-1, x.shape[-1])
-    return rstd[..., None] * (weighted - along), (grad * normal).reshape(rows).sum(0)
+    x_grad = with_addend(o, rstd[..., None] * (weighted - along), addend)
+    return x_grad, (grad * normal).reshape(rows).sum(0)
 
 
 def segments(o, operands):
@@ -402,6 +408,13 @@ def cross_entropy_backward(o, grad, logits, targets, lse):
     result = torch.exp(rows - lse.reshape(-1, 1))
     result = result - torch.nn.functional.one_hot(targets, rows.shape[-1])
     return (result * counted[:, None] * grad / max(int(counted.sum()), 1)).reshape(logits.shape)
+
+
+@op("cross_entropy_with_grad")
+def cross_entropy_with_grad(o, grad, logits, targets):
+    loss, lse = cross_entropy(o, logits, targets)
+    lse = o.move(lse)
+    return loss, lse, cross_entropy_backward(o, grad, logits, targets, lse)
 
 
 @op("mse")

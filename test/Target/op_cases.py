@@ -336,6 +336,10 @@ def losses():
             yield Case(f"embedding_backward of {integer}", element, text, [ids, logits], [table])
             text = "remat.cross_entropy %0, %1 : (@TYPES@) -> (@RESULTS@)"
             yield Case(f"cross_entropy to {integer}", element, text, [logits, ids], [F32, rows])
+            text = "remat.cross_entropy_with_grad %0, %1, %2 : (@TYPES@) -> (@RESULTS@)"
+            yield Case(
+                f"cross_entropy_with_grad to {integer}", element, text, [F32, logits, ids], [F32, rows, logits]
+            )
             text = "remat.cross_entropy_backward %0, %1, %2, %3 : (@TYPES@) -> @RESULTS@"
             yield Case(
                 f"cross_entropy_backward to {integer}",

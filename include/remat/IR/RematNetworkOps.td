@@ -75,17 +75,19 @@ def Remat_LayerNormBackwardOp : Remat_Op<"layer_norm_backward", [
   let summary = "gradients of layer_norm: of operand, scale and bias";
   let description = [{
     The gradient of the operand has the operand's type, those of scale and bias
-    the type of scale. The first result may overwrite `grad` or the operand: the
-    sums over rows must have read both by then.
+    the type of scale. An addend, of the operand's type, is added to the first
+    result after that is rounded, as remat.add does: remat-fuse writes it so where
+    gradients of a residual meet. The first result may overwrite `grad`, the
+    operand or the addend: the sums over rows must have read both by then.
   }];
   let arguments = (ins Remat_FloatTensor:$grad, Remat_FloatTensor:$operand,
                        Remat_FloatTensor:$scale, Remat_F32Tensor:$mean,
-                       Remat_F32Tensor:$rstd);
+                       Remat_F32Tensor:$rstd, Optional<Remat_FloatTensor>:$addend);
   let results = (outs Remat_FloatTensor:$operandGrad, Remat_FloatTensor:$scaleGrad,
                       Remat_FloatTensor:$biasGrad);
   let assemblyFormat = [{
-    $grad `,` $operand `,` $scale `,` $mean `,` $rstd attr-dict `:`
-    functional-type(operands, results)
+    $grad `,` $operand `,` $scale `,` $mean `,` $rstd (`add` $addend^)? attr-dict
+    `:` functional-type(operands, results)
   }];
 }
 
@@ -166,15 +168,17 @@ def Remat_RMSNormBackwardOp : Remat_Op<"rms_norm_backward", [
     Remat_InferType, Remat_Cost, Remat_Loops, Remat_InPlaceFromOperands]> {
   let summary = "gradients of rms_norm: of operand and weight";
   let description = [{
-    Each gradient has the type of what it is the gradient of. The first result
-    may overwrite `grad` or the operand: the sums over rows must have read both
-    by then.
+    Each gradient has the type of what it is the gradient of. An addend is added
+    to the first result as in remat.layer_norm_backward. The first result may
+    overwrite `grad`, the operand or the addend: the sums over rows must have read
+    both by then.
   }];
   let arguments = (ins Remat_FloatTensor:$grad, Remat_FloatTensor:$operand,
-                       Remat_FloatTensor:$weight, Remat_F32Tensor:$rstd);
+                       Remat_FloatTensor:$weight, Remat_F32Tensor:$rstd,
+                       Optional<Remat_FloatTensor>:$addend);
   let results = (outs Remat_FloatTensor:$operandGrad, Remat_FloatTensor:$weightGrad);
   let assemblyFormat = [{
-    $grad `,` $operand `,` $weight `,` $rstd attr-dict `:`
+    $grad `,` $operand `,` $weight `,` $rstd (`add` $addend^)? attr-dict `:`
     functional-type(operands, results)
   }];
 }
@@ -289,6 +293,24 @@ def Remat_CrossEntropyBackwardOp : Remat_Op<"cross_entropy_backward", [
   let assemblyFormat = [{
     $grad `,` $logits `,` $targets `,` $lse attr-dict `:`
     functional-type(operands, results)
+  }];
+}
+
+def Remat_CrossEntropyWithGradOp : Remat_Op<"cross_entropy_with_grad", [
+    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands, Remat_Precision<"any">]> {
+  let summary = "cross_entropy and cross_entropy_backward in one read of the logits";
+  let description = [{
+    The results are those of remat.cross_entropy and what
+    remat.cross_entropy_backward makes of them and of `grad`, bit for bit; the
+    gradient may lie over the logits. remat-fuse writes it where a step makes both.
+  }];
+  let arguments = (ins Remat_F32Scalar:$grad, Remat_FloatTensor:$logits,
+                       Remat_IntTensor:$targets,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index);
+  let results = (outs Remat_F32Scalar:$loss, Remat_F32Tensor:$lse,
+                      Remat_FloatTensor:$logitsGrad);
+  let assemblyFormat = [{
+    $grad `,` $logits `,` $targets attr-dict `:` functional-type(operands, results)
   }];
 }
 

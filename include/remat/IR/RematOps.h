@@ -123,4 +123,12 @@ public:
 #define GET_OP_CLASSES
 #include "remat/IR/RematOps.h.inc"
 
+namespace remat {
+
+/// Whether `Op` is a sum of floats over all dimensions but the last, of which
+/// there are at least two.
+bool isColumnSum(mlir::Operation *Op);
+
+} // namespace remat
+
 #endif // REMAT_IR_REMATOPS_H

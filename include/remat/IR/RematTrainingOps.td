@@ -82,8 +82,9 @@ def Remat_KernelOp : Remat_Op<"kernel", [
     in registers. The yielded values are the results. All operations inside are
     elementwise (functions of elements, dropout, random, broadcast, splat constants)
     over one common shape, or, with a row reduction inside, over rows of it.
-    Every device runs kernels of the former kind; canonicalization takes others
-    apart.
+    Every device runs kernels of the former kind, which may also yield sums of
+    their results over all dimensions but the last, as the gradient of a bias is;
+    canonicalization takes others apart.
 
     ```mlir
     %r = remat.kernel(%a = %x : tensor<4x8xf32>, %b = %y : tensor<8xf32>)
@@ -102,8 +103,12 @@ def Remat_KernelOp : Remat_Op<"kernel", [
   let hasCanonicalizeMethod = 1;
   let extraClassDeclaration = [{
     /// The shape of all results and of all values that are no splat constants,
-    /// if each is computed element by element; else nothing.
+    /// if each is computed element by element; else nothing. Sums over all
+    /// dimensions but the last of what is yielded may be yielded beside it.
     ::std::optional<::llvm::ArrayRef<int64_t>> getPointwiseShape();
+    /// The operation of the body that makes result number `result` if that is
+    /// such a sum, else null.
+    ::mlir::Operation *getSum(unsigned result);
   }];
 }
 

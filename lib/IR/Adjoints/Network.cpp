@@ -116,7 +116,8 @@ LogicalResult LayerNormOp::buildAdjoint(OpBuilder &Builder,
     return success();
   AdjointBuilder B(Builder, getOperation());
   auto Backward = LayerNormBackwardOp::create(B, ResultGrads[0], getOperand(),
-                                              getScale(), getMean(), getRstd());
+                                              getScale(), getMean(), getRstd(),
+                                              /*addend=*/Value());
   if (Needed[0])
     OperandGrads[0] = Backward.getOperandGrad();
   if (Needed[1])
@@ -184,8 +185,9 @@ LogicalResult RMSNormOp::buildAdjoint(OpBuilder &Builder,
   if (!ResultGrads[0])
     return success();
   AdjointBuilder B(Builder, getOperation());
-  auto Backward = RMSNormBackwardOp::create(B, ResultGrads[0], getOperand(),
-                                            getWeight(), getRstd());
+  auto Backward =
+      RMSNormBackwardOp::create(B, ResultGrads[0], getOperand(), getWeight(),
+                                getRstd(), /*addend=*/Value());
   if (Needed[0])
     OperandGrads[0] = Backward.getOperandGrad();
   if (Needed[1])

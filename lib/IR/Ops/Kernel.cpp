@@ -60,6 +60,31 @@ void KernelOp::print(OpAsmPrinter &Printer) {
 // Verifier
 //===----------------------------------------------------------------------===//
 
+bool remat::isColumnSum(Operation *Op) {
+  auto Reduce = dyn_cast_or_null<ReduceOp>(Op);
+  if (!Reduce || Reduce.getKind() != Reduction::sum || Reduce.getKeepDims())
+    return false;
+  RankedTensorType Type = getTensorType(Reduce.getOperand());
+  auto Leading = llvm::seq<int64_t>(0, Type.getRank() - 1);
+  return Type.getRank() > 1 && isa<FloatType>(Type.getElementType()) &&
+         llvm::equal(Reduce.getDims(), Leading);
+}
+
+/// A sum over rows is there when the kernel has ended: nothing inside reads it,
+/// and its operand is stored.
+static LogicalResult verifySum(Operation &Op) {
+  auto IsYield = [](Operation *User) { return isa<YieldOp>(User); };
+  if (!llvm::all_of(Op.getUsers(), IsYield))
+    return Op.emitOpError("a sum over rows can only be yielded by the kernel "
+                          "that makes it");
+  if (llvm::any_of(Op.getOperand(0).getUsers(), IsYield))
+    return success();
+  InFlightDiagnostic Diag =
+      Op.emitOpError("sums over rows what the kernel does not yield");
+  Diag.attachNote() << "yield the operand too";
+  return Diag;
+}
+
 /// Whether a kernel can compute `Op` element by element, or, of the row
 /// operations, by rows.
 static LogicalResult verifyMember(KernelOp Kernel, Operation &Op) {
@@ -71,6 +96,8 @@ static LogicalResult verifyMember(KernelOp Kernel, Operation &Op) {
       return success();
     return Op.emitOpError("must be a splat to be part of a kernel");
   }
+  if (isColumnSum(&Op))
+    return verifySum(Op);
   if (auto Reduce = dyn_cast<ReduceOp>(Op)) {
     int64_t Rank = Reduce.getOperand().getType().getRank();
     if (Reduce.getDims() == ArrayRef<int64_t>{Rank - 1})
@@ -108,7 +135,7 @@ static LogicalResult verifyShapes(KernelOp Kernel) {
   };
   llvm::for_each(Body.getArguments(), Grow);
   for (Operation &Op : Body) {
-    Reduces |= isa<ReduceOp>(Op);
+    Reduces |= isa<ReduceOp>(Op) && !isColumnSum(&Op);
     llvm::for_each(Op.getResults(), Grow);
   }
   for (Operation &Op : Body)
@@ -147,17 +174,32 @@ LogicalResult KernelOp::verifyRegions() {
 // Kernels that every device runs
 //===----------------------------------------------------------------------===//
 
+Operation *KernelOp::getSum(unsigned Result) {
+  Value Yielded = getBody().front().getTerminator()->getOperand(Result);
+  Operation *Maker = Yielded.getDefiningOp();
+  return isColumnSum(Maker) ? Maker : nullptr;
+}
+
 std::optional<ArrayRef<int64_t>> KernelOp::getPointwiseShape() {
-  ArrayRef<int64_t> Shape = getTensorType(getResult(0)).getShape();
+  std::optional<ArrayRef<int64_t>> Shape;
   auto HasShape = [&](Value Value) {
     return getTensorType(Value).getShape() == Shape;
   };
-  for (Operation &Op : getBody().front().without_terminator())
-    if (!isa<ConstantOp>(Op) &&
-        (Op.hasTrait<Rowwise>() || !HasShape(Op.getResult(0))))
+  for (OpResult Result : getResults()) {
+    if (getSum(Result.getResultNumber()))
+      continue;
+    if (!Shape)
+      Shape = getTensorType(Result).getShape();
+    if (!HasShape(Result))
       return std::nullopt;
-  if (!llvm::all_of(getResults(), HasShape))
-    return std::nullopt;
+  }
+  for (Operation &Op : getBody().front().without_terminator()) {
+    bool Fits = isColumnSum(&Op)
+                    ? HasShape(Op.getOperand(0))
+                    : !Op.hasTrait<Rowwise>() && HasShape(Op.getResult(0));
+    if (!isa<ConstantOp>(Op) && !Fits)
+      return std::nullopt;
+  }
   return Shape;
 }
 
@@ -204,7 +246,7 @@ SmallVector<unsigned> KernelOp::getReusableOperands(unsigned Result) {
   // may read a row again after part of it is written.
   int64_t Full = 0;
   for (Operation &Op : getBody().front()) {
-    if (Op.hasTrait<Rowwise>())
+    if (Op.hasTrait<Rowwise>() && !isColumnSum(&Op))
       return {};
     for (Value Value : Op.getResults())
       Full = std::max(Full, getTensorType(Value).getNumElements());

@@ -79,14 +79,19 @@ SmallVector<Loop> LayerNormOp::getLoops() {
   return getRowLoops(getOperand(), {true, false, false}, {true, true, true});
 }
 SmallVector<Loop> LayerNormBackwardOp::getLoops() {
-  return getRowLoops(getOperand(), {true, true, false, true, true},
+  bool Operands[] = {true, true, false, true, true, /*addend=*/true};
+  return getRowLoops(getOperand(),
+                     ArrayRef(Operands).take_front(getNumOperands()),
                      {true, false, false});
 }
 SmallVector<Loop> RMSNormOp::getLoops() {
   return getRowLoops(getOperand(), {true, false}, {true, true});
 }
 SmallVector<Loop> RMSNormBackwardOp::getLoops() {
-  return getRowLoops(getOperand(), {true, true, false, true}, {true, false});
+  bool Operands[] = {true, true, false, true, /*addend=*/true};
+  return getRowLoops(getOperand(),
+                     ArrayRef(Operands).take_front(getNumOperands()),
+                     {true, false});
 }
 
 //===----------------------------------------------------------------------===//

@@ -152,6 +152,25 @@ SmallVector<unsigned> LayerNormOp::getReusableOperands(unsigned Result) {
   return Result == 0 ? SmallVector<unsigned>{0} : SmallVector<unsigned>{};
 }
 
+/// What a norm's gradient adds has the type of the gradient.
+static LogicalResult checkAddend(std::optional<Location> Loc, Value Addend,
+                                 RankedTensorType Type) {
+  if (!Addend || Addend.getType() == Type)
+    return success();
+  return emitOptionalError(Loc, "addend ", Addend.getType(), " must be ", Type);
+}
+
+/// grad, operand and addend have one type; only the first result has it.
+static SmallVector<unsigned> getReusableOfGradient(MutableOperandRange Addend,
+                                                   unsigned Result) {
+  if (Result != 0)
+    return {};
+  SmallVector<unsigned> Reusable = {0, 1};
+  for (OpOperand &Operand : Addend)
+    Reusable.push_back(Operand.getOperandNumber());
+  return Reusable;
+}
+
 LogicalResult LayerNormBackwardOp::inferReturnTypes(
     MLIRContext *Context, std::optional<Location> Loc, Adaptor Operands,
     SmallVectorImpl<Type> &Types) {
@@ -173,13 +192,12 @@ LogicalResult LayerNormBackwardOp::inferReturnTypes(
                              " and rstd ", Operands.getRstd().getType(),
                              " must be ", Statistics);
   Types.append({Type, Scale, Scale});
-  return success();
+  return checkAddend(Loc, Operands.getAddend(), Type);
 }
 
 SmallVector<unsigned>
 LayerNormBackwardOp::getReusableOperands(unsigned Result) {
-  // grad or operand, one type; only the first result has it.
-  return Result == 0 ? SmallVector<unsigned>{0, 1} : SmallVector<unsigned>{};
+  return getReusableOfGradient(getAddendMutable(), Result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -252,12 +270,11 @@ LogicalResult RMSNormBackwardOp::inferReturnTypes(
     return emitOptionalError(Loc, "rstd ", Operands.getRstd().getType(),
                              " must be ", *Rstd);
   Types.append({Type, Weight});
-  return success();
+  return checkAddend(Loc, Operands.getAddend(), Type);
 }
 
 SmallVector<unsigned> RMSNormBackwardOp::getReusableOperands(unsigned Result) {
-  // grad or operand, one type; only the first result has it.
-  return Result == 0 ? SmallVector<unsigned>{0, 1} : SmallVector<unsigned>{};
+  return getReusableOfGradient(getAddendMutable(), Result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -352,6 +369,28 @@ double CrossEntropyBackwardOp::getFlops() {
 
 SmallVector<unsigned> CrossEntropyBackwardOp::getReusableOperands(unsigned) {
   return {1}; // the logits
+}
+
+LogicalResult CrossEntropyWithGradOp::inferReturnTypes(
+    MLIRContext *Context, std::optional<Location> Loc, Adaptor Operands,
+    SmallVectorImpl<Type> &Types) {
+  RankedTensorType Logits = getTensorType(Operands.getLogits());
+  FailureOr<RankedTensorType> Lse =
+      checkTargets(Loc, Logits, getTensorType(Operands.getTargets()));
+  if (failed(Lse))
+    return failure();
+  Types.append(
+      {RankedTensorType::get({}, Float32Type::get(Context)), *Lse, Logits});
+  return success();
+}
+
+double CrossEntropyWithGradOp::getFlops() {
+  return 8.0 * countElements(getLogits());
+}
+
+SmallVector<unsigned>
+CrossEntropyWithGradOp::getReusableOperands(unsigned Result) {
+  return Result == 2 ? SmallVector<unsigned>{1} : SmallVector<unsigned>{};
 }
 
 double MseOp::getFlops() { return 3.0 * countElements(getPrediction()); }

@@ -37,6 +37,7 @@ public:
 
   SmallVector<KernelAttr> getImplementations(Operation *Op) const override;
   InFlightDiagnostic emitNoImplementation(Operation *Op) const override;
+  bool sumsInKernels(Operation *Sum) const override;
 
 private:
   KernelAttr makeKernel(KernelKind Kind, double Microseconds, int64_t Workspace,
@@ -285,6 +286,15 @@ InFlightDiagnostic CUDATarget::emitNoImplementation(Operation *Op) const {
     Diag.attachNote() << "run --canonicalize, which takes a kernel apart that "
                          "is not elementwise over one shape";
   return Diag;
+}
+
+/// Where it saves a read of a tensor that is larger than the cache, and there
+/// are columns for a warp.
+bool CUDATarget::sumsInKernels(Operation *Sum) const {
+  constexpr int64_t LeastElements = 1 << 20, LeastColumns = 32;
+  auto Type = cast<RankedTensorType>(Sum->getOperand(0).getType());
+  return Type.getNumElements() >= LeastElements &&
+         Type.getShape().back() >= LeastColumns;
 }
 
 std::unique_ptr<Target> cuda::createTarget(TargetAttr Attr) {

@@ -4,11 +4,14 @@
 // operand with accesses of up to 16 bytes, computes, and stores its run of
 // every result. All loads come before all stores and no pointer is
 // `__restrict__`, so a result may lie over an operand of the kernel's shape.
+// With sums over rows (PointwiseSums.h) a thread has such runs of several rows,
+// one after the other.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Expressions.h"
 #include "PointwiseIndex.h"
+#include "PointwiseSums.h"
 #include "PointwiseText.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/CUDA/Emission.h"
@@ -47,7 +50,7 @@ namespace {
 class PointwisePrinter {
 public:
   explicit PointwisePrinter(Operation *Op);
-  Launch print();
+  void print(SmallVectorImpl<Launch> &Launches);
 
 private:
   struct Input {
@@ -67,7 +70,9 @@ private:
     Body += std::string(size_t(2) * Depth, ' ') + Text.str() + '\n';
   }
 
+  void printBegin();
   void printLoads();
+  void printRun();
   void printElement(const Input &In);
   void printOp(Operation *Op);
   void printConstant(ConstantOp Op);
@@ -83,7 +88,8 @@ private:
     return (Vector + "[" + (Width > 1 ? "k" : "0") + "]").str();
   }
 
-  SmallVector<Operation *> Ops;
+  PointwiseSums Sums;
+  SmallVector<Operation *> Ops; ///< that compute elements
   SmallVector<Input> Inputs;
   SmallVector<Output> Outputs;
   ArrayRef<int64_t> Shape;
@@ -96,19 +102,21 @@ private:
   Launch Result;
 };
 
-PointwisePrinter::PointwisePrinter(Operation *Op) {
-  Shape = typeOf(Op->getResult(0)).getShape();
-  Count = typeOf(Op->getResult(0)).getNumElements();
+PointwisePrinter::PointwisePrinter(Operation *Op) : Sums(Op) {
   if (auto Kernel = dyn_cast<KernelOp>(Op)) {
+    Shape = *Kernel.getPointwiseShape();
     Block &Block = Kernel.getBody().front();
     for (Operation &Inner : Block.without_terminator())
-      Ops.push_back(&Inner);
+      if (!isColumnSum(&Inner))
+        Ops.push_back(&Inner);
     for (auto [Number, Argument] : llvm::enumerate(Block.getArguments()))
       addInput(Argument, Op->getOperand(Number), Number);
     for (auto [Number, Yielded] :
          llvm::enumerate(Block.getTerminator()->getOperands()))
-      Outputs.push_back({Yielded, static_cast<unsigned>(Number)});
+      if (!Sums.isSum(Number))
+        Outputs.push_back({Yielded, static_cast<unsigned>(Number)});
   } else {
+    Shape = typeOf(Op->getResult(0)).getShape();
     Ops.push_back(Op);
     for (OpOperand &Operand : Op->getOpOperands())
       if (!llvm::is_contained(
@@ -117,6 +125,7 @@ PointwisePrinter::PointwisePrinter(Operation *Op) {
         addInput(Operand.get(), Operand.get(), Operand.getOperandNumber());
     Outputs.push_back({Op->getResult(0), 0});
   }
+  Count = ShapedType::getNumElements(Shape);
   chooseWidth(Op);
   // The largest index formed is below Count + one block's elements.
   if (Count > (int64_t(1) << 32) - int64_t(2) * ThreadsPerBlock * 16) {
@@ -150,7 +159,7 @@ void PointwisePrinter::chooseWidth(Operation *Op) {
     while (Number % Width != 0)
       Width /= 2;
   };
-  Divides(Count);
+  Divides(Sums.empty() ? Count : Sums.getColumns());
   for (const Input &In : Inputs)
     if (!In.Index.isFull() && !In.Index.isScalar())
       Divides(In.Index.getRun());
@@ -329,22 +338,32 @@ std::string PointwisePrinter::printComment() const {
       Text += Op->getName().stripDialect();
     }
   Text += " over " + (Shape.empty() ? "one element" : printShape(Shape));
-  return Text + ".\n";
+  return Text + (Sums.empty() ? ".\n" : ", with sums over rows.\n");
 }
 
-Launch PointwisePrinter::print() {
+/// The block, the grid and `i`, the first element of the thread's run.
+void PointwisePrinter::printBegin() {
+  if (!Sums.empty()) {
+    Result.Block[0] = ThreadsPerBlock;
+    Result.Grid[0] = Sums.getBlocks(Width);
+    Body += Sums.printBegin(Width, IndexType);
+    return;
+  }
   int64_t Threads = Count / Width;
   int64_t Block = Threads >= ThreadsPerBlock
                       ? ThreadsPerBlock
                       : std::max<int64_t>(32, (Threads + 31) / 32 * 32);
   Result.Block[0] = Block;
   Result.Grid[0] = (Threads + Block - 1) / Block;
-
-  std::string Run = std::to_string(Width);
   line(IndexType + " i = ((" + IndexType + ")blockIdx.x * " + literal(Block) +
        " + threadIdx.x)" + (Width > 1 ? " * " + literal(Width) : "") + ";");
   line("if (i >= " + literal(Count) + ")");
   line("return;", 2);
+}
+
+/// From the loads to the stores of one run.
+void PointwisePrinter::printRun() {
+  std::string Run = std::to_string(Width);
   printLoads();
   for (Operation *Op : Ops)
     if (auto Dropout = dyn_cast<DropoutOp>(Op))
@@ -380,16 +399,27 @@ Launch PointwisePrinter::print() {
     std::string Number = std::to_string(Out.Result);
     line("y" + Number + ".store(out" + Number + " + i);");
   }
-  Result.Name = getPointwiseName(Ops, Shape);
+}
+
+void PointwisePrinter::print(SmallVectorImpl<Launch> &Launches) {
+  printBegin();
+  printRun();
+  if (!Sums.empty()) {
+    Body += Sums.printAdd(Width) + Sums.printEnd(Width);
+    Sums.addParameters(Parameters, Result.Arguments);
+  }
+  Result.Name = getPointwiseName(Ops, Shape) + (Sums.empty() ? "" : "_sums");
   Result.Comment = printComment();
   Result.Parameters = llvm::join(Parameters, ", ");
   Result.Body = Body;
   Result.Source = &getExactSource();
-  return std::move(Result);
+  Launches.push_back(std::move(Result));
+  Sums.addJoins(Launches);
 }
 
 } // namespace
 
-Launch remat::cuda::getPointwiseLaunch(Operation *Op) {
-  return PointwisePrinter(Op).print();
+void remat::cuda::getPointwiseLaunches(Operation *Op,
+                                       SmallVectorImpl<Launch> &Launches) {
+  PointwisePrinter(Op).print(Launches);
 }

@@ -124,6 +124,8 @@ SmallVector<Value> remat::getProgramOperands(Operation *Op) {
   // A single optional operand has no segment sizes.
   TypeSwitch<Operation *>(Op)
       .Case([&](MatmulOp) { Operands.resize(3); })
+      .Case([&](LayerNormBackwardOp) { Operands.resize(6); })
+      .Case([&](RMSNormBackwardOp) { Operands.resize(5); })
       .Case([&](AdamWOp) { Operands.resize(7); });
   return Operands;
 }

@@ -11,7 +11,7 @@ using namespace remat;
 static SmallVector<cuda::Launch> getLaunches(Operation *Op) {
   SmallVector<cuda::Launch> Launches;
   if (cuda::isPointwiseKernel(Op))
-    Launches.push_back(cuda::getPointwiseLaunch(Op));
+    cuda::getPointwiseLaunches(Op, Launches);
   else if (cuda::hasKernels(Op))
     cuda::getLaunches(Op, Launches);
   return Launches;

@@ -23,7 +23,8 @@ public:
     for (const GroupNode &N : Plan.Nodes)
       evaluate(N);
     for (size_t I = 0; I < Plan.Yields.size(); ++I)
-      store(Plan.Yields[I], Op.Results[I]);
+      if (!Plan.Yields[I].IsSum)
+        store(Plan.Yields[I], Op.Results[I]);
   }
 
 private:
@@ -171,6 +172,8 @@ static Status run(const OpCall &Op, Context &C) {
                         C.getScratch<char>(Worker))
                       .run();
                 });
+  for (const GroupSum &Sum : Plan->Sums)
+    REMAT_TRY(findKernel("reduce")->Run(makeSumCall(Op, Sum), C));
   return {};
 }
 

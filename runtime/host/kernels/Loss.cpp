@@ -101,6 +101,17 @@ static Status runCrossEntropyBackward(const OpCall &Op, Context &C) {
   return {};
 }
 
+/// The one after the other: on a processor a row is in the cache for neither.
+static Status runCrossEntropyWithGrad(const OpCall &Op, Context &C) {
+  OpCall Forward = Op, Backward = Op;
+  Forward.Operands = {Op.Operands[1], Op.Operands[2]};
+  Forward.Results = {Op.Results[0], Op.Results[1]};
+  Backward.Operands.push_back(Op.Results[1]);
+  Backward.Results = {Op.Results[2]};
+  REMAT_TRY(runCrossEntropy(Forward, C));
+  return runCrossEntropyBackward(Backward, C);
+}
+
 //===----------------------------------------------------------------------===//
 // Mean squared error
 //===----------------------------------------------------------------------===//
@@ -127,6 +138,7 @@ std::span<const HostKernel> remat::runtime::getLossKernels() {
   static const HostKernel Kernels[] = {
       {"cross_entropy", runCrossEntropy},
       {"cross_entropy_backward", runCrossEntropyBackward},
+      {"cross_entropy_with_grad", runCrossEntropyWithGrad},
       {"mse", runMse},
   };
   return Kernels;

@@ -128,12 +128,25 @@ static Status runRMSNorm(const OpCall &Op, Context &C) {
 //===----------------------------------------------------------------------===//
 
 /// Layer norm has a mean and a bias, division by the root mean square has not.
-static bool hasMean(const OpCall &Op) { return Op.Operands.size() == 5; }
+static bool hasMean(const OpCall &Op) { return Op.Results.size() == 3; }
 
 /// What a row was normalised with; a mean of 0 changes no bit.
 static std::pair<float, float> getMeanAndRstd(const OpCall &Op, int64_t Row) {
   return {hasMean(Op) ? Op.Operands[3].as<float>()[Row] : 0.0f,
-          Op.Operands.back().as<float>()[Row]};
+          Op.Operands[hasMean(Op) ? 4 : 3].as<float>()[Row]};
+}
+
+/// What is added to the gradient of the operand, perhaps missing: stands last.
+static const Value &getAddend(const OpCall &Op) { return Op.Operands.back(); }
+
+/// Rounds a row and adds that of the addend.
+static void addRow(const Value &Addend, int64_t Base, int64_t Columns,
+                   float *Row) {
+  dispatchFloat(Addend.Type, [&](auto *Null) {
+    using T = std::remove_pointer_t<decltype(Null)>;
+    for (int64_t I = 0; I < Columns; ++I)
+      Row[I] = widen(narrow<T>(Row[I])) + widen(Addend.as<T>()[Base + I]);
+  });
 }
 
 /// The gradient of the operand's row. `Scratch` holds two rows: the scaled
@@ -159,6 +172,8 @@ static void differentiateRow(const OpCall &Op, int64_t Row, const float *Scale,
   });
   for (int64_t I = 0; I < Columns; ++I)
     Scaled[I] = Rstd * (Scaled[I] - MeanGrad - Normalised[I] * MeanDot);
+  if (getAddend(Op).Present)
+    addRow(getAddend(Op), Base, Columns, Scaled);
   storeFloats(Out.Type, Out.Data, Base, Columns, Scaled);
 }
 

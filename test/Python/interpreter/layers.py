@@ -36,7 +36,7 @@ def layer_norm(call, x, scale, bias):
 
 
 @op("layer_norm_backward")
-def layer_norm_backward(call, grad, x, scale, mean, rstd):
+def layer_norm_backward(call, grad, x, scale, mean, rstd, addend=0.0):
     normalized = (x - mean[..., None]) * rstd[..., None]
     scaled = grad * scale
     average = lambda v: np.mean(v, axis=-1, keepdims=True)
@@ -45,7 +45,7 @@ def layer_norm_backward(call, grad, x, scale, mean, rstd):
     )
     rows = tuple(range(x.ndim - 1))
     scale_grad = np.sum(grad * normalized, axis=rows)
-    return operand_grad, scale_grad, np.sum(grad, axis=rows)
+    return operand_grad + addend, scale_grad, np.sum(grad, axis=rows)
 
 
 @op("moments")
@@ -75,11 +75,12 @@ def rms_norm(call, x, weight):
 
 
 @op("rms_norm_backward")
-def rms_norm_backward(call, grad, x, weight, rstd):
+def rms_norm_backward(call, grad, x, weight, rstd, addend=0.0):
     normalized, weighted = x * rstd[..., None], grad * weight
     along = normalized * np.mean(weighted * normalized, axis=-1, keepdims=True)
     rows = tuple(range(x.ndim - 1))
-    return rstd[..., None] * (weighted - along), np.sum(grad * normalized, axis=rows)
+    operand_grad = rstd[..., None] * (weighted - along) + addend
+    return operand_grad, np.sum(grad * normalized, axis=rows)
 
 
 class Attention:

@@ -36,6 +36,12 @@ def cross_entropy_backward(call, grad, logits, targets, lse):
     return result.reshape(logits.shape)
 
 
+@op("cross_entropy_with_grad")
+def cross_entropy_with_grad(call, grad, logits, targets):
+    loss, lse = cross_entropy(call, logits, targets)
+    return loss, lse, cross_entropy_backward(call, grad, logits, targets, lse)
+
+
 @op("mse")
 def mse(call, prediction, target):
     return np.mean((prediction - target) ** 2)

@@ -74,6 +74,12 @@ def layer_norm_cases(rows, columns, dtype, scale_type):
     scaled = _d(g) * _d(scale)
     dx = (scaled - scaled.mean(-1, keepdim=True)
           - normal * (scaled * normal).mean(-1, keepdim=True)) * _d(rstd)[:, None]
+    added = _random(rows, columns, dtype=dtype)
+    yield Case("layer_norm_backward add " + label,
+               "remat.layer_norm_backward {0}, {1}, {2}, {3}, {4} add {5} : ({o}) -> ({r})",
+               [g, x, scale, mean, rstd, added],
+               [(_d(dx.to(dtype)) + _d(added)).to(dtype), (_d(g) * normal).sum(0).to(scale_type),
+                _d(g).sum(0).to(scale_type)], {0: 5}, 3e-6 if dtype == F32 else None)
     for inplace in ({0: 0}, {0: 1}):
         yield Case("layer_norm_backward " + label,
                    "remat.layer_norm_backward {0}, {1}, {2}, {3}, {4} : ({o}) -> ({r})",
@@ -92,6 +98,11 @@ def rms_norm_cases(rows, columns, dtype, weight_type):
                [x, weight], [(normal * _d(weight)).to(dtype), rstd], {0: 0})
     weighted = _d(g) * _d(weight)
     dx = (weighted - normal * (weighted * normal).mean(-1, keepdim=True)) * _d(rstd)[:, None]
+    added = _random(rows, columns, dtype=dtype)
+    yield Case("rms_norm_backward add " + label, "remat.rms_norm_backward {0}, {1}, {2}, {3} add {4} : ({o}) -> ({r})",
+               [g, x, weight, rstd, added],
+               [(_d(dx.to(dtype)) + _d(added)).to(dtype), (_d(g) * normal).sum(0).to(weight_type)],
+               {0: 4}, 3e-6 if dtype == F32 else None)
     for inplace in ({0: 0}, {0: 1}):
         yield Case("rms_norm_backward " + label, "remat.rms_norm_backward {0}, {1}, {2}, {3} : ({o}) -> ({r})",
                    [g, x, weight, rstd], [dx.to(dtype), (_d(g) * normal).sum(0).to(weight_type)],
@@ -197,7 +208,7 @@ def embedding_cases():
 
 def loss_cases():
     for dtype in (F32, BF16):
-        for rows, columns in ((9, 13), (40, 256), (5, 1001), (3, 50304)):
+        for rows, columns in ((9, 13), (40, 256), (5, 1001), (4, 8200), (3, 50304)):
             x = _random(rows, columns, dtype=dtype, scale=4)
             for ignored in (0, 2, rows):
                 targets = torch.randint(0, columns, (rows,))
@@ -216,16 +227,40 @@ def loss_cases():
                 yield Case("cross_entropy_backward " + label,
                            "remat.cross_entropy_backward {0}, {1}, {2}, {3} : ({o}) -> ({r})",
                            [g, x, targets, lse.float()], [dx.to(dtype)], {0: 1}, 3e-6 if dtype == F32 else None)
+                yield Case("cross_entropy_with_grad " + label,
+                           "remat.cross_entropy_with_grad {0}, {1}, {2} : ({o}) -> ({r})", [g, x, targets],
+                           [loss.float(), lse.float(), dx.to(dtype)], {2: 1}, 3e-6 if dtype == F32 else None)
         for shape in ((7,), (30, 1000), (3, 100001)):
             x, y = _random(*shape, dtype=dtype), _random(*shape, dtype=dtype)
             yield Case(f"mse {shape} {dtype}", "remat.mse {0}, {1} : ({o}) -> ({r})", [x, y],
                        [((_d(x) - _d(y)) ** 2).mean().float()])
 
 
+def group_cases():
+    """Kernels of elementwise operations that also sum a result over all dimensions but the last."""
+    for dtype in (F32, BF16, F16):
+        # One part of the rows and one column, odd sizes, several parts and tiles.
+        for rows, columns in ((3, 1), (70, 33), (9, 512), (4500, 24), (700, 264)):
+            x, y = _random(rows, columns, dtype=dtype), _random(rows, columns, dtype=dtype)
+            scale = _random(columns, dtype=dtype)
+            full, row = tensor_type(x), tensor_type(scale)
+            product = (_d(x) * _d(scale)).to(dtype)
+            difference = (_d(product) - _d(y)).to(dtype)
+            text = (f"remat.kernel(%x = {{0}} : {full}, %y = {{1}} : {full}, %s = {{2}} : {row}) -> ({{r}}) {{{{\n"
+                    f"    %p = remat.mul %x, %s : ({full}, {row}) -> {full}\n"
+                    f"    %d = remat.sub %p, %y : ({full}, {full}) -> {full}\n"
+                    f"    %t = remat.reduce <sum> %d, [0] : ({full}) -> {row}\n"
+                    f"    %u = remat.reduce <sum> %p, [0] : ({full}) -> {row}\n"
+                    f"    remat.yield %d, %t, %p, %u : {full}, {row}, {full}, {row}\n  }}}}")
+            yield Case(f"sums of a group ({rows}, {columns}) {dtype}", text, [x, y, scale],
+                       [difference, _d(difference).sum(0).to(dtype), product, _d(product).sum(0).to(dtype)],
+                       {0: 1, 2: 0}, 3e-6 if dtype == F32 else None)
+
+
 def optimizer_cases():
     rate, step, scale = torch.tensor(0.01), torch.tensor(4), torch.tensor(0.5)
     for dtype, grad_type in ((F32, F32), (F32, BF16), (BF16, BF16)):
-        for shape in ((7,), (33, 40)):
+        for shape in ((7,), (33, 40), (3, 700000)):
             p, g = _random(*shape, dtype=dtype), _random(*shape, dtype=grad_type)
             m, v = _random(*shape, scale=0.1), _random(*shape).abs() * 0.1
             for scaled in (False, True):
@@ -420,6 +455,6 @@ def index_cases():
 
 def all_cases():
     torch.manual_seed(1)
-    for make in (row_cases, moment_cases, reduce_cases, shape_cases, embedding_cases, loss_cases, optimizer_cases, attention_cases,
+    for make in (row_cases, moment_cases, reduce_cases, shape_cases, embedding_cases, loss_cases, group_cases, optimizer_cases, attention_cases,
                  window_cases, index_cases):
         yield from make()

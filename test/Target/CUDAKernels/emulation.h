@@ -87,6 +87,8 @@ inline f16 toF16(float x) {
   return r;
 }
 
+inline void prefetch(const void *) {}
+
 inline dim3 blockIdx, gridDim, blockDim, threadIdx;
 
 namespace emulation {

@@ -1,7 +1,7 @@
 //===- print-kernels.cpp - the own kernels of a graph as JSON ---*- C++ -*-===//
 //
 // For tests: reads a graph and prints, for each operation that own kernels run,
-// the launches with their text, and the sources that these use.
+// and each group, the launches with their text, and the sources that these use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,7 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "remat/IR/RematOps.h"
-#include "remat/Target/CUDA/KernelLibrary.h"
+#include "remat/Target/CUDA/Emission.h"
 #include "remat/Target/CUDA/KernelPlan.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -71,11 +71,15 @@ int main(int Argc, char **Argv) {
   std::vector<const KernelSource *> Sources;
   JSON.object([&] {
     JSON.attributeArray("operations", [&] {
-      Module->walk([&](Operation *Op) {
-        if (!remat::cuda::hasKernels(Op))
-          return;
+      Module->walk<WalkOrder::PreOrder>([&](Operation *Op) {
+        bool IsGroup = isa<remat::KernelOp>(Op);
+        if (!IsGroup && !remat::cuda::hasKernels(Op))
+          return WalkResult::advance();
         llvm::SmallVector<Launch> Launches;
-        remat::cuda::getLaunches(Op, Launches);
+        if (IsGroup)
+          remat::cuda::getPointwiseLaunches(Op, Launches);
+        else
+          remat::cuda::getLaunches(Op, Launches);
         JSON.object([&] {
           JSON.attribute("op", Op->getName().stripDialect());
           JSON.attribute("workspace",
@@ -89,6 +93,7 @@ int main(int Argc, char **Argv) {
             }
           });
         });
+        return IsGroup ? WalkResult::skip() : WalkResult::advance();
       });
     });
     JSON.attributeArray("sources", [&] {

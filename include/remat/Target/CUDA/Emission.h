@@ -16,11 +16,13 @@
 
 namespace remat::cuda {
 
-/// Whether `Op` runs as one printed elementwise kernel.
+/// Whether `Op` runs as a printed elementwise kernel.
 bool isPointwiseKernel(mlir::Operation *Op);
 
-/// That kernel. `Op` satisfies `isPointwiseKernel`.
-Launch getPointwiseLaunch(mlir::Operation *Op);
+/// Appends that kernel and those that join its sums. `Op` satisfies
+/// `isPointwiseKernel`.
+void getPointwiseLaunches(mlir::Operation *Op,
+                          llvm::SmallVectorImpl<Launch> &Launches);
 
 /// `Text` such that it can stand in a `//` comment: one line of plain
 /// characters, at most 120 of them.

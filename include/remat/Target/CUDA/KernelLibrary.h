@@ -41,6 +41,15 @@ int64_t getWidestAttention();
 /// What the own kernels of `Op` take; an elementwise one has one launch.
 KernelNeeds getKernelNeeds(mlir::Operation *Op);
 
+/// How the rows of `Sum`, a sum over all dimensions but the last, are shared
+/// out, whichever kernel makes it: the order of a sum is always the same.
+ReducePlan getSumPlan(mlir::Operation *Sum);
+
+/// Appends the launch that makes result `Result` of a kernel, its member `Sum`,
+/// from partial sums in f32 at byte `Partials` of the workspace.
+void addSumJoin(mlir::Operation *Sum, unsigned Result, int64_t Partials,
+                llvm::SmallVectorImpl<Launch> &Launches);
+
 /// Appends the launches that run `Op`, which has kernels, in order.
 void getLaunches(mlir::Operation *Op, llvm::SmallVectorImpl<Launch> &Launches);
 

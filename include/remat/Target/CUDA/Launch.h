@@ -38,6 +38,9 @@ struct Launch {
   std::array<int64_t, 3> Grid = {1, 1, 1}; ///< may be more than a GPU takes
   std::array<uint32_t, 3> Block = {1, 1, 1};
   uint32_t SharedBytes = 0;
+  /// Blocks that a multiprocessor is to run at a time, for which the compiler
+  /// leaves registers; 0: as it comes.
+  int64_t BlocksPerMultiprocessor = 0;
   std::vector<Argument> Arguments;
 };
 

@@ -98,6 +98,8 @@ bool remat::cuda::hasKernels(Operation *Op) {
 }
 
 KernelNeeds remat::cuda::getKernelNeeds(Operation *Op) {
+  if (auto Kernel = dyn_cast<KernelOp>(Op))
+    return getSumNeeds(Kernel);
   const OwnKernels *Kernels = findKernels(Op);
   return Kernels ? Kernels->GetNeeds(Op) : KernelNeeds();
 }

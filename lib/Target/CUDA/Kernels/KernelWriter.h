@@ -40,6 +40,7 @@ struct LaunchSize {
   int64_t Block; ///< threads
   int64_t GridX = 1, GridY = 1;
   int64_t SharedBytes = 0;
+  int64_t BlocksPerMultiprocessor = 0; ///< that registers must leave room for
 };
 
 /// Appends the launch of `Kernel`, a struct of KernelTemplates.h.
@@ -52,6 +53,7 @@ void addLaunch(llvm::StringRef Name, const T &Kernel, const LaunchSize &Size,
   L.Grid = {Size.GridX, Size.GridY, 1};
   L.Block = {static_cast<uint32_t>(Size.Block), 1, 1};
   L.SharedBytes = static_cast<uint32_t>(Size.SharedBytes);
+  L.BlocksPerMultiprocessor = Size.BlocksPerMultiprocessor;
   Out.push_back(std::move(L));
 }
 
@@ -87,6 +89,9 @@ llvm::ArrayRef<OwnKernels> getReduceKernels();
 llvm::ArrayRef<OwnKernels> getRowKernels();
 llvm::ArrayRef<OwnKernels> getShapeKernels();
 llvm::ArrayRef<OwnKernels> getWindowKernels();
+
+/// What the sums over rows of a kernel of elementwise operations take.
+KernelNeeds getSumNeeds(KernelOp Op);
 
 /// Whether heads of `Width` elements fit in shared memory.
 bool hasAttentionKernels(int64_t Width);

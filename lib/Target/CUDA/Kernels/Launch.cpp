@@ -16,7 +16,10 @@ void remat::cuda::addSource(const KernelSource &Source,
 
 std::string remat::cuda::printKernel(const Launch &Launch,
                                      std::string_view Name) {
+  std::string Bounds = std::to_string(Launch.Block[0]);
+  if (Launch.BlocksPerMultiprocessor)
+    Bounds += ", " + std::to_string(Launch.BlocksPerMultiprocessor);
   return Launch.Comment + "extern \"C\" __global__ void __launch_bounds__(" +
-         std::to_string(Launch.Block[0]) + ") " + std::string(Name) +
-         "(\n    " + Launch.Parameters + ") {\n" + Launch.Body + "}\n";
+         Bounds + ") " + std::string(Name) + "(\n    " + Launch.Parameters +
+         ") {\n" + Launch.Body + "}\n";
 }

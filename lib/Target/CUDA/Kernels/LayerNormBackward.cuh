@@ -25,12 +25,22 @@ struct GradientShape {
   enum : int { N = access, Steps = steps };
 };
 
+// Adds in float and rounds.
+template <typename T, int N>
+__device__ __forceinline__ void addTo(Vec<T, N> &to, const Vec<T, N> &x) {
+  for (int k = 0; k < N; ++k)
+    to[k] = fromFloat<T>(toFloat(to[k]) + toFloat(x[k]));
+}
+
 // dx of layer norm, and a partial sum a block of the gradients of scale and
-// bias: partial is [2, blocks, C]. Scale is read M elements at a time.
-template <typename T, typename S, typename Shape, int M>
+// bias: partial is [2, blocks, C]. Scale is read M elements at a time. An
+// addend is added to dx after that is rounded. While a row is worked on, the
+// next one of the same threads is on its way to the cache: registers have no
+// room for it.
+template <typename T, typename S, typename Shape, int M, bool HasAddend>
 REMAT_KERNEL layerNormBackward(const T *dy, const T *x, const S *scale,
-                               const float *mean, const float *rstd, T *dx,
-                               float *partial) {
+                               const float *mean, const float *rstd,
+                               const T *addend, T *dx, float *partial) {
   constexpr int C = Shape::C, Threads = Shape::Threads, N = Shape::N;
   constexpr int Groups = Shape::Groups, Steps = Shape::Steps;
   int group = threadIdx.x / Threads, lane = threadIdx.x % Threads;
@@ -54,6 +64,12 @@ REMAT_KERNEL layerNormBackward(const T *dy, const T *x, const S *scale,
         continue;
       cacheX[s] = load<N>(rowX + i);
       cacheG[s] = load<N>(rowG + i);
+      if (row + Groups < end) {
+        prefetch(rowX + (int64)Groups * C + i);
+        prefetch(rowG + (int64)Groups * C + i);
+      }
+      if (HasAddend)
+        prefetch(addend + row * C + i);
     }
 #pragma unroll
     for (int s = 0; s < Steps; ++s) {
@@ -86,6 +102,8 @@ REMAT_KERNEL layerNormBackward(const T *dy, const T *x, const S *scale,
         float scaled = toFloat(cacheG[s][k]) * factor[k];
         cacheX[s][k] = fromFloat<T>((scaled - sumG - normal * sumGX) * r);
       }
+      if constexpr (HasAddend)
+        addTo(cacheX[s], load<N>(addend + row * C + i));
       store(dx + row * C + i, cacheX[s]);
     }
   }

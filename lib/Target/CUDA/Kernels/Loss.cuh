@@ -11,19 +11,27 @@
 
 namespace kernels {
 
-// Log-sum-exp and loss of each row of C logits, whose targets are of type I. A
-// thread keeps the maximum of what it saw and the sum relative to it.
-template <typename T, typename I, int64 Rows, int C, int Threads,
-          int RowsPerBlock, int N, int64 Ignore>
-REMAT_KERNEL crossEntropyRows(const T *logits, const I *targets, float *lse,
-                              float *losses) {
-  int64 row = (int64)blockIdx.x * RowsPerBlock + threadIdx.x / Threads;
-  if (row >= Rows)
-    return;
-  const T *x = logits + row * C;
+// How rows of C logits are shared out: `threads` to a row, `access` elements at
+// a time.
+template <int64 rows, int columns, int threads, int rowsPerBlock, int access>
+struct LossShape {
+  enum : int64 { Rows = rows };
+  enum : int { C = columns, Threads = threads, N = access };
+  enum : int { RowsPerBlock = rowsPerBlock };
+
+  static __device__ __forceinline__ int64 getRow() {
+    return (int64)blockIdx.x * RowsPerBlock + threadIdx.x / Threads;
+  }
+};
+
+// Log-sum-exp of a row, for every thread of it. A thread keeps the maximum of
+// what it saw and the sum relative to it.
+template <typename Shape, typename T>
+__device__ __forceinline__ float logSumExp(const T *x) {
+  constexpr int Threads = Shape::Threads, N = Shape::N;
   float high = -infinity(), sum = 0.0f;
 #pragma unroll 4
-  for (int i = threadIdx.x % Threads * N; i < C; i += Threads * N) {
+  for (int i = threadIdx.x % Threads * N; i < Shape::C; i += Threads * N) {
     Vec<T, N> v = load<N>(x + i);
     float local = toFloat(v[0]);
     for (int k = 1; k < N; ++k)
@@ -38,15 +46,31 @@ REMAT_KERNEL crossEntropyRows(const T *logits, const I *targets, float *lse,
   }
   float top = groupMax<Threads>(high);
   sum = groupSum<Threads>(high > -infinity() ? sum * expf(high - top) : 0.0f);
-  if (threadIdx.x % Threads != 0)
+  return top + logf(sum);
+}
+
+// The logit of a row's target; what is no class has none.
+template <typename Shape, typename T>
+__device__ __forceinline__ float targetLogit(const T *x, int64 target) {
+  return target >= 0 && target < Shape::C ? toFloat(x[target])
+                                          : infinity() - infinity();
+}
+
+// Log-sum-exp and loss of each row, whose targets are of type I.
+template <typename T, typename I, typename Shape, int64 Ignore>
+REMAT_KERNEL crossEntropyRows(const T *logits, const I *targets, float *lse,
+                              float *losses) {
+  int64 row = Shape::getRow();
+  if (row >= Shape::Rows)
     return;
-  float result = top + logf(sum);
+  const T *x = logits + row * Shape::C;
+  float result = logSumExp<Shape>(x);
+  if (threadIdx.x % Shape::Threads != 0)
+    return;
   lse[row] = result;
   int64 target = targets[row];
-  bool known = target >= 0 && target < C;
-  losses[row] = target == Ignore ? 0.0f
-                : known          ? result - toFloat(x[known ? target : 0])
-                                 : infinity() - infinity();
+  losses[row] =
+      target == Ignore ? 0.0f : result - targetLogit<Shape>(x, target);
 }
 
 // The mean of the losses over the rows that count.
@@ -77,21 +101,13 @@ REMAT_KERNEL crossEntropyScale(const float *grad, const I *targets,
     *scale = count == 0 ? 0.0f : *grad / (float)count;
 }
 
-// (softmax(logits) - one_hot(target)) * scale for rows of C; may lie over the
-// logits.
-template <typename T, typename I, int64 Rows, int C, int Threads,
-          int RowsPerBlock, int N, int64 Ignore>
-REMAT_KERNEL crossEntropyBackward(const T *logits, const I *targets,
-                                  const float *lse, const float *scale,
-                                  T *logitsGrad) {
-  constexpr int Unroll = 4;
-  int64 row = (int64)blockIdx.x * RowsPerBlock + threadIdx.x / Threads;
-  if (row >= Rows)
-    return;
-  const T *x = logits + row * C;
-  T *dx = logitsGrad + row * C;
-  int64 target = targets[row];
-  float factor = target == Ignore ? 0.0f : *scale, offset = lse[row];
+// (softmax(logits) - one_hot(target)) * factor for a row with this log-sum-exp;
+// dx may be x.
+template <typename Shape, typename T>
+__device__ __forceinline__ void
+crossEntropyGradient(const T *x, int64 target, float lse, float factor, T *dx) {
+  constexpr int C = Shape::C, Threads = Shape::Threads, N = Shape::N;
+  constexpr int Unroll = Threads == 1024 ? 2 : 4; // what registers hold
   int begin = threadIdx.x % Threads * N;
   for (; begin < C; begin += Unroll * Threads * N) {
     Vec<T, N> v[Unroll];
@@ -106,12 +122,50 @@ REMAT_KERNEL crossEntropyBackward(const T *logits, const I *targets,
         continue;
       for (int k = 0; k < N; ++k) {
         float p =
-            expf(toFloat(v[u][k]) - offset) - (i + k == target ? 1.0f : 0.0f);
+            expf(toFloat(v[u][k]) - lse) - (i + k == target ? 1.0f : 0.0f);
         v[u][k] = fromFloat<T>(factor == 0.0f ? 0.0f : p * factor);
       }
       store(dx + i, v[u]);
     }
   }
+}
+
+// The gradients of all rows; they may lie over the logits.
+template <typename T, typename I, typename Shape, int64 Ignore>
+REMAT_KERNEL crossEntropyBackward(const T *logits, const I *targets,
+                                  const float *lse, const float *scale,
+                                  T *logitsGrad) {
+  int64 row = Shape::getRow();
+  if (row >= Shape::Rows)
+    return;
+  int64 target = targets[row];
+  crossEntropyGradient<Shape>(logits + row * Shape::C, target, lse[row],
+                              target == Ignore ? 0.0f : *scale,
+                              logitsGrad + row * Shape::C);
+}
+
+// Both for each row, which is in the cache when it is read again: few rows are
+// worked on at a time.
+template <typename T, typename I, typename Shape, int64 Ignore>
+REMAT_KERNEL crossEntropyWithGrad(const T *logits, const I *targets,
+                                  const float *scale, float *lse, float *losses,
+                                  T *logitsGrad) {
+  int64 row = Shape::getRow();
+  if (row >= Shape::Rows)
+    return;
+  const T *x = logits + row * Shape::C;
+  int64 target = targets[row];
+  bool first = threadIdx.x % Shape::Threads == 0;
+  // Before a thread writes the gradient over it.
+  float own = first ? targetLogit<Shape>(x, target) : 0.0f;
+  float result = logSumExp<Shape>(x);
+  if (first) {
+    lse[row] = result;
+    losses[row] = target == Ignore ? 0.0f : result - own;
+  }
+  crossEntropyGradient<Shape>(x, target, result,
+                              target == Ignore ? 0.0f : *scale,
+                              logitsGrad + row * Shape::C);
 }
 
 // Sums of squared differences of Count elements, in parts of Part.

@@ -2,9 +2,9 @@
 //
 // Types, conversions, vector accesses, reductions and random numbers. Nothing
 // else is included: NVRTC compiles programs without an include path.
-// Conversions to and from the 16-bit types and the declaration of dynamic
-// shared memory are the only parts that only CUDA can run; a host emulation
-// that defines REMAT_EMULATION brings its own.
+// Conversions to and from the 16-bit types, the declaration of dynamic shared
+// memory and hints for the cache are the only parts that only CUDA can run; a
+// host emulation that defines REMAT_EMULATION brings its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,6 +44,11 @@ __device__ __forceinline__ f16 toF16(float x) {
   f16 r;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
   return r;
+}
+
+// Starts to bring what lies at p into the cache.
+__device__ __forceinline__ void prefetch(const void *p) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }
 #endif
 

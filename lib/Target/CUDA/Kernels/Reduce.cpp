@@ -157,6 +157,39 @@ static void addReduce(ReduceOp Op, Launches &Out) {
         Out);
 }
 
+//===----------------------------------------------------------------------===//
+// Sums that kernels of elementwise operations make
+//===----------------------------------------------------------------------===//
+
+ReducePlan remat::cuda::getSumPlan(mlir::Operation *Sum) {
+  auto Reduce = cast<ReduceOp>(Sum);
+  return getReducePlan(getType(Reduce.getOperand()).getShape(),
+                       Reduce.getDims());
+}
+
+void remat::cuda::addSumJoin(mlir::Operation *Sum, unsigned Result,
+                             int64_t Partials,
+                             llvm::SmallVectorImpl<Launch> &Out) {
+  ReducePlan Plan = getSumPlan(Sum);
+  Reducer Reduce = {false, false, Plan.Reduced, "float"};
+  addColumns(Reduce,
+             {"reduce_columns_join", "float", getName(Sum->getResult(0)), 1,
+              Plan.Chunks, Plan.Inner, 1, 1, true, workspace(Partials),
+              result(Result)},
+             Out);
+}
+
+KernelNeeds remat::cuda::getSumNeeds(KernelOp Op) {
+  KernelNeeds Needs;
+  for (unsigned I = 0; I < Op.getNumResults(); ++I)
+    if (Operation *Sum = Op.getSum(I)) {
+      int64_t Partials = getSumPlan(Sum).getPartials();
+      Needs.Workspace += Partials * 4;
+      Needs.Launches += Partials != 0;
+    }
+  return Needs;
+}
+
 static KernelNeeds getReduceNeeds(ReduceOp Op) {
   RankedTensorType Type = getType(Op.getOperand());
   int64_t Bytes = isa<FloatType>(Type.getElementType()) ? 4 : 8;

@@ -58,10 +58,12 @@ REMAT_KERNEL rmsNorm(const T *x, const S *weight, T *y, float *rstd,
 }
 
 // dx, and a partial sum a block of the gradient of the weight: partial is
-// [blocks, C]. The weight is read M elements at a time.
-template <typename T, typename S, typename Shape, int M>
+// [blocks, C]. The weight is read M elements at a time. An addend is added to
+// dx after that is rounded.
+template <typename T, typename S, typename Shape, int M, bool HasAddend>
 REMAT_KERNEL rmsNormBackward(const T *dy, const T *x, const S *weight,
-                             const float *rstd, T *dx, float *partial) {
+                             const float *rstd, const T *addend, T *dx,
+                             float *partial) {
   constexpr int C = Shape::C, Threads = Shape::Threads, N = Shape::N;
   constexpr int Groups = Shape::Groups, Steps = Shape::Steps;
   int group = threadIdx.x / Threads, lane = threadIdx.x % Threads;
@@ -84,6 +86,12 @@ REMAT_KERNEL rmsNormBackward(const T *dy, const T *x, const S *weight,
         continue;
       cacheX[s] = load<N>(rowX + i);
       cacheG[s] = load<N>(rowG + i);
+      if (row + Groups < end) {
+        prefetch(rowX + (int64)Groups * C + i);
+        prefetch(rowG + (int64)Groups * C + i);
+      }
+      if (HasAddend)
+        prefetch(addend + row * C + i);
       float factor[N];
       loadFloats<M>(weight + i, factor);
       for (int k = 0; k < N; ++k) {
@@ -105,6 +113,8 @@ REMAT_KERNEL rmsNormBackward(const T *dy, const T *x, const S *weight,
         float normal = toFloat(cacheX[s][k]) * r;
         cacheX[s][k] = fromFloat<T>((weighted - normal * dot) * r);
       }
+      if constexpr (HasAddend)
+        addTo(cacheX[s], load<N>(addend + row * C + i));
       store(dx + row * C + i, cacheX[s]);
     }
   }

@@ -96,8 +96,11 @@ static RowSplit<kernels::GradientShape> splitGradient(OpT Op) {
                     : Columns <= 8192 ? 256
                                       : 1024;
   int64_t Block = Threads == 32 ? 256 : Threads;
-  int64_t Width = getAccessWidth(
-      {Op.getGrad(), Op.getOperand(), Op.getOperandGrad()}, Columns);
+  llvm::SmallVector<mlir::Value> Moved = {Op.getGrad(), Op.getOperand(),
+                                          Op.getOperandGrad()};
+  if (Op.getAddend())
+    Moved.push_back(Op.getAddend());
+  int64_t Width = getAccessWidth(Moved, Columns);
   return {{.Rows = Rows,
            .RowsPerBlock = llvm::divideCeil(Rows, Blocks),
            .Columns = Columns,
@@ -106,7 +109,10 @@ static RowSplit<kernels::GradientShape> splitGradient(OpT Op) {
            .Access = Width,
            .Steps = llvm::divideCeil(Columns, Threads * Width)},
           Width,
-          {.Block = Block, .GridX = Blocks}};
+          // Two blocks of warps that have a row each keep memory busy.
+          {.Block = Block,
+           .GridX = Blocks,
+           .BlocksPerMultiprocessor = Threads == 32 ? 2 : 0}};
 }
 
 /// `Sums` rows of f32 a block between the launches.
@@ -141,11 +147,13 @@ static void addLayerNormBackward(LayerNormBackwardOp Op, Launches &Out) {
                 .S = getName(Op.getScale()),
                 .Shape = Split.Shape,
                 .M = getAccessWidth({Op.getScale()}, Split.Width),
+                .HasAddend = Op.getAddend() != nullptr,
                 .Dy = operand(0),
                 .X = operand(1),
                 .Scale = operand(2),
                 .Mean = operand(3),
                 .Rstd = operand(4),
+                .Addend = Op.getAddend() ? operand(5) : absent(),
                 .Dx = result(0),
                 .Partial = workspace()},
             Split.Size, Out);
@@ -179,10 +187,12 @@ static void addRMSNormBackward(RMSNormBackwardOp Op, Launches &Out) {
                 .S = getName(Op.getWeight()),
                 .Shape = Split.Shape,
                 .M = getAccessWidth({Op.getWeight()}, Split.Width),
+                .HasAddend = Op.getAddend() != nullptr,
                 .Dy = operand(0),
                 .X = operand(1),
                 .Weight = operand(2),
                 .Rstd = operand(3),
+                .Addend = Op.getAddend() ? operand(4) : absent(),
                 .Dx = result(0),
                 .Partial = workspace()},
             Split.Size, Out);

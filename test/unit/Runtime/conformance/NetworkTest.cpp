@@ -87,13 +87,46 @@ TEST(LayerNorm, Backward) {
     auto R = runOp("layer_norm_backward",
                    {f32({2, 3}, {1, -2, 4, 1, -2, 4}),
                     f32({2, 3}, {1, 2, 6, 1, 2, 6}), f32({3}, {2, 1, 0.5}),
-                    f32({2}, {3, 3}), f32({2}, {Rstd, Rstd})},
+                    f32({2}, {3, 3}), f32({2}, {Rstd, Rstd}), std::nullopt},
                    {f32({2, 3}), f32({3}), f32({3})}, {}, Setup);
     ASSERT_EQ(R.size(), 3u);
     expectNear(R[0], Dx2);
     expectNear(R[1], Ds);
     expectNear(R[2], Db);
   }
+  // With an addend, which the result may lie over.
+  double Added[] = {10, 20, 30, -1, -2, -3};
+  for (int I = 0; I < 6; ++I)
+    Dx2[I] += Added[I];
+  for (const RunSetup &Setup : {RunSetup(), over(0, 5)}) {
+    auto R = runOp("layer_norm_backward",
+                   {f32({2, 3}, {1, -2, 4, 1, -2, 4}),
+                    f32({2, 3}, {1, 2, 6, 1, 2, 6}), f32({3}, {2, 1, 0.5}),
+                    f32({2}, {3, 3}), f32({2}, {Rstd, Rstd}),
+                    f32({2, 3}, {10, 20, 30, -1, -2, -3})},
+                   {f32({2, 3}), f32({3}), f32({3})}, {}, Setup);
+    ASSERT_EQ(R.size(), 3u);
+    expectNear(R[0], Dx2);
+    expectNear(R[1], Ds);
+    expectNear(R[2], Db);
+  }
+}
+
+/// The gradient is rounded before the addend comes to it, as if it had been
+/// stored.
+TEST(LayerNorm, BackwardRoundsBeforeItAdds) {
+  // xhat = [1, -1] and equal gradients: dx = g weight - xhat mean(0) = g weight.
+  double G = 1.0078125; // exact in bf16
+  auto R = runOp("rms_norm_backward",
+                 {bf16({1, 2}, {G, G}), bf16({1, 2}, {1, -1}),
+                  f32({2}, {0.99609375, 0.99609375}), f32({1}, {1}),
+                  bf16({1, 2}, {0.00390625, 0.00390625})},
+                 {bf16({1, 2}), f32({2})});
+  ASSERT_EQ(R.size(), 2u);
+  // g weight = 1.0038757: bf16 has 1 and 1.0078125, the nearer is 1. The sum
+  // 1.00390625 is half-way between the two and goes to the even 1; without the
+  // first rounding it is 1.0077820 and becomes 1.0078125.
+  expectNear(R[0], {1, 1});
 }
 
 TEST(LayerNorm, Checks) {
@@ -126,10 +159,10 @@ TEST(LayerNorm, OnlyGradientsOfRowsLieOverRows) {
   Array Row = f32({1, 4}), Weight = f32({4}), Statistic = f32({1});
   auto Check = [&](unsigned Result, unsigned Operand) {
     return checkOp("layer_norm_backward",
-                   {Row, Row, Weight, Statistic, Statistic},
+                   {Row, Row, Weight, Statistic, Statistic, Row},
                    {Row, Weight, Weight}, {}, over(Result, Operand));
   };
-  for (unsigned Operand : {0, 1}) {
+  for (unsigned Operand : {0, 1, 5}) {
     EXPECT_EQ(Check(0, Operand), "");
     EXPECT_NE(Check(1, Operand), "");
   }
