@@ -98,6 +98,14 @@ StepLiveness::Sum FuseModel::getUnwrittenBytes(unsigned Producer,
   return Bytes;
 }
 
+/// Bytes of what the step sums over rows.
+StepLiveness::Sum FuseModel::getSummedBytes(unsigned Position) const {
+  Operation *Last = Steps.getStep(Position).Ops.back();
+  return isColumnSum(Last)
+             ? getByteSize(Last->getOperand(0).getType()).value_or(0)
+             : 0;
+}
+
 bool FuseModel::tryMerge(unsigned Producer, unsigned Consumer,
                          const MergeRules &Rules) {
   if (Steps.getDistance(Producer, Consumer) > MaxDistance ||
@@ -105,10 +113,12 @@ bool FuseModel::tryMerge(unsigned Producer, unsigned Consumer,
       !isSmall(Steps.getStep(Producer), Steps.getStep(Consumer)))
     return false;
   // What the group reads for a moment longer, beside what it does not write: a
-  // statistic of each channel, for example, beside an image.
+  // statistic of each channel, for example, beside an image. Or the sum over
+  // rows that it writes a moment earlier, beside what it sums.
   constexpr StepLiveness::Sum ShareOfOutput = 256;
   StepLiveness::Sum Slack =
-      getUnwrittenBytes(Producer, Consumer) / ShareOfOutput;
+      (getUnwrittenBytes(Producer, Consumer) + getSummedBytes(Consumer)) /
+      ShareOfOutput;
   Steps.merge(Producer, Consumer);
 
   // Level or lower everywhere, but for that; at the group itself what the two

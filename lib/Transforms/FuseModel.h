@@ -55,6 +55,8 @@ private:
   StepLiveness::Sum getUnwrittenBytes(unsigned Producer,
                                       unsigned Consumer) const;
 
+  StepLiveness::Sum getSummedBytes(unsigned Position) const;
+
   StepLiveness Steps;
   StepLiveness::Sum InitialPeak;
 };

@@ -20,6 +20,25 @@ func.func @bias(%x: tensor<64x64x256xf32>) -> (tensor<64x64x256xf32>, tensor<256
 
 // -----
 
+// The result lies over the operand, which dies there: that the sum is there at
+// the same time, 1,024 bytes beside 4 MiB, does not count.
+// CHECK-LABEL: func.func @in_place
+// CHECK: remat.transpose
+// CHECK-NEXT: remat.kernel
+// CHECK: remat.reduce
+// CHECK: remat.yield
+func.func @in_place(%x: tensor<256x4096xf32>) -> (tensor<4096x256xf32>, tensor<256xf32>) {
+  %0 = remat.transpose %x, [1, 0] : (tensor<256x4096xf32>) -> tensor<4096x256xf32>
+  %1 = remat.exp %0 : tensor<4096x256xf32>
+  %2 = remat.reduce <sum> %1, [0] : (tensor<4096x256xf32>) -> tensor<256xf32>
+  %3 = remat.reshape %1 : tensor<4096x256xf32> to tensor<256x16x256xf32>
+  %4 = remat.transpose %3, [1, 0, 2] : (tensor<256x16x256xf32>) -> tensor<16x256x256xf32>
+  %5 = remat.reshape %4 : tensor<16x256x256xf32> to tensor<4096x256xf32>
+  return %5, %2 : tensor<4096x256xf32>, tensor<256xf32>
+}
+
+// -----
+
 // A kernel with a sum does not become part of another one, which might not store
 // what is summed.
 // CHECK-LABEL: func.func @read_again

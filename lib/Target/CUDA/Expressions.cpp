@@ -35,8 +35,8 @@ static std::string express(SignOp) {
 }
 static std::string express(TanhOp) { return "tanhf(a)"; }
 static std::string express(ErfOp) { return "erff(a)"; }
-static std::string express(SigmoidOp) { return "1.0f / (1.0f + expf(-a))"; }
-static std::string express(SiluOp) { return "a / (1.0f + expf(-a))"; }
+static std::string express(SigmoidOp) { return "sigmoidOf(a)"; }
+static std::string express(SiluOp) { return "a * sigmoidOf(a)"; }
 static std::string express(HardswishOp) {
   return "a * (a < -3.0f ? 0.0f : (a > 3.0f ? 6.0f : a + 3.0f)) / 6.0f";
 }
@@ -47,11 +47,14 @@ static std::string express(LeakyReluOp Op) {
 }
 static std::string express(ReluBackwardOp) { return "a > 0.0f ? b : 0.0f"; }
 
+/// 0.5 (1 + tanh(sqrt(2 / pi) (a + 0.044715 a^3))).
+static const std::string GeluSigmoid =
+    "sigmoidOf(1.5957691216057308f * (a + 0.044715f * a * a * a))";
+
 static std::string express(GeluOp Op) {
   if (Op.getKind() == Gelu::erf)
     return "0.5f * a * (1.0f + erff(a * 0.70710678118654752f))";
-  return "0.5f * a * (1.0f + tanhf(0.79788456080286536f * "
-         "(a + 0.044715f * a * a * a)))";
+  return "a * " + GeluSigmoid;
 }
 
 static std::string express(GeluBackwardOp Op) {
@@ -59,12 +62,9 @@ static std::string express(GeluBackwardOp Op) {
   if (Op.getKind() == Gelu::erf)
     return "b * (0.5f * (1.0f + erff(a * 0.70710678118654752f)) + "
            "a * 0.39894228040143268f * expf(-0.5f * a * a))";
-  // tanh, with t = tanh(u(a)): (1 + t) / 2 + a (1 - t^2) u'(a) / 2, where
-  // 1 - t^2 is written (1 - t)(1 + t).
-  const std::string T =
-      "tanhf(0.79788456080286536f * (a + 0.044715f * a * a * a))";
-  return "b * 0.5f * (1.0f + " + T + ") * (1.0f + a * (1.0f - " + T +
-         ") * 0.79788456080286536f * (1.0f + 0.134145f * a * a))";
+  // tanh, with s = sigmoid(u(a)): s + a s (1 - s) u'(a).
+  return "b * " + GeluSigmoid + " * (1.0f + a * (1.0f - " + GeluSigmoid +
+         ") * 1.5957691216057308f * (1.0f + 0.134145f * a * a))";
 }
 
 static std::string express(AddOp) { return "a + b"; }

@@ -87,6 +87,8 @@ inline f16 toF16(float x) {
   return r;
 }
 
+inline float fastExp2(float x) { return exp2f(x); }
+inline float fastReciprocal(float x) { return 1.0f / x; }
 inline void prefetch(const void *) {}
 
 inline dim3 blockIdx, gridDim, blockDim, threadIdx;

@@ -24,6 +24,9 @@ struct LossShape {
   }
 };
 
+// Of exponentials; powers of 2 are what a GPU computes.
+constexpr float Log2E = 1.4426950408889634f;
+
 // Log-sum-exp of a row, for every thread of it. A thread keeps the maximum of
 // what it saw and the sum relative to it.
 template <typename Shape, typename T>
@@ -37,15 +40,16 @@ __device__ __forceinline__ float logSumExp(const T *x) {
     for (int k = 1; k < N; ++k)
       local = fmaxf(local, toFloat(v[k]));
     if (local > high) {
-      sum *= expf(high - local);
+      sum *= fastExp2((high - local) * Log2E);
       high = local;
     }
     if (high > -infinity())
       for (int k = 0; k < N; ++k)
-        sum += expf(toFloat(v[k]) - high);
+        sum += fastExp2(toFloat(v[k]) * Log2E - high * Log2E);
   }
   float top = groupMax<Threads>(high);
-  sum = groupSum<Threads>(high > -infinity() ? sum * expf(high - top) : 0.0f);
+  sum = groupSum<Threads>(
+      high > -infinity() ? sum * fastExp2((high - top) * Log2E) : 0.0f);
   return top + logf(sum);
 }
 
@@ -108,6 +112,7 @@ __device__ __forceinline__ void
 crossEntropyGradient(const T *x, int64 target, float lse, float factor, T *dx) {
   constexpr int C = Shape::C, Threads = Shape::Threads, N = Shape::N;
   constexpr int Unroll = Threads == 1024 ? 2 : 4; // what registers hold
+  float offset = lse * Log2E;
   int begin = threadIdx.x % Threads * N;
   for (; begin < C; begin += Unroll * Threads * N) {
     Vec<T, N> v[Unroll];
@@ -120,14 +125,31 @@ crossEntropyGradient(const T *x, int64 target, float lse, float factor, T *dx) {
       int i = begin + u * Threads * N;
       if (i >= C)
         continue;
-      for (int k = 0; k < N; ++k) {
-        float p =
-            expf(toFloat(v[u][k]) - lse) - (i + k == target ? 1.0f : 0.0f);
-        v[u][k] = fromFloat<T>(factor == 0.0f ? 0.0f : p * factor);
-      }
+      // One run of the row has the target in it.
+      if (target >= i && target < i + N)
+        for (int k = 0; k < N; ++k)
+          v[u][k] = fromFloat<T>((fastExp2(toFloat(v[u][k]) * Log2E - offset) -
+                                  (i + k == target ? 1.0f : 0.0f)) *
+                                 factor);
+      else
+        for (int k = 0; k < N; ++k)
+          v[u][k] = fromFloat<T>(fastExp2(toFloat(v[u][k]) * Log2E - offset) *
+                                 factor);
       store(dx + i, v[u]);
     }
   }
+}
+
+// A row without a gradient, whatever its logits.
+template <typename Shape, typename T>
+__device__ __forceinline__ void clearGradient(T *dx) {
+  constexpr int N = Shape::N;
+  Vec<T, N> zeros;
+  for (int k = 0; k < N; ++k)
+    zeros[k] = fromFloat<T>(0.0f);
+  for (int i = threadIdx.x % Shape::Threads * N; i < Shape::C;
+       i += Shape::Threads * N)
+    store(dx + i, zeros);
 }
 
 // The gradients of all rows; they may lie over the logits.
@@ -139,9 +161,13 @@ REMAT_KERNEL crossEntropyBackward(const T *logits, const I *targets,
   if (row >= Shape::Rows)
     return;
   int64 target = targets[row];
-  crossEntropyGradient<Shape>(logits + row * Shape::C, target, lse[row],
-                              target == Ignore ? 0.0f : *scale,
-                              logitsGrad + row * Shape::C);
+  T *dx = logitsGrad + row * Shape::C;
+  float factor = target == Ignore ? 0.0f : *scale;
+  if (factor == 0.0f)
+    clearGradient<Shape>(dx);
+  else
+    crossEntropyGradient<Shape>(logits + row * Shape::C, target, lse[row],
+                                factor, dx);
 }
 
 // Both for each row, which is in the cache when it is read again: few rows are
@@ -163,9 +189,12 @@ REMAT_KERNEL crossEntropyWithGrad(const T *logits, const I *targets,
     lse[row] = result;
     losses[row] = target == Ignore ? 0.0f : result - own;
   }
-  crossEntropyGradient<Shape>(x, target, result,
-                              target == Ignore ? 0.0f : *scale,
-                              logitsGrad + row * Shape::C);
+  T *dx = logitsGrad + row * Shape::C;
+  float factor = target == Ignore ? 0.0f : *scale;
+  if (factor == 0.0f)
+    clearGradient<Shape>(dx);
+  else
+    crossEntropyGradient<Shape>(x, target, result, factor, dx);
 }
 
 // Sums of squared differences of Count elements, in parts of Part.

@@ -3,8 +3,8 @@
 // Types, conversions, vector accesses, reductions and random numbers. Nothing
 // else is included: NVRTC compiles programs without an include path.
 // Conversions to and from the 16-bit types, the declaration of dynamic shared
-// memory and hints for the cache are the only parts that only CUDA can run; a
-// host emulation that defines REMAT_EMULATION brings its own.
+// memory, approximations and hints for the cache are the only parts that only
+// CUDA can run; a host emulation that defines REMAT_EMULATION brings its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,6 +43,19 @@ __device__ __forceinline__ bf16 toBF16(float x) {
 __device__ __forceinline__ f16 toF16(float x) {
   f16 r;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+  return r;
+}
+
+// 2 to the power of x within 2 units of the last place; tiny results are 0.
+__device__ __forceinline__ float fastExp2(float x) {
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+// 1 / x within a unit of the last place; tiny results are 0.
+__device__ __forceinline__ float fastReciprocal(float x) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
 }
 
