@@ -277,13 +277,15 @@ def attention(
     *qkv: Value,
     mask: Optional[Value] = None,
     causal: bool = False,
+    window: Optional[int] = None,
     scale: Optional[float] = None,
     dropout_p: float = 0.0,
 ) -> Tuple[Value, Value]:
-    """Scaled dot-product attention of packed [B, T, 3, H, D], or q [B, T, H, D], k, v [B, S, H, D].
+    """Scaled dot-product attention of packed [B, T, 3, H, D], or q [B, T, H, D], k, v [B, S, G, D].
 
-    `mask` broadcasts to [B, H, T, S]: i1 (true where a key is seen) or float (added). Returns the
-    result [B, T, H, D] and the f32 log-sum-exp of the scores [B, H, T].
+    Head h of q reads head h // (H / G) of k and v. `mask` broadcasts to [B, H, T, S]: i1 (true where
+    a key is seen) or float (added). With `causal` query t sees keys s <= t, with `window` those
+    s > t - window. Returns the result [B, T, H, D] and the f32 log-sum-exp of the scores [B, H, T].
     """
     batch, queries, keys, heads, width = _attention_sizes(qkv)
     graph, operands = qkv[0].graph, list(qkv)
@@ -297,6 +299,10 @@ def attention(
     attributes = {}
     if causal:
         attributes["causal"] = text.Unit()
+    if window is not None:
+        if not causal or int(window) <= 0:
+            raise ValueError(f"attention: a window of {window} keys needs causal, and to be positive")
+        attributes["window"] = int(window)
     if scale is not None:
         attributes["scale"] = float(scale)
     if _probability(dropout_p, "attention dropout") > 0.0:
@@ -322,10 +328,11 @@ def _attention_sizes(qkv: Sequence[Value]) -> Tuple[int, int, int, int, int]:
         return batch, tokens, tokens, heads, width
     if len(shapes) == 3 and all(len(shape) == 4 for shape in shapes):
         query, key, value = shapes
-        if key == value and (query[0], query[2:]) == (key[0], key[2:]):
+        if key == value and (query[0], query[3]) == (key[0], key[3]) and query[2] % key[2] == 0:
             return query[0], query[1], key[1], query[2], query[3]
     raise ValueError(
-        f"attention needs [B, T, 3, H, D] or [B, T, H, D] and twice [B, S, H, D], got {shapes}"
+        "attention needs [B, T, 3, H, D] or [B, T, H, D] and twice [B, S, G, D], where G divides H,"
+        f" got {shapes}"
     )
 
 

@@ -27,9 +27,11 @@ public:
   Status run(const AttentionAddresses &Where) override;
 
 private:
-  std::vector<int64_t> getStrides(int64_t Rows, bool InQkv) const;
-  TensorPtr addInput(Id Which, int64_t Rows, bool InQkv);
-  void setOutput(const TensorPtr &T, Id Which, int64_t Rows, bool InQkv);
+  int64_t getRowStride(Id Which) const;
+  std::vector<int64_t> getDims(Id Which) const;
+  std::vector<int64_t> getStrides(Id Which) const;
+  TensorPtr addInput(Id Which);
+  void setOutput(const TensorPtr &T, Id Which);
   TensorPtr addStatistics();
   void addForward();
   void addBackward();
@@ -46,32 +48,47 @@ static std::string describe(const AttentionProblem &P) {
   return std::string(P.IsBackward ? "attention_backward" : "attention") + " [" +
          std::to_string(P.Batch / P.Slices) + ", " + std::to_string(P.Queries) +
          ", " + std::to_string(P.Heads) + ", " + std::to_string(P.Width) +
-         "] with " + std::to_string(P.Keys) + " keys in " +
+         "] with " + std::to_string(P.Keys) + " keys of " +
+         std::to_string(P.KeyHeads) + " heads in " +
          std::string(getName(P.Type));
 }
 
-/// Strides of cuDNN's order (batch, head, row, element). With `InQkv` the
-/// tensor is one of query, key and value or of their gradients, which may lie
-/// in one packed tensor.
-std::vector<int64_t> CudnnAttention::getStrides(int64_t Rows,
-                                                bool InQkv) const {
-  int64_t Row = P.Heads * P.Width * (InQkv && P.IsPacked ? 3 : 1);
-  return {Rows * Row, P.Width, Row, 1};
+/// Keys, values and their gradients, which may have other rows and heads.
+static bool isOfKeys(Id Which) {
+  return Which == K || Which == V || Which == KGrad || Which == VGrad;
 }
 
-TensorPtr CudnnAttention::addInput(Id Which, int64_t Rows, bool InQkv) {
+/// Elements from row to row. Query, key, value and their gradients may lie in
+/// one packed tensor.
+int64_t CudnnAttention::getRowStride(Id Which) const {
+  bool InQkv = isOfKeys(Which) || Which == Q || Which == QGrad;
+  return (isOfKeys(Which) ? P.KeyHeads : P.Heads) * P.Width *
+         (InQkv && P.IsPacked ? 3 : 1);
+}
+
+/// In cuDNN's order: batch, head, row, element.
+std::vector<int64_t> CudnnAttention::getDims(Id Which) const {
+  return isOfKeys(Which) ? std::vector{SliceBatch, P.KeyHeads, P.Keys, P.Width}
+                         : std::vector{SliceBatch, P.Heads, P.Queries, P.Width};
+}
+
+std::vector<int64_t> CudnnAttention::getStrides(Id Which) const {
+  int64_t Row = getRowStride(Which);
+  return {(isOfKeys(Which) ? P.Keys : P.Queries) * Row, P.Width, Row, 1};
+}
+
+TensorPtr CudnnAttention::addInput(Id Which) {
   return Graph.tensor(fe::graph::Tensor_attributes()
                           .set_uid(Which)
-                          .set_dim({SliceBatch, P.Heads, Rows, P.Width})
-                          .set_stride(getStrides(Rows, InQkv)));
+                          .set_dim(getDims(Which))
+                          .set_stride(getStrides(Which)));
 }
 
-void CudnnAttention::setOutput(const TensorPtr &T, Id Which, int64_t Rows,
-                               bool InQkv) {
+void CudnnAttention::setOutput(const TensorPtr &T, Id Which) {
   T->set_output(true)
       .set_uid(Which)
-      .set_dim({SliceBatch, P.Heads, Rows, P.Width})
-      .set_stride(getStrides(Rows, InQkv));
+      .set_dim(getDims(Which))
+      .set_stride(getStrides(Which));
 }
 
 TensorPtr CudnnAttention::addStatistics() {
@@ -88,10 +105,11 @@ void CudnnAttention::addForward() {
                      .set_generate_stats(true)
                      .set_causal_mask(P.IsCausal)
                      .set_attn_scale(static_cast<float>(P.Scale));
+  if (P.Window)
+    Options.set_diagonal_band_left_bound(static_cast<int>(P.Window));
   auto [Output, Statistics] =
-      Graph.sdpa(addInput(Q, P.Queries, true), addInput(K, P.Keys, true),
-                 addInput(V, P.Keys, true), Options);
-  setOutput(Output, O, P.Queries, false);
+      Graph.sdpa(addInput(Q), addInput(K), addInput(V), Options);
+  setOutput(Output, O);
   Statistics->set_output(true)
       .set_uid(Lse)
       .set_data_type(fe::DataType_t::FLOAT)
@@ -105,13 +123,14 @@ void CudnnAttention::addBackward() {
                      .set_causal_mask(P.IsCausal)
                      .set_attn_scale(static_cast<float>(P.Scale))
                      .set_deterministic_algorithm(P.Deterministic);
-  auto [GradQ, GradK, GradV] = Graph.sdpa_backward(
-      addInput(Q, P.Queries, true), addInput(K, P.Keys, true),
-      addInput(V, P.Keys, true), addInput(O, P.Queries, false),
-      addInput(G, P.Queries, false), addStatistics(), Options);
-  setOutput(GradQ, QGrad, P.Queries, true);
-  setOutput(GradK, KGrad, P.Keys, true);
-  setOutput(GradV, VGrad, P.Keys, true);
+  if (P.Window)
+    Options.set_diagonal_band_left_bound(static_cast<int>(P.Window));
+  auto [GradQ, GradK, GradV] =
+      Graph.sdpa_backward(addInput(Q), addInput(K), addInput(V), addInput(O),
+                          addInput(G), addStatistics(), Options);
+  setOutput(GradQ, QGrad);
+  setOutput(GradK, KGrad);
+  setOutput(GradV, VGrad);
 }
 
 Status CudnnAttention::build() {
@@ -139,24 +158,22 @@ Status CudnnAttention::build() {
 }
 
 Status CudnnAttention::run(const AttentionAddresses &Where) {
-  uint64_t Width = getByteWidth(P.Type);
-  int64_t Query = SliceBatch * P.Queries * P.Heads * P.Width * Width;
-  int64_t Key = SliceBatch * P.Keys * P.Heads * P.Width * Width;
-  int64_t Packing = P.IsPacked ? 3 : 1;
   int64_t Statistics = SliceBatch * P.Heads * P.Queries * 4;
   for (int64_t Slice = 0; Slice < P.Slices; ++Slice) {
+    auto Place = [&](Id Which, char *Whole) -> std::pair<int64_t, void *> {
+      int64_t Elements = Slice * SliceBatch * getStrides(Which)[0];
+      return {Which, Whole + Elements * getByteWidth(P.Type)};
+    };
     std::unordered_map<int64_t, void *> Tensors = {
-        {Q, Where.Query + Slice * Query * Packing},
-        {K, Where.Key + Slice * Key * Packing},
-        {V, Where.Value + Slice * Key * Packing},
-        {O, Where.Output + Slice * Query},
+        Place(Q, Where.Query),
+        Place(K, Where.Key),
+        Place(V, Where.Value),
+        Place(O, Where.Output),
         {Lse, Where.Lse + Slice * Statistics}};
-    if (P.IsBackward) {
-      Tensors[G] = Where.Grad + Slice * Query;
-      Tensors[QGrad] = Where.QueryGrad + Slice * Query * Packing;
-      Tensors[KGrad] = Where.KeyGrad + Slice * Key * Packing;
-      Tensors[VGrad] = Where.ValueGrad + Slice * Key * Packing;
-    }
+    if (P.IsBackward)
+      Tensors.insert({Place(G, Where.Grad), Place(QGrad, Where.QueryGrad),
+                      Place(KGrad, Where.KeyGrad),
+                      Place(VGrad, Where.ValueGrad)});
     try {
       fe::error_t Ran = Graph.execute(Handle, Tensors, Where.Workspace);
       if (Ran.is_bad())

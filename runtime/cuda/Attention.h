@@ -11,10 +11,13 @@
 
 namespace remat::runtime::cuda {
 
-/// Attention on [Batch, T, Heads, Width] of bf16 or f16, or its gradients.
+/// Attention on [Batch, T, Heads, Width] of bf16 or f16, or its gradients; key
+/// and value have `KeyHeads` heads, which groups of `Heads` share.
 struct AttentionProblem {
   DType Type = DType::BF16;
-  int64_t Batch = 0, Queries = 0, Keys = 0, Heads = 0, Width = 0;
+  int64_t Batch = 0, Queries = 0, Keys = 0;
+  int64_t Heads = 0, KeyHeads = 0, Width = 0;
+  int64_t Window = 0; ///< keys that a causal query sees at most; 0: all
   bool IsBackward = false, IsPacked = false, IsCausal = false;
   bool Deterministic = true;
   double Scale = 1;

@@ -36,6 +36,11 @@ Result<AttentionProblem> AttentionProblem::of(const Program &P, const Step &S) {
   Out.Keys =
       Out.IsPacked ? Out.Queries : P.Tensors[S.Operands[First + 1]].Shape[1];
   Out.Heads = Query.Shape[Out.IsPacked ? 3 : 2];
+  Out.KeyHeads =
+      Out.IsPacked ? Out.Heads : P.Tensors[S.Operands[First + 1]].Shape[2];
+  // A window that is longer hides nothing.
+  if (int64_t Window = S.Attributes.getInt("window", 0); Window < Out.Queries)
+    Out.Window = Window;
   Out.Width = Query.Shape.back();
   Out.Scale = S.Attributes.getFloat(
       "scale", 1.0 / std::sqrt(static_cast<double>(Out.Width)));
@@ -59,8 +64,8 @@ Result<AttentionProblem> AttentionProblem::of(const Program &P, const Step &S) {
 
 std::string AttentionProblem::getKey() const {
   std::string Key(getName(Type));
-  for (int64_t Number : {Batch, Queries, Keys, Heads, Width, Slices,
-                         static_cast<int64_t>(WorkspaceBytes)})
+  for (int64_t Number : {Batch, Queries, Keys, Heads, KeyHeads, Width, Window,
+                         Slices, static_cast<int64_t>(WorkspaceBytes)})
     Key += " " + std::to_string(Number);
   for (bool Flag : {IsBackward, IsPacked, IsCausal, Deterministic})
     Key += Flag ? " 1" : " 0";

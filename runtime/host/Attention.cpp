@@ -15,10 +15,11 @@ static constexpr float MinusInfinity = -std::numeric_limits<float>::infinity();
 //===----------------------------------------------------------------------===//
 
 Heads Attention::getHeads(const Value &V, unsigned Which, bool IsPacked) const {
-  int64_t Width = NumHeads * Dim;
-  return {V.Type,     V.Data,
-          V.Shape[1], IsPacked ? 3 * Width : Width,
-          Dim,        IsPacked ? Which * Width : 0};
+  int64_t Own = V.Shape[IsPacked ? 3 : 2], Width = Own * Dim;
+  return {V.Type,        V.Data,
+          V.Shape[1],    IsPacked ? 3 * Width : Width,
+          Dim,           IsPacked ? Which * Width : 0,
+          NumHeads / Own};
 }
 
 static int64_t getScalar(const OpCall &Op, size_t Operand) {
@@ -38,6 +39,9 @@ Attention::Attention(const OpCall &Op, size_t First, size_t MaskOperand)
   NumHeads = Q.Shape[Packed ? 3 : 2];
   Dim = Q.Shape.back();
   NumKeys = Packed ? NumQueries : Op.Operands[First + 1].Shape[1];
+  NumKeyHeads = Packed ? NumHeads : Op.Operands[First + 1].Shape[2];
+  // A window that is longer hides nothing.
+  Window = std::min(Op.Attributes->getInt("window", NumQueries), NumQueries);
   QueryHeads = getHeads(Q, 0, Packed);
   KeyHeads = getHeads(Op.Operands[Packed ? First : First + 1], 1, Packed);
   ValueHeads = getHeads(Op.Operands[Packed ? First : First + 2], 2, Packed);
@@ -87,10 +91,14 @@ void Attention::computeScores(const ScoreBlock &B, const float *Q,
           Row[J] = MinusInfinity;
       }
     }
-    if (Causal)
-      for (int64_t J = std::max<int64_t>(0, B.Query + I + 1 - B.Key);
-           J < B.Keys; ++J)
-        Row[J] = MinusInfinity;
+    if (!Causal)
+      continue;
+    // The keys [Begin, End) of the block are seen.
+    int64_t Behind = B.Query + I + 1 - B.Key;
+    int64_t End = std::clamp<int64_t>(Behind, 0, B.Keys);
+    int64_t Begin = std::clamp<int64_t>(Behind - Window, 0, End);
+    std::fill(Row, Row + Begin, MinusInfinity);
+    std::fill(Row + End, Row + B.Keys, MinusInfinity);
   }
 }
 

@@ -16,21 +16,24 @@
 namespace remat::runtime {
 
 /// Query, key, value, their gradients, the result or its gradient: the rows of
-/// one head lie `RowStride` elements apart.
+/// one head lie `RowStride` elements apart, and `Group` heads of the queries
+/// read one.
 struct Heads {
   DType Type = DType::F32;
   char *Data = nullptr;
-  int64_t Length = 0, RowStride = 0, HeadStride = 0, First = 0;
+  int64_t Length = 0, RowStride = 0, HeadStride = 0, First = 0, Group = 1;
 
-  /// Element 0 of row `Row` of head `Head` of batch `Batch`.
+  /// Element 0 of row `Row` of batch `Batch`, of what head `Head` of the
+  /// queries reads.
   int64_t locate(int64_t Batch, int64_t Head, int64_t Row) const {
-    return First + (Batch * Length + Row) * RowStride + Head * HeadStride;
+    return First + (Batch * Length + Row) * RowStride +
+           Head / Group * HeadStride;
   }
 };
 
 /// A block of scores: rows are queries, columns are keys.
 struct ScoreBlock {
-  int64_t Batch, Head;
+  int64_t Batch, Head;    ///< a head of the queries
   int64_t Query, Queries; ///< first query and how many
   int64_t Key, Keys;
 };
@@ -59,14 +62,17 @@ public:
   /// What dropout multiplies each probability by: 0 or 1 / (1 - p). Ones
   /// without dropout.
   void computeFactors(const ScoreBlock &B, float *Factors) const;
-  /// False when causality hides the whole block.
+  /// False when causality or the window hides the whole block.
   bool isSeen(const ScoreBlock &B) const {
-    return !Causal || B.Key < B.Query + B.Queries;
+    return !Causal || (B.Key < B.Query + B.Queries &&
+                       B.Key + B.Keys + Window > B.Query + 1);
   }
 
   Heads getHeads(const Value &V, unsigned Which, bool IsPacked) const;
 
   int64_t Batches, NumHeads, NumQueries, NumKeys, Dim;
+  int64_t NumKeyHeads; ///< heads of keys and values
+  int64_t Window;      ///< keys that a causal query sees at most
   float Scale;
   bool Packed, Causal;
   Heads QueryHeads, KeyHeads, ValueHeads;

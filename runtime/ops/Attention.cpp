@@ -24,7 +24,11 @@ static Status checkQkv(const OpCall &Op, size_t First, bool Packed) {
   REMAT_REQUIRE(K.getRank() == 4 && K.Shape[1] <= INT32_MAX,
                 "has a key of shape " + formatShape(K.Shape));
   REMAT_TRY(checkType(K, Q.Type));
-  REMAT_TRY(checkShape(K, {{Q.Shape[0], K.Shape[1], Q.Shape[2], Q.Shape[3]}}));
+  REMAT_TRY(checkShape(K, {{Q.Shape[0], K.Shape[1], K.Shape[2], Q.Shape[3]}}));
+  REMAT_REQUIRE(K.Shape[2] > 0 && Q.Shape[2] % K.Shape[2] == 0,
+                "has " + std::to_string(Q.Shape[2]) +
+                    " heads of queries, no multiple of the " +
+                    std::to_string(K.Shape[2]) + " of keys");
   return checkSameType(Op.Operands[First + 2], K);
 }
 
@@ -42,6 +46,12 @@ static Status checkAttention(const OpCall &Op, size_t First, size_t Mask) {
   REMAT_REQUIRE(!Op.Attributes->find("scale") ||
                     Op.Attributes->find("scale")->Floats.size() == 1,
                 "has a scale that is no number");
+  int64_t Window = Op.Attributes->getInt("window", 1);
+  REMAT_REQUIRE(Window > 0,
+                "has a window of " + std::to_string(Window) + " keys");
+  REMAT_REQUIRE(!Op.Attributes->find("window") ||
+                    Op.Attributes->getFlag("causal"),
+                "has a window, but is not causal");
   if (!Op.has(Mask))
     return {};
   const Value &Q = Op.Operands[First], &M = Op.Operands[Mask];

@@ -124,16 +124,40 @@ func.func @f(%x: tensor<2x8x4x16xf32>) {
 
 // -----
 
-func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x2x16xf32>) {
-  // expected-error @+1 {{key 'tensor<2x8x2x16xf32>' and query 'tensor<2x8x4x16xf32>' may differ in the number of tokens only}}
-  %0:2 = remat.attention %q, %k, %k : (tensor<2x8x4x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x2x8xf32>) {
+  // expected-error @+1 {{key 'tensor<2x8x2x8xf32>' and query 'tensor<2x8x4x16xf32>' may differ in the numbers of tokens and heads only}}
+  %0:2 = remat.attention %q, %k, %k : (tensor<2x8x4x16xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8x3x16xf32>) {
+  // expected-error @+1 {{4 heads of the query are no multiple of the 3 of the key}}
+  %0:2 = remat.attention %q, %k, %k : (tensor<2x8x4x16xf32>, tensor<2x8x3x16xf32>, tensor<2x8x3x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8x3x4x16xf32>) {
+  // expected-error @+1 {{window is 0; it must be positive}}
+  %0:2 = remat.attention %x {causal, window = 0} : (tensor<2x8x3x4x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x8x3x4x16xf32>, %o: tensor<2x8x4x16xf32>, %l: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{window is 3, but attention is not causal}}
+  %0 = remat.attention_backward %o qkv %x output %o, %l {window = 3} : (tensor<2x8x4x16xf32>, tensor<2x8x3x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) -> tensor<2x8x3x4x16xf32>
   return
 }
 
 // -----
 
 func.func @f(%q: tensor<2x8x4x16xf32>, %k: tensor<2x8xf32>) {
-  // expected-error @+1 {{key 'tensor<2x8xf32>' and query 'tensor<2x8x4x16xf32>' may differ in the number of tokens only}}
+  // expected-error @+1 {{key 'tensor<2x8xf32>' and query 'tensor<2x8x4x16xf32>' may differ in the numbers of tokens and heads only}}
   %0:2 = remat.attention %q, %k, %k : (tensor<2x8x4x16xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
   return
 }

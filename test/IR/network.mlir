@@ -68,6 +68,16 @@ func.func @attention(%qkv: tensor<2x8x3x4x16xf32>, %q: tensor<2x8x4x16xf32>, %kv
   return
 }
 
+// Four heads of queries share two of keys, and see the last three keys.
+// CHECK-LABEL: @grouped_attention
+func.func @grouped_attention(%q: tensor<2x8x4x16xf32>, %kv: tensor<2x8x2x16xf32>) {
+  // CHECK: remat.attention %{{.*}} {causal, window = 3 : i64} : (tensor<2x8x4x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  %0, %l0 = remat.attention %q, %kv, %kv {causal, window = 3} : (tensor<2x8x4x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x4x8xf32>)
+  // CHECK: remat.attention_backward %{{.*}} {causal, window = 3 : i64} : {{.*}} -> (tensor<2x8x4x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>)
+  %1:3 = remat.attention_backward %0 qkv %q, %kv, %kv output %0, %l0 {causal, window = 3} : (tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x4x16xf32>, tensor<2x4x8xf32>) -> (tensor<2x8x4x16xf32>, tensor<2x8x2x16xf32>, tensor<2x8x2x16xf32>)
+  return
+}
+
 // CHECK-LABEL: @embedding
 func.func @embedding(%ids: tensor<2x8xi32>, %table: tensor<100x16xf32>) {
   // CHECK: remat.embedding %{{.*}}, %{{.*}} : (tensor<2x8xi32>, tensor<100x16xf32>) -> tensor<2x8x16xf32>

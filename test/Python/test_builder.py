@@ -193,6 +193,7 @@ def every_op() -> remat.Graph:
     mask = graph.input("mask", (4, 6), "i1")
     values += ops.attention(qkv, causal=True, dropout_p=0.1)
     values += ops.attention(query, key, key, mask=mask, scale=0.3)
+    values += ops.attention(query, key, key, causal=True, window=2)
     values += ops.attention(query, key, key, mask=ops.cast(mask, "f32"), dropout_p=0.5)
     table = graph.parameter("table", (5, 3), init.uniform(0.1))
     values.append(ops.embedding(ids, table))

@@ -97,6 +97,14 @@ ERRORS = {
         lambda: ops.attention(*pair((2, 4, 2, 8), (2, 4, 3, 8)), new_value((2, 4, 3, 8))),
         "attention needs",
     ),
+    "attention window": (
+        lambda: ops.attention(new_value((2, 4, 3, 2, 8)), window=2),
+        "a window of 2 keys needs causal",
+    ),
+    "attention window of nothing": (
+        lambda: ops.attention(new_value((2, 4, 3, 2, 8)), causal=True, window=0),
+        "a window of 0 keys needs causal",
+    ),
     "convolution": (
         lambda: ops.convolution(*pair((2, 3, 5), (4, 2, 3))),
         r"convolution of \(2, 3, 5\) with \(4, 2, 3\) in 1 groups",

@@ -88,9 +88,10 @@ def test_normalize():
     check(*cases)
 
 
-def attention(query, key, value, mask=None, causal=False, scale=None):
+def attention(query, key, value, mask=None, causal=False, scale=None, window=None):
     """The definition, on [B, T, H, D]; a query that sees no key gives 0."""
     query, key, value = (x.transpose(1, 2) for x in (query, key, value))
+    key, value = (x.repeat_interleave(query.shape[1] // x.shape[1], 1) for x in (key, value))
     scale = query.shape[-1] ** -0.5 if scale is None else scale
     scores = query @ key.transpose(-2, -1) * scale
     if mask is not None:
@@ -99,6 +100,8 @@ def attention(query, key, value, mask=None, causal=False, scale=None):
         )
     if causal:
         seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        if window is not None:
+            seen &= ~seen.tril(-window)
         scores = scores.masked_fill(~seen, float("-inf"))
     dead = (scores == float("-inf")).all(-1, keepdim=True)
     lse = torch.logsumexp(scores, -1)
@@ -130,6 +133,32 @@ def test_attention():
         attention_case([x * 3 for x in same], causal=True),
         # Scores of hundreds: gradients would be made of cancelled digits only.
         attention_case([x * 30 for x in same], causal=True, differentiable=0),
+    )
+
+
+def test_grouped_attention():
+    numbers = Numbers()
+    grouped = [numbers.normal(2, 40, 6, 8), *(numbers.normal(2, 140, 2, 8) for _ in range(2))]
+    one = [numbers.normal(1, 5, 3, 4), *(numbers.normal(1, 5, 1, 4) for _ in range(2))]
+    check(
+        attention_case(grouped),
+        attention_case(grouped, causal=True),
+        attention_case(one, causal=True, scale=0.7),
+    )
+
+
+def test_attention_with_a_window():
+    numbers = Numbers()
+    # Several blocks of keys, of which the first ones are seen by no later query.
+    long = [numbers.normal(1, 300, 2, 4), *(numbers.normal(1, 300, 1, 4) for _ in range(2))]
+    # A query behind all windows sees nothing.
+    short = [numbers.normal(2, 9, 2, 4), *(numbers.normal(2, 4, 2, 4) for _ in range(2))]
+    check(
+        attention_case(long, causal=True, window=50),
+        attention_case(short, causal=True, window=3),
+        # A query that sees one key takes its value: the gradient of its scores is zero.
+        attention_case(short, causal=True, window=1, differentiable=0),
+        attention_case(short, causal=True, window=1000),
     )
 
 

@@ -191,7 +191,8 @@ def attended(c: Context):
         keys = queries
         qkv = [c.like((batch, queries, 3, heads, width), dtype)]
     else:
-        key = (batch, keys, heads, width)
+        shared = c.rng.choice([n for n in (1, 2, 3) if heads % n == 0])
+        key = (batch, keys, heads // shared, width)
         qkv = [c.like((batch, queries, heads, width), dtype), c.like(key, dtype)]
         qkv.append(qkv[1] if c.chance(0.15) else c.like(key, dtype))
     qkv = [c.small(x, 4.0) for x in qkv]
@@ -205,6 +206,8 @@ def attended(c: Context):
         "scale": c.rng.choice([None, 0.5]),
         "dropout_p": c.rng.choice([0.0, 0.0, 0.25]),
     }
+    if options["causal"] and c.chance(0.4):
+        options["window"] = c.rng.choice([1, 2, 5, 20])
     results = ops.attention(*(x.value for x in qkv), mask=mask.value if mask else None, **options)
     bound = 1.5 * max(x.largest for x in qkv)
     inputs = [*qkv, *([mask] if mask else [])]

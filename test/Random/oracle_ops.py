@@ -325,12 +325,16 @@ class Attention:
         if self.packed:
             qkv = qkv[0].unbind(2)
         self.q, self.k, self.v = (x.transpose(1, 2) for x in qkv)
+        self.group = self.q.shape[1] // self.k.shape[1]
+        self.k, self.v = (x.repeat_interleave(self.group, 1) for x in (self.k, self.v))
         self.scale = o.attributes.get("scale")
         self.scale = 1.0 / math.sqrt(self.q.shape[-1]) if self.scale is None else self.scale
         scores = self.scale * self.q @ self.k.mT
         hidden = torch.zeros(scores.shape[-2:], dtype=torch.bool)
         if o.attributes.get("causal"):
             hidden = ~torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        if o.attributes.get("window"):
+            hidden = hidden | torch.ones(scores.shape[-2:], dtype=torch.bool).tril(-o.attributes["window"])
         if mask and mask[0].dtype == torch.bool:
             hidden = hidden | ~mask[0]
         elif mask:
@@ -370,7 +374,8 @@ def attention_backward(o, *operands):
     p_grad = (grad @ a.v.mT) * a.kept
     row = (grad * output).sum(-1, keepdim=True)
     s_grad = a.probabilities * (o.move(p_grad) - o.move(row)) * a.scale
-    grads = [g.transpose(1, 2) for g in (s_grad @ a.k, s_grad.mT @ a.q, v_grad)]
+    k_grad, v_grad = (x.unflatten(1, (-1, a.group)).sum(2) for x in (s_grad.mT @ a.q, v_grad))
+    grads = [g.transpose(1, 2) for g in (s_grad @ a.k, k_grad, v_grad)]
     return [torch.stack(grads, 2)] if a.packed else grads
 
 

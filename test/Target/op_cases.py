@@ -298,6 +298,16 @@ def attentions():
             "remat.attention_backward %0 qkv %1 output %2, %3 {causal} : (@TYPES@) -> (@RESULTS@)"
         )
         yield Case("attention_backward", element, text, [out, qkv, out, lse], [qkv])
+    for element in FLOATS:
+        q, k = tensor(head, element), tensor((2, 5, 1, 8), element)
+        text = "remat.attention %0, %1, %2 {causal, window = 3} : (@TYPES@) -> (@RESULTS@)"
+        yield Case("attention with shared keys and a window", element, text, [q, k, k], [q, lse])
+        text = (
+            "remat.attention_backward %0 qkv %1, %2, %3 output %4, %5 {causal, window = 3} "
+            ": (@TYPES@) -> (@RESULTS@)"
+        )
+        op = "attention_backward with shared keys and a window"
+        yield Case(op, element, text, [q, q, k, k, q, lse], [q, k, k])
     for mask in TYPES:
         for element in FLOATS:
             q, out, m = tensor(head, element), tensor(head, element), tensor((5, 5), mask)

@@ -193,6 +193,20 @@ func.func @layers(
   return %loss : tensor<f32>
 }
 
+// Heads that share a key and a value: their gradients have as many heads as they,
+// and the window is the backward's too.
+// CHECK-LABEL: func.func @grouped_attention
+// CHECK: remat.attention_backward {{.*}} {causal, {{.*}}window = 2 : i64} : {{.*}} -> (tensor<1x4x4x2xf32>, tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>)
+func.func @grouped_attention(
+    %q: tensor<1x4x4x2xf32> {remat.role = #remat.role<parameter>, remat.name = "q"},
+    %k: tensor<1x4x2x2xf32> {remat.role = #remat.role<parameter>, remat.name = "k"},
+    %v: tensor<1x4x2x2xf32> {remat.role = #remat.role<parameter>, remat.name = "v"})
+    -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"}) {
+  %out, %lse = remat.attention %q, %k, %v {causal, window = 2} : (tensor<1x4x4x2xf32>, tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>) -> (tensor<1x4x4x2xf32>, tensor<1x4x4xf32>)
+  %loss = remat.reduce <mean> %out, [0, 1, 2, 3] : (tensor<1x4x4x2xf32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}
+
 // Where the loss reads no result of an operation, nothing is differentiated:
 // the sine of w is an output only.
 // CHECK-LABEL: func.func @no_gradient_flows

@@ -246,8 +246,9 @@ def attention_case(label, packed, **options):
         if packed:
             return ops.attention(graph.parameter("qkv", (2, 4, 3, 2, 3), normal), **extra)[0]
         q = graph.parameter("q", (2, 4, 2, 3), normal)
-        k = graph.parameter("k", (2, 5, 2, 3), normal)
-        v = graph.parameter("v", (2, 5, 2, 3), normal)
+        heads = extra.pop("key_heads", 2)
+        k = graph.parameter("k", (2, 5, heads, 3), normal)
+        v = graph.parameter("v", (2, 5, heads, 3), normal)
         return ops.attention(q, k, v, **extra)[0]
 
     CASES["attention_" + label] = build
@@ -258,6 +259,8 @@ attention_case("packed_causal", True, causal=True)
 attention_case("scale", False, scale=0.7)
 attention_case("bool_mask", False, mask=("i1", (4, 5)))
 attention_case("float_mask", False, mask=("f32", (2, 1, 1, 5)))
+attention_case("grouped", False, key_heads=1)
+attention_case("window", True, causal=True, window=2)
 attention_case("dropout", True, causal=True, dropout_p=0.25)
 
 

@@ -108,6 +108,48 @@ func.func @main(%x: tensor<2x2x4xf32>,
 
 // -----
 
+// Heads that share keys: a rank has whole groups, two heads of queries and the
+// head of keys that they read.
+// CHECK-LABEL: func.func @main
+// CHECK: remat.attention {{.*}} : (tensor<2x2x2x4xf32>, tensor<2x2x1x4xf32>, tensor<2x2x1x4xf32>) -> (tensor<2x2x2x4xf32>, tensor<2x2x2xf32>)
+// CHECK-NOT: remat.all_
+// CHECK: remat.all_reduce <sum>
+// CHECK-NOT: remat.all_
+func.func @main(%x: tensor<2x2x4xf32>,
+                %q: tensor<4x16xf32> {remat.shard = #remat.cut<["tensor"], dim = 1>, remat.role = #remat.role<parameter>},
+                %k: tensor<4x8xf32> {remat.shard = #remat.cut<["tensor"], dim = 1>, remat.role = #remat.role<parameter>},
+                %v: tensor<4x8xf32> {remat.shard = #remat.cut<["tensor"], dim = 1>, remat.role = #remat.role<parameter>},
+                %o: tensor<16x4xf32> {remat.shard = #remat.cut<["tensor"], dim = 0>, remat.role = #remat.role<parameter>}) -> tensor<2x2x4xf32>
+    attributes {remat.mesh = #remat.mesh<tensor = 2>} {
+  %0 = remat.matmul %x, %q : (tensor<2x2x4xf32>, tensor<4x16xf32>) -> tensor<2x2x16xf32>
+  %1 = remat.reshape %0 : tensor<2x2x16xf32> to tensor<2x2x4x4xf32>
+  %2 = remat.matmul %x, %k : (tensor<2x2x4xf32>, tensor<4x8xf32>) -> tensor<2x2x8xf32>
+  %3 = remat.reshape %2 : tensor<2x2x8xf32> to tensor<2x2x2x4xf32>
+  %4 = remat.matmul %x, %v : (tensor<2x2x4xf32>, tensor<4x8xf32>) -> tensor<2x2x8xf32>
+  %5 = remat.reshape %4 : tensor<2x2x8xf32> to tensor<2x2x2x4xf32>
+  %6, %lse = remat.attention %1, %3, %5 : (tensor<2x2x4x4xf32>, tensor<2x2x2x4xf32>, tensor<2x2x2x4xf32>) -> (tensor<2x2x4x4xf32>, tensor<2x4x2xf32>)
+  %7 = remat.reshape %6 : tensor<2x2x4x4xf32> to tensor<2x2x16xf32>
+  %8 = remat.matmul %7, %o : (tensor<2x2x16xf32>, tensor<16x4xf32>) -> tensor<2x2x4xf32>
+  return %8 : tensor<2x2x4xf32>
+}
+
+// -----
+
+// One head of keys for all heads cannot be cut: attention runs whole on each rank.
+// CHECK-LABEL: func.func @main
+// CHECK: remat.all_gather
+// CHECK: remat.attention {{.*}} : (tensor<2x2x4x4xf32>, tensor<2x2x1x4xf32>, tensor<2x2x1x4xf32>) -> (tensor<2x2x4x4xf32>, tensor<2x4x2xf32>)
+func.func @main(%x: tensor<2x2x4xf32>, %k: tensor<2x2x1x4xf32>,
+                %q: tensor<4x16xf32> {remat.shard = #remat.cut<["tensor"], dim = 1>, remat.role = #remat.role<parameter>}) -> tensor<2x2x4x4xf32>
+    attributes {remat.mesh = #remat.mesh<tensor = 2>} {
+  %0 = remat.matmul %x, %q : (tensor<2x2x4xf32>, tensor<4x16xf32>) -> tensor<2x2x16xf32>
+  %1 = remat.reshape %0 : tensor<2x2x16xf32> to tensor<2x2x4x4xf32>
+  %2, %lse = remat.attention %1, %k, %k : (tensor<2x2x4x4xf32>, tensor<2x2x1x4xf32>, tensor<2x2x1x4xf32>) -> (tensor<2x2x4x4xf32>, tensor<2x4x2xf32>)
+  return %2 : tensor<2x2x4x4xf32>
+}
+
+// -----
+
 // Attention that drops probabilities: the seed of a rank's first head is behind
 // those of the heads before, here one, HeadSeedStride.
 // CHECK-LABEL: func.func @main

@@ -190,9 +190,12 @@ def Remat_AttentionOp : Remat_Op<"attention", [
   let summary = "scaled dot-product attention";
   let description = [{
     Either one packed operand [B, T, 3, H, D], or query [B, T, H, D], key and
-    value [B, S, H, D]. The result is [B, T, H, D]; the second one the f32
-    log-sum-exp of the scaled (masked) scores, [B, H, T], that the backward
-    reads beside the operands and the result. `causal`: query t sees keys s <= t.
+    value [B, S, G, D] where G divides H: head h of the queries reads head
+    h / (H / G) of the keys (grouped queries; Ainslie et al., 2023). The result is
+    [B, T, H, D]; the second one the f32 log-sum-exp of the scaled (masked)
+    scores, [B, H, T], that the backward reads beside the operands and the result.
+    `causal`: query t sees keys s <= t, with a `window` only those
+    s > t - window (a sliding window; Beltagy et al., 2020).
     `mask`, broadcast to [B, H, T, S]: i1, true where the key is seen, or float,
     added to the scores; not differentiable. `scale` defaults to 1 / sqrt(D).
     `dropout_p` drops probabilities after the softmax, those of head h by element
@@ -202,7 +205,8 @@ def Remat_AttentionOp : Remat_Op<"attention", [
   }];
   let arguments = (ins Variadic<Remat_FloatTensor>:$qkv, Optional<Remat_Tensor>:$mask,
                        Optional<Remat_I64Scalar>:$seed, Optional<Remat_I64Scalar>:$step,
-                       UnitAttr:$causal, OptionalAttr<Remat_FiniteAttr>:$scale,
+                       UnitAttr:$causal, OptionalAttr<I64Attr>:$window,
+                       OptionalAttr<Remat_FiniteAttr>:$scale,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout_p,
                        DefaultValuedAttr<I64Attr, "0">:$id);
   let results = (outs Remat_FloatTensor:$result, Remat_F32Tensor:$lse);
@@ -218,10 +222,15 @@ def Remat_AttentionBackwardOp : Remat_Op<"attention_backward", [
     AttrSizedOperandSegments, Remat_Cost, Remat_UsesMatrixUnits, Remat_Loops,
     Remat_PlacedLoops, Remat_SometimesRandom]> {
   let summary = "gradients of attention with respect to the packed operand or to query, key, value";
+  let description = [{
+    Those of a key and a value that several heads of the queries read are summed
+    over these heads in f32, in a fixed order.
+  }];
   let arguments = (ins Remat_FloatTensor:$grad, Variadic<Remat_FloatTensor>:$qkv,
                        Remat_FloatTensor:$output, Remat_F32Tensor:$lse,
                        Optional<Remat_Tensor>:$mask, Optional<Remat_I64Scalar>:$seed,
                        Optional<Remat_I64Scalar>:$step, UnitAttr:$causal,
+                       OptionalAttr<I64Attr>:$window,
                        OptionalAttr<Remat_FiniteAttr>:$scale,
                        DefaultValuedAttr<F64Attr, "0.0">:$dropout_p,
                        DefaultValuedAttr<I64Attr, "0">:$id);

@@ -215,7 +215,7 @@ LogicalResult AttentionOp::buildAdjoint(OpBuilder &Builder,
   auto Backward = AttentionBackwardOp::create(
       Builder, getLoc(), TypeRange(getQkv()), ResultGrads[0], getQkv(),
       getResult(), getLse(), getMask(), getSeed(), getStep(), getCausalAttr(),
-      getScaleAttr(), getDropoutPAttr(), getIdAttr());
+      getWindowAttr(), getScaleAttr(), getDropoutPAttr(), getIdAttr());
   for (unsigned I = 0; I < NumInputs; ++I)
     if (Needed[I])
       OperandGrads[I] = Backward.getQkvGrads()[I];

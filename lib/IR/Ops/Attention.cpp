@@ -1,58 +1,83 @@
 //===- Attention.cpp - attention and its backward ---------------*- C++ -*-===//
 
 #include "OpUtils.h"
+#include "remat/IR/AttentionSizes.h"
 #include "remat/IR/RematOps.h"
 
 using namespace mlir;
 using namespace remat;
 
-namespace {
-/// Sizes of attention: batch, queries, keys, heads, elements of a head.
-struct AttentionSizes {
-  int64_t B, T, S, H, D;
-  Type Element;
+static RankedTensorType getOutputType(const AttentionSizes &S, Type Element) {
+  return RankedTensorType::get({S.Batch, S.Queries, S.Heads, S.Width}, Element);
+}
 
-  RankedTensorType getOutputType() const {
-    return RankedTensorType::get({B, T, H, D}, Element);
-  }
-  RankedTensorType getLseType() const {
-    return RankedTensorType::get({B, H, T},
-                                 Float32Type::get(Element.getContext()));
-  }
-};
-} // namespace
+static RankedTensorType getLseType(const AttentionSizes &S, Type Element) {
+  return RankedTensorType::get({S.Batch, S.Heads, S.Queries},
+                               Float32Type::get(Element.getContext()));
+}
+
+/// Whether key and value may go with `Query`; its heads read theirs in groups.
+static LogicalResult checkKeys(std::optional<Location> Loc,
+                               RankedTensorType Query, RankedTensorType Key,
+                               Type Value) {
+  if (Key != Value)
+    return emitOptionalError(Loc, "key ", Key, " and value ", Value,
+                             " must be of one type");
+  ArrayRef<int64_t> Shape = Query.getShape();
+  if (Key.getRank() != 4 || Key != Query.clone({Shape[0], Key.getDimSize(1),
+                                                Key.getDimSize(2), Shape[3]}))
+    return emitOptionalError(
+        Loc, "key ", Key, " and query ", Query,
+        " may differ in the numbers of tokens and heads only");
+  int64_t Heads = Shape[2], KeyHeads = Key.getDimSize(2);
+  if (KeyHeads == 0 || Heads % KeyHeads != 0)
+    return emitOptionalError(Loc, Heads,
+                             " heads of the query are no multiple of the ",
+                             KeyHeads, " of the key");
+  return success();
+}
 
 /// Reads the sizes off [packed] or [query, key, value].
 static FailureOr<AttentionSizes> getSizes(std::optional<Location> Loc,
                                           ValueRange Qkv) {
+  RankedTensorType First = Qkv.empty() ? nullptr : getTensorType(Qkv[0]);
   if (Qkv.size() == 1) {
-    RankedTensorType Packed = getTensorType(Qkv[0]);
-    ArrayRef<int64_t> Shape = Packed.getShape();
+    ArrayRef<int64_t> Shape = First.getShape();
     if (Shape.size() != 5 || Shape[2] != 3)
-      return emitOptionalError(Loc, "packed operand ", Packed,
+      return emitOptionalError(Loc, "packed operand ", First,
                                " must be [batch, tokens, 3, heads, head size]");
     return AttentionSizes{Shape[0], Shape[1], Shape[1],
-                          Shape[3], Shape[4], Packed.getElementType()};
+                          Shape[3], Shape[3], Shape[4]};
   }
   if (Qkv.size() != 3)
     return emitOptionalError(Loc, "there are ", Qkv.size(),
                              " operands; one packed operand or query, key and "
                              "value are needed");
-  RankedTensorType Query = getTensorType(Qkv[0]), Key = getTensorType(Qkv[1]);
-  ArrayRef<int64_t> Shape = Query.getShape();
+  ArrayRef<int64_t> Shape = First.getShape();
   if (Shape.size() != 4)
-    return emitOptionalError(Loc, "query ", Query,
+    return emitOptionalError(Loc, "query ", First,
                              " must be [batch, tokens, heads, head size]");
-  if (Key != Qkv[2].getType())
-    return emitOptionalError(Loc, "key ", Key, " and value ", Qkv[2].getType(),
-                             " must be of one type");
-  AttentionSizes Sizes = {
-      Shape[0], Shape[1], Key.getRank() == 4 ? Key.getDimSize(1) : 0,
-      Shape[2], Shape[3], Query.getElementType()};
-  if (Key != Query.clone({Sizes.B, Sizes.S, Sizes.H, Sizes.D}))
-    return emitOptionalError(Loc, "key ", Key, " and query ", Query,
-                             " may differ in the number of tokens only");
-  return Sizes;
+  RankedTensorType Key = getTensorType(Qkv[1]);
+  if (failed(checkKeys(Loc, First, Key, Qkv[2].getType())))
+    return failure();
+  return AttentionSizes{Shape[0], Shape[1],          Key.getDimSize(1),
+                        Shape[2], Key.getDimSize(2), Shape[3]};
+}
+
+AttentionSizes AttentionSizes::of(ValueRange Qkv) {
+  return *getSizes(std::nullopt, Qkv);
+}
+
+double AttentionSizes::countScores(bool IsCausal,
+                                   std::optional<int64_t> Window) const {
+  auto T = static_cast<double>(Queries), S = static_cast<double>(Keys);
+  double Pairs = T * S;
+  if (IsCausal)
+    Pairs *= 0.5;
+  // Each query sees the window but for the first ones, which see half of it.
+  if (auto W = static_cast<double>(Window.value_or(Queries)); Window && W < T)
+    Pairs = std::min(Pairs, T * W - 0.5 * W * W);
+  return static_cast<double>(Batch) * static_cast<double>(Heads) * Pairs;
 }
 
 /// What the forward and the backward check alike.
@@ -60,7 +85,8 @@ template <typename OpT>
 static LogicalResult verifyOptions(OpT Op, const AttentionSizes &Sizes) {
   if (Value Mask = Op.getMask()) {
     RankedTensorType Type = getTensorType(Mask);
-    SmallVector<int64_t> Scores = {Sizes.B, Sizes.H, Sizes.T, Sizes.S};
+    SmallVector<int64_t> Scores = {Sizes.Batch, Sizes.Heads, Sizes.Queries,
+                                   Sizes.Keys};
     if (!Type.getElementType().isInteger(1) &&
         !isa<FloatType>(Type.getElementType()))
       return Op.emitOpError()
@@ -70,6 +96,14 @@ static LogicalResult verifyOptions(OpT Op, const AttentionSizes &Sizes) {
       return Op.emitOpError()
              << "mask " << Type << " does not broadcast to the scores ["
              << Scores << "]";
+  }
+  if (std::optional<int64_t> Window = Op.getWindow()) {
+    if (*Window <= 0)
+      return Op.emitOpError()
+             << "window is " << *Window << "; it must be positive";
+    if (!Op.getCausal())
+      return Op.emitOpError()
+             << "window is " << *Window << ", but attention is not causal";
   }
   double P = Op.getDropoutP().convertToDouble();
   if (!(P >= 0.0 && P < 1.0))
@@ -82,18 +116,12 @@ static LogicalResult verifyOptions(OpT Op, const AttentionSizes &Sizes) {
   return success();
 }
 
-/// Flops of the matrix products over scores, of which a causal mask leaves
-/// half.
+/// Flops of the matrix products over scores, without those that no query sees
+/// by its place.
 template <typename OpT> static double countFlops(OpT Op, double Products) {
-  FailureOr<AttentionSizes> Sizes = getSizes(std::nullopt, Op.getQkv());
-  if (failed(Sizes))
-    return 0.0;
-  double Scores = static_cast<double>(Sizes->B) *
-                  static_cast<double>(Sizes->H) *
-                  static_cast<double>(Sizes->T) * static_cast<double>(Sizes->S);
-  if (Op.getCausal())
-    Scores *= 0.5;
-  return Scores * (Products * 2.0 * static_cast<double>(Sizes->D) + 5.0);
+  AttentionSizes Sizes = AttentionSizes::of(Op.getQkv());
+  return Sizes.countScores(Op.getCausal(), Op.getWindow()) *
+         (Products * 2.0 * static_cast<double>(Sizes.Width) + 5.0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,7 +135,8 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *,
   FailureOr<AttentionSizes> Sizes = getSizes(Loc, Operands.getQkv());
   if (failed(Sizes))
     return failure();
-  Types.append({Sizes->getOutputType(), Sizes->getLseType()});
+  Type Element = getTensorType(Operands.getQkv()[0]).getElementType();
+  Types.append({getOutputType(*Sizes, Element), getLseType(*Sizes, Element)});
   return success();
 }
 
@@ -135,14 +164,14 @@ LogicalResult AttentionBackwardOp::verify() {
   FailureOr<AttentionSizes> Sizes = getSizes(getLoc(), getQkv());
   if (failed(Sizes))
     return failure();
-  if (getGrad().getType() != Sizes->getOutputType() ||
-      getOutput().getType() != Sizes->getOutputType())
+  Type Element = getTensorType(getQkv()[0]).getElementType();
+  RankedTensorType Result = getOutputType(*Sizes, Element);
+  RankedTensorType Lse = getLseType(*Sizes, Element);
+  if (getGrad().getType() != Result || getOutput().getType() != Result)
     return emitOpError() << "grad " << getGrad().getType() << " and output "
-                         << getOutput().getType() << " must be "
-                         << Sizes->getOutputType();
-  if (getLse().getType() != Sizes->getLseType())
-    return emitOpError() << "lse is " << getLse().getType() << ", not "
-                         << Sizes->getLseType();
+                         << getOutput().getType() << " must be " << Result;
+  if (getLse().getType() != Lse)
+    return emitOpError() << "lse is " << getLse().getType() << ", not " << Lse;
   if (getQkvGrads().getTypes() != getQkv().getTypes())
     return emitOpError() << "results must have the types of the "
                          << getQkv().size() << " operands behind 'qkv'";

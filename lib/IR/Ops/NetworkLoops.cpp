@@ -86,7 +86,9 @@ static int64_t getMaskDim(Value Mask, int64_t Dim) {
 }
 
 /// Loops over batch and heads. All values but `Lse` and `Mask`, either of which
-/// may be null, and scalars are [B, ..., H, D]; lse is [B, H, T].
+/// may be null, and scalars are [B, ..., H, D]; lse is [B, H, T]. Keys may have
+/// fewer heads: where both numbers can be cut, a slice has the keys of its
+/// heads.
 static SmallVector<Loop> getAttentionLoops(Operation *Op, Value Lse,
                                            Value Mask) {
   SmallVector<Loop> Loops(2);

@@ -11,6 +11,7 @@
 #include "remat/Analysis/Cost.h"
 #include "remat/Analysis/Liveness.h"
 #include "remat/Analysis/ScanBody.h"
+#include "remat/IR/AttentionSizes.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/CUDA/Emission.h"
 #include "remat/Target/CUDA/KernelPlan.h"
@@ -22,9 +23,9 @@ using namespace remat;
 
 namespace {
 
-/// The sizes of attention or its backward.
-struct AttentionSizes {
-  int64_t Batch, Queries, Keys, Heads, Width;
+/// What attention or its backward computes.
+struct AttentionWork {
+  AttentionSizes Sizes;
   bool IsBackward;
   /// Floating-point operations, masked ones left out: two products forward,
   /// five backward.
@@ -43,8 +44,8 @@ private:
   KernelAttr makeKernel(KernelKind Kind, double Microseconds, int64_t Workspace,
                         int64_t Launches, int64_t Slices = 1) const;
   bool usesCudnn(Operation *Op) const;
-  int64_t getCudnnWorkspace(const AttentionSizes &Sizes, int64_t Slices) const;
-  SmallVector<KernelAttr> getCudnnKernels(const AttentionSizes &Sizes) const;
+  int64_t getCudnnWorkspace(const AttentionWork &Work, int64_t Slices) const;
+  SmallVector<KernelAttr> getCudnnKernels(const AttentionWork &Work) const;
   SmallVector<KernelAttr> getAttentionKernels(Operation *Op) const;
   KernelAttr getConvolutionKernel(Operation *Op) const;
 };
@@ -62,41 +63,32 @@ KernelAttr CUDATarget::makeKernel(KernelKind Kind, double Microseconds,
 // Attention
 //===----------------------------------------------------------------------===//
 
-template <typename OpT>
-static AttentionSizes getSizes(OpT Op, bool IsBackward) {
-  auto Query = cast<RankedTensorType>(Op.getQkv()[0].getType());
-  bool IsPacked = Op.getQkv().size() == 1;
-  AttentionSizes S;
-  S.Batch = Query.getDimSize(0);
-  S.Queries = Query.getDimSize(1);
-  S.Keys = IsPacked
-               ? S.Queries
-               : cast<RankedTensorType>(Op.getQkv()[1].getType()).getDimSize(1);
-  S.Heads = Query.getDimSize(IsPacked ? 3 : 2);
-  S.Width = Query.getShape().back();
-  S.IsBackward = IsBackward;
-  double Product = 2.0 * S.Batch * S.Heads * S.Queries * S.Keys * S.Width;
-  S.Flops = Product * (IsBackward ? 5 : 2) * (Op.getCausal() ? 0.5 : 1.0);
-  return S;
+template <typename OpT> static AttentionWork getWork(OpT Op, bool IsBackward) {
+  AttentionSizes Sizes = AttentionSizes::of(Op.getQkv());
+  double Products = IsBackward ? 5 : 2;
+  double Scores = Sizes.countScores(Op.getCausal(), Op.getWindow());
+  return {Sizes, IsBackward,
+          2.0 * Products * Scores * static_cast<double>(Sizes.Width)};
 }
 
-static AttentionSizes getAttentionSizes(Operation *Op) {
+static AttentionWork getAttentionWork(Operation *Op) {
   if (auto Forward = dyn_cast<AttentionOp>(Op))
-    return getSizes(Forward, false);
-  return getSizes(cast<AttentionBackwardOp>(Op), true);
+    return getWork(Forward, false);
+  return getWork(cast<AttentionBackwardOp>(Op), true);
 }
 
-/// cuDNN runs attention of 16-bit types without mask and dropout. Asked for or
-/// not, the rest runs on own kernels.
+/// cuDNN runs attention of 16-bit types without mask and dropout, a window
+/// where each query sees a key. Asked for or not, the rest runs on own kernels.
 bool CUDATarget::usesCudnn(Operation *Op) const {
   if (getAttr().getAttention() == AttentionKernels::own)
     return false;
-  auto IsPlain = [](auto Attention) {
-    return !Attention.getMask() && Attention.getDropoutP().isZero();
+  AttentionSizes Sizes = getAttentionWork(Op).Sizes;
+  auto IsPlain = [&](auto Attention) {
+    return !Attention.getMask() && Attention.getDropoutP().isZero() &&
+           (!Attention.getWindow() || Sizes.Queries <= Sizes.Keys);
   };
   bool Plain = isa<AttentionOp>(Op) ? IsPlain(cast<AttentionOp>(Op))
                                     : IsPlain(cast<AttentionBackwardOp>(Op));
-  AttentionSizes Sizes = getAttentionSizes(Op);
   auto Type = cast<RankedTensorType>(Op->getOperand(0).getType());
   return Plain && Type.getElementTypeBitWidth() == 16 && Sizes.Width % 8 == 0 &&
          Sizes.Width <= 128 && Sizes.Queries > 1 && Sizes.Keys > 1;
@@ -105,46 +97,51 @@ bool CUDATarget::usesCudnn(Operation *Op) const {
 /// The deterministic backward keeps a partial gradient of query for each 128
 /// keys, 64 f32 wide in blocks of 64 rows, a number a row, and 8 bytes an
 /// element of the batch. Elsewhere than on Hopper the width is not known to be
-/// less than the head's.
-int64_t CUDATarget::getCudnnWorkspace(const AttentionSizes &Sizes,
+/// less than the head's. Where heads share keys, the gradients of key and value
+/// are made for each head of the queries before they are summed: in f32, which
+/// is a bound until it is measured.
+int64_t CUDATarget::getCudnnWorkspace(const AttentionWork &Work,
                                       int64_t Slices) const {
-  if (!Sizes.IsBackward)
+  if (!Work.IsBackward)
     return 256;
+  const AttentionSizes &Sizes = Work.Sizes;
   int64_t Columns =
       getAttr().getArch() == "sm_90" ? 64 : std::max<int64_t>(64, Sizes.Width);
   int64_t Partial = llvm::divideCeil(Sizes.Keys, 128) *
                     llvm::alignTo(Sizes.Queries, 64) * Columns * 4;
+  int64_t Unsummed =
+      Sizes.KeyHeads < Sizes.Heads ? 2 * Sizes.Keys * Sizes.Width * 4 : 0;
   int64_t Batch = Sizes.Batch / Slices;
-  return Batch * Sizes.Heads * (Partial + Sizes.Queries * 4) +
+  return Batch * Sizes.Heads * (Partial + Sizes.Queries * 4 + Unsummed) +
          std::max<int64_t>(512, 8 * Batch + 256);
 }
 
 /// The backward in slices of the batch: each but the first costs about 40
 /// microseconds for the start and the end of a launch (H200, GPT-2's shape).
 SmallVector<KernelAttr>
-CUDATarget::getCudnnKernels(const AttentionSizes &Sizes) const {
-  double Rate = Sizes.IsBackward ? 2.26e14 : 2.9e14;
-  double Microseconds = 5 + Sizes.Flops / Rate * 1e6;
+CUDATarget::getCudnnKernels(const AttentionWork &Work) const {
+  double Rate = Work.IsBackward ? 2.26e14 : 2.9e14;
+  double Microseconds = 5 + Work.Flops / Rate * 1e6;
   SmallVector<KernelAttr> Kernels;
-  int64_t Most = Sizes.IsBackward ? Sizes.Batch : 1;
+  int64_t Batch = Work.Sizes.Batch, Most = Work.IsBackward ? Batch : 1;
   for (int64_t Slices = 1; Slices <= Most; ++Slices)
-    if (Sizes.Batch % Slices == 0)
+    if (Batch % Slices == 0)
       Kernels.push_back(makeKernel(KernelKind::cudnn,
                                    Microseconds + 40.0 * (Slices - 1),
-                                   getCudnnWorkspace(Sizes, Slices),
+                                   getCudnnWorkspace(Work, Slices),
                                    /*Launches=*/Slices, Slices));
   return Kernels;
 }
 
 SmallVector<KernelAttr> CUDATarget::getAttentionKernels(Operation *Op) const {
-  AttentionSizes Sizes = getAttentionSizes(Op);
+  AttentionWork Work = getAttentionWork(Op);
   if (usesCudnn(Op))
-    return getCudnnKernels(Sizes);
+    return getCudnnKernels(Work);
   if (!cuda::hasKernels(Op))
     return {};
   constexpr double OwnRate = 4e12;
   cuda::KernelNeeds Needs = cuda::getKernelNeeds(Op);
-  return {makeKernel(KernelKind::own, 5 + Sizes.Flops / OwnRate * 1e6,
+  return {makeKernel(KernelKind::own, 5 + Work.Flops / OwnRate * 1e6,
                      Needs.Workspace, Needs.Launches)};
 }
 

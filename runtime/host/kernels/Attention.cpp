@@ -12,15 +12,14 @@ using namespace remat::runtime;
 static constexpr float MinusInfinity = -std::numeric_limits<float>::infinity();
 
 namespace {
-/// Blocks of rows of all heads: one task each.
+/// Blocks of rows of `Heads` heads: one task each.
 struct Tasks {
   int64_t Blocks, Heads, Count;
   int64_t BlockRows, Rows;
 
-  Tasks(const Attention &A, int64_t BlockRows, int64_t Rows)
-      : Blocks((Rows + BlockRows - 1) / BlockRows), Heads(A.NumHeads),
-        Count(A.Batches * A.NumHeads * Blocks), BlockRows(BlockRows),
-        Rows(Rows) {}
+  Tasks(const Attention &A, int64_t Heads, int64_t BlockRows, int64_t Rows)
+      : Blocks((Rows + BlockRows - 1) / BlockRows), Heads(Heads),
+        Count(A.Batches * Heads * Blocks), BlockRows(BlockRows), Rows(Rows) {}
 
   int64_t getFirst(int64_t Task) const { return Task % Blocks * BlockRows; }
   int64_t getRows(int64_t Task) const {
@@ -108,7 +107,7 @@ static Status runForward(const OpCall &Op, Context &C) {
   REMAT_TRY(C.reserveScratch(
       sizeof(float) *
       (2 * (QueryBlock + KeyBlock) * uint64_t(A.Dim) + 2 * ScoreFloats)));
-  Tasks T(A, QueryBlock, A.NumQueries);
+  Tasks T(A, A.NumHeads, QueryBlock, A.NumQueries);
   C.parallelFor(T.Count, [&](int64_t Task, unsigned Worker) {
     ScoreBlock B = {T.getBatch(Task),
                     T.getHead(Task),
@@ -198,11 +197,10 @@ struct Backward {
     A.store(QueryGrad, Block, Block.Query, Block.Queries, X.Out1);
   }
 
-  void runKeys(ScoreBlock B, Buffers X) const {
+  /// Adds what the queries of one head give to the gradients of a block of
+  /// keys, Out1, and of values, Out2.
+  void addHead(ScoreBlock B, Buffers &X) const {
     int64_t D = A.Dim;
-    loadKeys(B, X);
-    std::fill(X.Out1, X.Out1 + B.Keys * D, 0.0f);
-    std::fill(X.Out2, X.Out2 + B.Keys * D, 0.0f);
     for (B.Query = 0; B.Query < A.NumQueries; B.Query += QueryBlock) {
       B.Queries = std::min(QueryBlock, A.NumQueries - B.Query);
       if (!A.isSeen(B))
@@ -213,6 +211,19 @@ struct Backward {
                1.0f, X.Out1, D);
       multiply(true, false, B.Keys, D, B.Queries, 1.0f, X.P, B.Keys, X.DO, D,
                1.0f, X.Out2, D);
+    }
+  }
+
+  /// A block of keys of the head that is read from head `B.Head` of the queries
+  /// on.
+  void runKeys(ScoreBlock B, Buffers X) const {
+    loadKeys(B, X);
+    std::fill(X.Out1, X.Out1 + B.Keys * A.Dim, 0.0f);
+    std::fill(X.Out2, X.Out2 + B.Keys * A.Dim, 0.0f);
+    for (int64_t I = 0; I < A.KeyHeads.Group; ++I) {
+      ScoreBlock Of = B;
+      Of.Head += I;
+      addHead(Of, X);
     }
     A.store(KeyGrad, B, B.Key, B.Keys, X.Out1);
     A.store(ValueGrad, B, B.Key, B.Keys, X.Out2);
@@ -235,7 +246,8 @@ static Status runBackward(const OpCall &Op, Context &C) {
                   GradOf(2),
                   Op.Operands[Qkv + 2].as<float>()};
   REMAT_TRY(C.reserveScratch(sizeof(float) * Backward::Buffers::count(A.Dim)));
-  Tasks Queries(A, QueryBlock, A.NumQueries), Keys(A, KeyBlock, A.NumKeys);
+  Tasks Queries(A, A.NumHeads, QueryBlock, A.NumQueries);
+  Tasks Keys(A, A.NumKeyHeads, KeyBlock, A.NumKeys);
   // The gradients of queries and of keys are made apart, each by one task a
   // block: no sum is shared between tasks.
   C.parallelFor(Queries.Count + Keys.Count, [&](int64_t Task, unsigned Worker) {
@@ -247,8 +259,8 @@ static Status runBackward(const OpCall &Op, Context &C) {
       return;
     }
     Task -= Queries.Count;
-    Run.runKeys({Keys.getBatch(Task), Keys.getHead(Task), 0, 0,
-                 Keys.getFirst(Task), Keys.getRows(Task)},
+    Run.runKeys({Keys.getBatch(Task), Keys.getHead(Task) * A.KeyHeads.Group, 0,
+                 0, Keys.getFirst(Task), Keys.getRows(Task)},
                 X);
   });
   return {};

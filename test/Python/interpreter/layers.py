@@ -92,11 +92,16 @@ class Attention:
             qkv = [qkv[0][:, :, i] for i in range(3)]
         # [B, T, H, D] -> [B, H, T, D]
         self.q, self.k, self.v = (np.swapaxes(x, 1, 2) for x in qkv)
+        self.key_heads = self.k.shape[1]
+        group = self.q.shape[1] // self.key_heads
+        self.k, self.v = (np.repeat(x, group, axis=1) for x in (self.k, self.v))
         head = self.q.shape[-1]
         self.scale = call.get("scale", 1.0 / np.sqrt(head))
         scores = self.scale * self.q @ np.swapaxes(self.k, -1, -2)
         if call.get("causal"):
             seen = np.tri(*scores.shape[-2:], dtype=bool)
+            if call.get("window"):
+                seen &= ~np.tri(*scores.shape[-2:], -call.get("window"), dtype=bool)
             scores = np.where(seen, scores, -np.inf)
         if mask is not None and mask.dtype == np.bool_:
             scores = np.where(mask, scores, -np.inf)
@@ -118,6 +123,11 @@ class Attention:
         shift = np.where(np.isneginf(largest), 0.0, largest)
         total = np.sum(np.exp(self.scores - shift[..., None]), axis=-1)
         return np.log(total) + shift
+
+    def of_keys(self, grad):
+        """Summed over the heads of the queries that share one of the keys."""
+        batch, heads, keys, width = grad.shape
+        return grad.reshape(batch, self.key_heads, heads // self.key_heads, keys, width).sum(2)
 
     def join(self, grads):
         grads = [np.swapaxes(g, 1, 2) for g in grads]
@@ -144,7 +154,8 @@ def attention_backward(call, *operands):
     p_grad = (grad @ transposed(a.v)) * a.kept
     row = np.sum(grad * output, axis=-1, keepdims=True)
     s_grad = probabilities * (p_grad - row) * a.scale
-    return a.join([s_grad @ a.k, transposed(s_grad) @ a.q, v_grad])
+    k_grad = transposed(s_grad) @ a.q
+    return a.join([s_grad @ a.k, a.of_keys(k_grad), a.of_keys(v_grad)])
 
 
 def check_ids(ids, count, what):

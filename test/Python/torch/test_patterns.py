@@ -117,6 +117,69 @@ def test_what_only_looks_alike_is_left(function):
     assert done.passed, str(done)
 
 
+def repeated(x, count):
+    """Each head for `count` heads of the queries, as transformers writes it."""
+    batch, heads, length, width = x.shape
+    wide = x[:, :, None, :, :].expand(batch, heads, count, length, width)
+    return wide.reshape(batch, heads * count, length, width)
+
+
+def shared_in_kernel(x):
+    return F.scaled_dot_product_attention(x, x[:, :2], x[:, 2:4], enable_gqa=True)
+
+
+def repeated_for_kernel(x):
+    keys, values = repeated(x[:, :2], 3), repeated(x[:, 2:4], 3)
+    return F.scaled_dot_product_attention(x, keys, values, is_causal=True)
+
+
+def repeated_written_out(x):
+    keys, values = repeated(x[:, :2], 3), repeated(x[:, 2:4], 3)
+    return torch.softmax((x @ keys.mT) * 0.3, -1) @ values
+
+
+def one_for_all(x):
+    batch, heads, length, width = x.shape
+    key = x[:, :1].expand(batch, heads, length, width)
+    return F.scaled_dot_product_attention(x, key, key)
+
+
+SHARED = {
+    "shared_in_kernel": (shared_in_kernel, 2),
+    "repeated_for_kernel": (repeated_for_kernel, 2),
+    "repeated_written_out": (repeated_written_out, 2),
+    "one_for_all": (one_for_all, 1),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_heads_that_share_keys_are_not_repeated(name):
+    function, heads = SHARED[name]
+    module, args = modules.functions({name: (function, (2, 6, 5, 4))})
+    operations = import_module(module, args).graph.operations
+    (found,) = [one for one in operations if one.mnemonic == "attention"]
+    assert [x.shape[2] for x in found.operands] == [6, heads, heads]
+    assert not any(one.results[0].type.rank >= 4 for one in operations if one.mnemonic == "broadcast")
+
+
+def test_values_and_gradients_of_shared_heads():
+    cases = {name: (function, (2, 6, 5, 4)) for name, (function, _) in SHARED.items()}
+    # Keys and values that several heads share in different numbers.
+    cases["unequal"] = (
+        lambda x: F.scaled_dot_product_attention(x, x[:, :2], x[:, :3], enable_gqa=True),
+        (2, 6, 5, 4),
+    )
+    # A bias that is trained: softmax is written out.
+    cases["biased"] = (
+        lambda x: F.scaled_dot_product_attention(
+            x, x[:, :2], x[:, 2:4], x @ x.mT, enable_gqa=True
+        ),
+        (2, 6, 5, 4),
+    )
+    done = check(*modules.functions(cases))
+    assert done.passed, str(done)
+
+
 def test_a_causal_mask_is_an_attribute():
     class Masked(nn.Module):
         def __init__(self):

@@ -293,12 +293,14 @@ def optimizer_cases():
 SEED, STEP = 2**40 + 3, 4  # of attention that drops probabilities
 
 
-def attention(q, k, v, causal, mask, scale, dropped):
-    """q, k, v are [B, T, H, D] in float64; gives the result, [B, T, H, D], and the log-sum-exp."""
+def attention(q, k, v, causal, window, mask, scale, dropped):
+    """q is [B, T, H, D], k and v [B, S, G, D] in float64; gives the result, [B, T, H, D], and the log-sum-exp."""
+    k, v = (x.repeat_interleave(q.shape[2] // x.shape[2], 2) for x in (k, v))
     scores = torch.einsum("bthd,bshd->bhts", q, k) * scale
     if causal:
         t, s = scores.shape[2:]
-        scores = scores.masked_fill(torch.arange(s)[None] > torch.arange(t)[:, None], -math.inf)
+        ahead = torch.arange(s)[None] - torch.arange(t)[:, None]
+        scores = scores.masked_fill((ahead > 0) | (ahead <= -(window or t)), -math.inf)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + _d(mask)
     lse = torch.logsumexp(scores, -1)
@@ -310,13 +312,17 @@ def attention(q, k, v, causal, mask, scale, dropped):
 
 def attention_cases():
     for dtype in (F32, BF16):
-        for batch, t, s, heads, width, causal, mask_kind, packed, dropped in (
-                (1, 70, 70, 2, 16, True, None, True, 0), (2, 33, 50, 1, 64, False, None, False, 0),
-                (1, 20, 20, 2, 40, True, "bool", False, 0), (2, 40, 24, 2, 24, False, "float", False, 0.25),
-                (1, 9, 9, 1, 160, True, None, True, 0), (1, 18, 18, 1, 256, False, None, False, 0),
-                (2, 19, 19, 3, 8, True, None, True, 0.5)):
+        for batch, t, s, heads, shared, width, causal, window, mask_kind, packed, dropped in (
+                (1, 70, 70, 2, 1, 16, True, None, None, True, 0), (2, 33, 50, 1, 1, 64, False, None, None, False, 0),
+                (1, 20, 20, 2, 1, 40, True, None, "bool", False, 0),
+                (2, 40, 24, 2, 1, 24, False, None, "float", False, 0.25),
+                (1, 9, 9, 1, 1, 160, True, None, None, True, 0), (1, 18, 18, 1, 1, 256, False, None, None, False, 0),
+                (2, 19, 19, 3, 1, 8, True, None, None, True, 0.5),
+                # Heads that share keys, with what belongs to a head; windows that leave out whole tiles.
+                (2, 70, 70, 6, 3, 16, True, None, None, False, 0), (2, 20, 33, 4, 4, 24, False, None, "float", False, 0.25),
+                (1, 200, 200, 1, 1, 16, True, 50, None, True, 0), (1, 150, 40, 4, 2, 16, True, 20, None, False, 0)):
             q = _random(batch, t, heads, width, dtype=dtype)
-            k, v = (_random(batch, s, heads, width, dtype=dtype) for _ in range(2))
+            k, v = (_random(batch, s, heads // shared, width, dtype=dtype) for _ in range(2))
             mask = None
             if mask_kind == "bool":
                 mask = torch.rand(batch, 1, t, s) > 0.3
@@ -325,11 +331,12 @@ def attention_cases():
                 mask = _random(heads, 1, s)
             scale = 1 / math.sqrt(width) if packed else 0.3
             wide = [_d(x).requires_grad_() for x in (q, k, v)]
-            out, lse = attention(*wide, causal, mask, scale, dropped)
+            out, lse = attention(*wide, causal, window, mask, scale, dropped)
             g = _random(batch, t, heads, width, dtype=dtype)
             grads = torch.autograd.grad(out, wide, _d(g))
             out, lse = out.detach().to(dtype), lse.detach().float()
-            attributes = (["causal"] if causal else []) + ([] if packed else ["scale = 3.0e-1 : f64"])
+            attributes = (["causal"] if causal else []) + ([f"window = {window}"] if window else [])
+            attributes += ([] if packed else ["scale = 3.0e-1 : f64"])
             attributes += [f"dropout_p = {dropped} : f64, id = 7 : i64"] if dropped else []
             attributes = "{{" + ", ".join(attributes) + "}}"
             qkv = [torch.stack([q, k, v], 2)] if packed else [q, k, v]
@@ -340,7 +347,7 @@ def attention_cases():
                 f"random {{{n + len(masks)}}}, {{{n + len(masks) + 1}}} " if dropped else ""
             )
             names = ", ".join(f"{{{i}}}" for i in range(n))
-            label = f"{batch} {t} {s} {heads} {width} {causal} {mask_kind} {dropped} {dtype}"
+            label = f"{batch} {t} {s} {heads} {shared} {width} {causal} {window} {mask_kind} {dropped} {dtype}"
             yield Case("attention " + label, f"remat.attention {names} {read(n)}{attributes} : ({{o}}) -> ({{r}})",
                        qkv + more, [out, lse], tolerance=5e-6 if dtype == F32 else None)
             names = ", ".join(f"{{{i + 1}}}" for i in range(n))

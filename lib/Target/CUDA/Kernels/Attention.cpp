@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelWriter.h"
+#include "remat/IR/AttentionSizes.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -15,9 +16,9 @@ using namespace remat::cuda;
 
 namespace {
 /// What the forward and the backward operation have in common.
-struct Problem {
-  int64_t Batch, Queries, Keys, Heads, Width;
+struct Problem : AttentionSizes {
   bool IsPacked, IsCausal;
+  int64_t Window; ///< the queries' number where there is none
   double Scale, DropoutP;
   int64_t Id;
   Value Mask;
@@ -31,16 +32,12 @@ struct Problem {
 } // namespace
 
 template <typename OpT> static Problem describe(OpT Op, unsigned FirstQkv) {
-  Problem P;
   auto Qkv = Op.getQkv();
-  RankedTensorType Query = getType(Qkv[0]);
+  Problem P;
+  static_cast<AttentionSizes &>(P) = AttentionSizes::of(Qkv);
   P.IsPacked = Qkv.size() == 1;
-  P.Batch = Query.getDimSize(0);
-  P.Queries = Query.getDimSize(1);
-  P.Keys = P.IsPacked ? P.Queries : getType(Qkv[1]).getDimSize(1);
-  P.Heads = Query.getDimSize(P.IsPacked ? 3 : 2);
-  P.Width = Query.getShape().back();
   P.IsCausal = Op.getCausal();
+  P.Window = std::min<int64_t>(Op.getWindow().value_or(P.Queries), P.Queries);
   P.Scale = Op.getScale() ? Op.getScale()->convertToDouble()
                           : 1.0 / std::sqrt(static_cast<double>(P.Width));
   P.DropoutP = Op.getDropoutP().convertToDouble();
@@ -101,29 +98,32 @@ int64_t remat::cuda::getWidestAttention() {
   return Width;
 }
 
-/// The tiles of an operation whose blocks share out `Tiled` queries or keys,
-/// with `Tiles` tiles of rows and `Squares` of scores in shared memory.
+/// The tiles of an operation whose blocks share out `Tiled` queries or keys of
+/// `Heads` heads, with `Tiles` tiles of rows and `Squares` of scores in shared
+/// memory.
 static std::pair<kernels::AttentionShape, LaunchSize>
-getTiles(const Problem &P, int64_t Tiled, int64_t Tiles, int64_t Squares) {
+getTiles(const Problem &P, int64_t Tiled, int64_t Heads, int64_t Tiles,
+         int64_t Squares) {
   int64_t Bytes = 0;
   int64_t R = getTileRows(P.Width, Tiles, Squares, Bytes);
   int64_t Blocks = llvm::divideCeil(Tiled, 16 * R);
-  int64_t Head = P.Heads * P.Width, Row = P.IsPacked ? 3 * Head : Head;
-  return {{.Queries = P.Queries,
-           .Keys = P.Keys,
-           .Heads = P.Heads,
-           .Width = P.Width,
-           .Rows = R,
-           .Tiles = Blocks,
-           .QueryStride = Row,
-           .KeyStride = Row,
-           .QueryOffset = 0,
-           .KeyOffset = P.IsPacked ? Head : 0,
-           .ValueOffset = P.IsPacked ? 2 * Head : 0,
-           .Causal = P.IsCausal},
-          {.Block = 256,
-           .GridX = Blocks * P.Batch * P.Heads,
-           .SharedBytes = Bytes}};
+  int64_t Packing = P.IsPacked ? 3 : 1, Row = P.Heads * P.Width;
+  return {
+      {.Queries = P.Queries,
+       .Keys = P.Keys,
+       .Heads = P.Heads,
+       .KeyHeads = P.KeyHeads,
+       .Width = P.Width,
+       .Rows = R,
+       .Tiles = Blocks,
+       .QueryStride = Packing * Row,
+       .KeyStride = Packing * P.KeyHeads * P.Width,
+       .QueryOffset = 0,
+       .KeyOffset = P.IsPacked ? Row : 0,
+       .ValueOffset = P.IsPacked ? 2 * Row : 0,
+       .Causal = P.IsCausal,
+       .Window = P.Window},
+      {.Block = 256, .GridX = Blocks * P.Batch * Heads, .SharedBytes = Bytes}};
 }
 
 /// Query, key or value, which may be parts of one operand.
@@ -139,7 +139,7 @@ static Passed passRandom(const Problem &P, Passed Value) {
 
 static void addAttention(AttentionOp Op, Launches &Out) {
   Problem P = describe(Op, 0);
-  auto [Shape, Size] = getTiles(P, P.Queries, 3, 1);
+  auto [Shape, Size] = getTiles(P, P.Queries, P.Heads, 3, 1);
   kernels::Mask Mask = getMask(P.Mask);
   addLaunch("attention",
             kernels::Attention{.E = P.Type,
@@ -164,7 +164,7 @@ static void addAttention(AttentionOp Op, Launches &Out) {
 
 static void addKeyValueGradients(const Problem &P, unsigned Lse,
                                  Launches &Out) {
-  auto [Shape, Size] = getTiles(P, P.Keys, 4, 2);
+  auto [Shape, Size] = getTiles(P, P.Keys, P.KeyHeads, 4, 2);
   kernels::Mask Mask = getMask(P.Mask);
   addLaunch("attention_backward_key_value",
             kernels::AttentionBackwardKeyValue{
@@ -192,7 +192,7 @@ static void addKeyValueGradients(const Problem &P, unsigned Lse,
 }
 
 static void addQueryGradient(const Problem &P, unsigned Lse, Launches &Out) {
-  auto [Shape, Size] = getTiles(P, P.Queries, 4, 2);
+  auto [Shape, Size] = getTiles(P, P.Queries, P.Heads, 4, 2);
   kernels::Mask Mask = getMask(P.Mask);
   addLaunch("attention_backward_query",
             kernels::AttentionBackwardQuery{

@@ -30,8 +30,8 @@ REMAT_KERNEL attention(const E *q, const E *k, const E *v,
   float *tileV = tileK + M * (D + 1), *tileP = tileV + M * (D + 1);
   int64 first = tile * M;
   q += Shape::QOffset + (b * T + first) * Shape::QStride + h * D;
-  k += Shape::KOffset + b * S * Shape::KStride + h * D;
-  v += Shape::VOffset + b * S * Shape::KStride + h * D;
+  k += Shape::KOffset + b * S * Shape::KStride + h / Shape::Group * D;
+  v += Shape::VOffset + b * S * Shape::KStride + h / Shape::Group * D;
   loadTile<M, D, 256>(tileQ, q, Shape::QStride, T - first);
   float sum[R], high[R], acc[R][Columns];
 #pragma unroll
@@ -42,8 +42,8 @@ REMAT_KERNEL attention(const E *q, const E *k, const E *v,
     for (int j = 0; j < Columns; ++j)
       acc[a][j] = 0.0f;
   }
-  for (int64 begin = 0; begin < S && (!Shape::Causal || begin < first + M);
-       begin += M) {
+  int64 end = Shape::endKey(first);
+  for (int64 begin = Shape::firstKey(first); begin < end; begin += M) {
     __syncthreads();
     loadTile<M, D, 256>(tileK, k + begin * Shape::KStride, Shape::KStride,
                         S - begin);

@@ -79,7 +79,8 @@ scoreTile(const float *tileQ, const float *tileK, const float *tileV,
   __syncthreads();
 }
 
-// Gradients of key and value: a tile of keys a block.
+// Gradients of key and value: a tile of keys a block, to which the heads of the
+// queries that read them give their parts one after the other.
 template <typename E, typename MaskElement, typename MaskOf, typename Shape,
           bool HasDropout>
 REMAT_KERNEL
@@ -93,57 +94,60 @@ attentionBackwardKeyValue(const E *grad, const E *q, const E *k, const E *v,
   constexpr int Columns = Shape::Columns;
   REMAT_SHARED(memory);
   int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-  int64 tile = blockIdx.x % Shape::Tiles, head = blockIdx.x / Shape::Tiles;
-  int64 b = head / H, h = head % H;
+  int64 tile = blockIdx.x % Shape::Tiles, of = blockIdx.x / Shape::Tiles;
+  int64 b = of / Shape::KeyH, keyHead = of % Shape::KeyH;
   Dropout<Shape, HasDropout> dropout = {seed, step, id, dropoutP, keepFactor};
   float *tileQ = (float *)memory, *tileK = tileQ + M * (D + 1);
   float *tileV = tileK + M * (D + 1), *tileG = tileV + M * (D + 1);
   float *tileP = tileG + M * (D + 1), *tileS = tileP + M * (M + 1);
-  q += Shape::QOffset + b * T * Shape::QStride + h * D;
-  k += Shape::KOffset + b * S * Shape::KStride + h * D;
-  v += Shape::VOffset + b * S * Shape::KStride + h * D;
-  grad += b * T * H * D + h * D;
+  q += Shape::QOffset + b * T * Shape::QStride + keyHead * Shape::Group * D;
+  k += Shape::KOffset + b * S * Shape::KStride + keyHead * D;
+  v += Shape::VOffset + b * S * Shape::KStride + keyHead * D;
+  grad += b * T * H * D + keyHead * Shape::Group * D;
   int64 begin = tile * M;
   loadTile<M, D, 256>(tileK, k + begin * Shape::KStride, Shape::KStride,
                       S - begin);
   loadTile<M, D, 256>(tileV, v + begin * Shape::KStride, Shape::KStride,
                       S - begin);
   float accK[R][Columns] = {}, accV[R][Columns] = {};
-  for (int64 first = Shape::Causal ? begin : 0; first < T; first += M) {
-    __syncthreads();
-    loadTile<M, D, 256>(tileQ, q + first * Shape::QStride, Shape::QStride,
-                        T - first);
-    loadTile<M, D, 256>(tileG, grad + first * H * D, H * D, T - first);
-    __syncthreads();
-    scoreTile<Shape, MaskOf>(tileQ, tileK, tileV, tileG, tileP, tileS, lse,
-                             delta, mask, dropout, scale, head, first, begin);
-    for (int r = 0; r < M; ++r) {
-      float p[R], s[R];
-#pragma unroll
-      for (int a = 0; a < R; ++a) {
-        p[a] = tileP[r * (M + 1) + ty + 16 * a];
-        s[a] = tileS[r * (M + 1) + ty + 16 * a];
-      }
-#pragma unroll
-      for (int j = 0; j < Columns; ++j) {
-        bool inside = tx + 16 * j < D;
-        float x = inside ? tileQ[r * (D + 1) + tx + 16 * j] : 0.0f;
-        float g = inside ? tileG[r * (D + 1) + tx + 16 * j] : 0.0f;
+  int64 end = Shape::endQuery(begin), endHead = (of + 1) * Shape::Group;
+  for (int64 head = of * Shape::Group; head < endHead;
+       ++head, q += D, grad += D)
+    for (int64 first = Shape::firstQuery(begin); first < end; first += M) {
+      __syncthreads();
+      loadTile<M, D, 256>(tileQ, q + first * Shape::QStride, Shape::QStride,
+                          T - first);
+      loadTile<M, D, 256>(tileG, grad + first * H * D, H * D, T - first);
+      __syncthreads();
+      scoreTile<Shape, MaskOf>(tileQ, tileK, tileV, tileG, tileP, tileS, lse,
+                               delta, mask, dropout, scale, head, first, begin);
+      for (int r = 0; r < M; ++r) {
+        float p[R], s[R];
 #pragma unroll
         for (int a = 0; a < R; ++a) {
-          accV[a][j] += p[a] * g;
-          accK[a][j] += s[a] * x;
+          p[a] = tileP[r * (M + 1) + ty + 16 * a];
+          s[a] = tileS[r * (M + 1) + ty + 16 * a];
+        }
+#pragma unroll
+        for (int j = 0; j < Columns; ++j) {
+          bool inside = tx + 16 * j < D;
+          float x = inside ? tileQ[r * (D + 1) + tx + 16 * j] : 0.0f;
+          float g = inside ? tileG[r * (D + 1) + tx + 16 * j] : 0.0f;
+#pragma unroll
+          for (int a = 0; a < R; ++a) {
+            accV[a][j] += p[a] * g;
+            accK[a][j] += s[a] * x;
+          }
         }
       }
     }
-  }
 #pragma unroll
   for (int a = 0; a < R; ++a) {
     int64 s = begin + ty + 16 * a;
 #pragma unroll
     for (int j = 0; j < Columns; ++j)
       if (s < S && tx + 16 * j < D) {
-        int64 at = (b * S + s) * Shape::KStride + h * D + tx + 16 * j;
+        int64 at = (b * S + s) * Shape::KStride + keyHead * D + tx + 16 * j;
         gradK[Shape::KOffset + at] = fromFloat<E>(accK[a][j]);
         gradV[Shape::VOffset + at] = fromFloat<E>(accV[a][j]);
       }
@@ -171,16 +175,16 @@ REMAT_KERNEL attentionBackwardQuery(const E *grad, const E *q, const E *k,
   float *tileV = tileK + M * (D + 1), *tileG = tileV + M * (D + 1);
   float *tileP = tileG + M * (D + 1), *tileS = tileP + M * (M + 1);
   q += Shape::QOffset + b * T * Shape::QStride + h * D;
-  k += Shape::KOffset + b * S * Shape::KStride + h * D;
-  v += Shape::VOffset + b * S * Shape::KStride + h * D;
+  k += Shape::KOffset + b * S * Shape::KStride + h / Shape::Group * D;
+  v += Shape::VOffset + b * S * Shape::KStride + h / Shape::Group * D;
   grad += b * T * H * D + h * D;
   int64 first = tile * M;
   loadTile<M, D, 256>(tileQ, q + first * Shape::QStride, Shape::QStride,
                       T - first);
   loadTile<M, D, 256>(tileG, grad + first * H * D, H * D, T - first);
   float acc[R][Columns] = {};
-  for (int64 begin = 0; begin < S && (!Shape::Causal || begin < first + M);
-       begin += M) {
+  int64 end = Shape::endKey(first);
+  for (int64 begin = Shape::firstKey(first); begin < end; begin += M) {
     __syncthreads();
     loadTile<M, D, 256>(tileK, k + begin * Shape::KStride, Shape::KStride,
                         S - begin);

@@ -70,24 +70,44 @@ struct Mask {
   }
 };
 
-// `queries` queries and `keys` keys of `heads` heads of `width` elements; a
-// block has a tile of 16 * `rows` of the `tiles` tiles of a head. Query, key
-// and value lie at these offsets and strides in their tensors, which may be
-// one.
-template <int64 queries, int64 keys, int heads, int width, int rows, int tiles,
-          int64 queryStride, int64 keyStride, int64 queryOffset,
-          int64 keyOffset, int64 valueOffset, bool causal>
+// `queries` queries of `heads` heads and `keys` keys of `keyHeads` heads, all
+// of `width` elements; a block has a tile of 16 * `rows` of the `tiles` tiles
+// of a head. Query, key and value lie at these offsets and strides in their
+// tensors, which may be one. With `causal` a query sees the last `window` keys
+// up to its own place.
+template <int64 queries, int64 keys, int heads, int keyHeads, int width,
+          int rows, int tiles, int64 queryStride, int64 keyStride,
+          int64 queryOffset, int64 keyOffset, int64 valueOffset, bool causal,
+          int64 window>
 struct AttentionShape {
   enum : int64 { T = queries, S = keys };
   enum : int64 { QStride = queryStride, KStride = keyStride };
   enum : int64 { QOffset = queryOffset, KOffset = keyOffset };
   enum : int64 { VOffset = valueOffset };
-  enum : int { H = heads, D = width, R = rows, M = 16 * rows };
+  enum : int { H = heads, KeyH = keyHeads, Group = heads / keyHeads };
+  enum : int { D = width, R = rows, M = 16 * rows };
   enum : int { Tiles = tiles, Columns = (width + 15) / 16 };
   enum : bool { Causal = causal };
 
   static __device__ __forceinline__ bool inside(int64 t, int64 s) {
-    return t < T && s < S && (!Causal || s <= t);
+    return t < T && s < S && (!Causal || (s <= t && s + window > t));
+  }
+  // Where the tiles of keys begin and end of which the queries of the tile from
+  // `first` on see any.
+  static __device__ __forceinline__ int64 firstKey(int64 first) {
+    int64 begin = first + 1 - window;
+    return Causal && begin > 0 ? begin / M * M : 0;
+  }
+  static __device__ __forceinline__ int64 endKey(int64 first) {
+    return Causal && first + M < S ? first + M : (int64)S;
+  }
+  // The same of the queries that see any key of the tile from `begin` on.
+  static __device__ __forceinline__ int64 firstQuery(int64 begin) {
+    return Causal ? begin : 0;
+  }
+  static __device__ __forceinline__ int64 endQuery(int64 begin) {
+    int64 end = begin + M - 1 + window;
+    return Causal && end < T ? end : (int64)T;
   }
 };
 

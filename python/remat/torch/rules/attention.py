@@ -33,6 +33,10 @@ def attention(
     if k.shape[1] != heads or v.shape[1] != heads:
         alone = k.shape[1] == v.shape[1] == 1  # broadcasts
         cx.require(enable_gqa or alone, f"{heads} heads of queries and {k.shape[1]} of keys")
+    once = [_once(cx, x) for x in (k, v)]
+    if once[0].shape[1] == once[1].shape[1]:
+        k, v = once
+    elif k.shape[1] != v.shape[1]:
         k, v = (_repeated(cx, x, heads) for x in (k, v))
     dropout_p = dropout_p if cx.dropout else 0.0
     scale = 1.0 / sqrt(q.shape[-1]) if scale is None else float(scale)
@@ -44,6 +48,7 @@ def attention(
     trained = cx.depends_on_parameters(3)
     square = q.shape[2] == k.shape[2]
     if trained or v.shape != k.shape or (is_causal and not square):
+        k, v = (_repeated(cx, x, heads) for x in (k, v))
         made = _written_out(cx, q, k, v, mask, is_causal, scale, dropout_p)
     else:
         made = _whole(cx, q, k, v, mask, is_causal, scale, dropout_p)
@@ -75,11 +80,29 @@ def _four_dimensions(cx, q: Value, k: Value, v: Value, mask):
 def _repeated(cx, x: Value, heads: int) -> Value:
     """Each head of keys or values for as many heads of queries as share it."""
     batch, own, length, width = x.shape
+    if own == heads:
+        return x
     wide = cx.expand(
         cx.views.reshape(x, (batch, own, 1, length, width)),
         (batch, own, heads // own, length, width),
     )
     return cx.views.reshape(wide, (batch, heads, length, width))
+
+
+def _once(cx, x: Value) -> Value:
+    """Keys or values [B, H, S, D] that repeat heads for those who share them, as [B, G, S, D]."""
+    base, shown = cx.views.shown(x)
+    once = cx.compact(base)
+    batch, heads, length, width = x.shape
+    if not shown.is_contiguous() or base.type.elements != x.type.elements:
+        return x
+    if base.shape == x.shape and once.shape == (batch, 1, length, width):
+        return once
+    if base.type.rank != 5 or once.shape != base.shape[:2] + (1, length, width):
+        return x
+    if base.shape[0] != batch or base.shape[1] * base.shape[2] != heads:
+        return x
+    return cx.views.reshape(once, (batch, base.shape[1], length, width))
 
 
 def _mask(cx, mask, q: Value, k: Value):

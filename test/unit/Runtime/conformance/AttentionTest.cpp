@@ -14,19 +14,24 @@ constexpr double Inf = std::numeric_limits<double>::infinity();
 /// Attention and its gradients in f64, with every score in memory.
 struct Reference {
   int64_t B = 1, T = 1, S = 1, H = 1, D = 1;
+  int64_t G = 1; ///< heads of keys and values
   bool Causal = false;
+  int64_t Window = 0; ///< keys seen at most; 0: all
   double Scale = 0.5, P = 0;
   std::vector<double> Mask; ///< added to scores, [B, H, T, S]; may be empty
   std::vector<double> Q, K, V, Grad;
   std::vector<double> Out, Lse, DQ, DK, DV;
 
+  /// Where the key lies that head h of the queries reads.
+  int64_t locate(int64_t b, int64_t h, int64_t s) const {
+    return ((b * S + s) * G + h / (H / G)) * D;
+  }
   double score(int64_t b, int64_t h, int64_t t, int64_t s) const {
-    if (Causal && s > t)
+    if (Causal && (s > t || (Window && s <= t - Window)))
       return -Inf;
     double Sum = 0;
     for (int64_t d = 0; d < D; ++d)
-      Sum +=
-          Q[((b * T + t) * H + h) * D + d] * K[((b * S + s) * H + h) * D + d];
+      Sum += Q[((b * T + t) * H + h) * D + d] * K[locate(b, h, s) + d];
     return Scale * Sum +
            (Mask.empty() ? 0 : Mask[((b * H + h) * T + t) * S + s]);
   }
@@ -41,7 +46,7 @@ struct Reference {
   void runRow(int64_t b, int64_t h, int64_t t);
   void run() {
     Out.assign(B * T * H * D, 0), DQ = Out;
-    DK.assign(B * S * H * D, 0), DV = DK;
+    DK.assign(B * S * G * D, 0), DV = DK;
     Lse.assign(B * H * T, 0);
     for (int64_t b = 0; b < B; ++b)
       for (int64_t h = 0; h < H; ++h)
@@ -67,7 +72,7 @@ void Reference::runRow(int64_t b, int64_t h, int64_t t) {
     Probability[s] = std::exp(score(b, h, t, s) - L);
     double F = factor(b, h, t, s);
     for (int64_t d = 0; d < D; ++d) {
-      int64_t At = ((b * S + s) * H + h) * D + d;
+      int64_t At = locate(b, h, s) + d;
       Out[((b * T + t) * H + h) * D + d] += Probability[s] * F * V[At];
       DV[At] += Probability[s] * F * G[d];
       Up[s] += G[d] * V[At] * F;
@@ -77,7 +82,7 @@ void Reference::runRow(int64_t b, int64_t h, int64_t t) {
   for (int64_t s = 0; s < S; ++s)
     for (int64_t d = 0; d < D; ++d) {
       double DS = Probability[s] * (Up[s] - Delta) * Scale;
-      int64_t Kd = ((b * S + s) * H + h) * D + d;
+      int64_t Kd = locate(b, h, s) + d;
       int64_t Qd = ((b * T + t) * H + h) * D + d;
       DQ[Qd] += DS * K[Kd];
       DK[Kd] += DS * Q[Qd];
@@ -85,12 +90,12 @@ void Reference::runRow(int64_t b, int64_t h, int64_t t) {
 }
 
 Reference makeReference(int64_t B, int64_t T, int64_t S, int64_t H, int64_t D,
-                        DType Type = DType::F32) {
+                        DType Type = DType::F32, int64_t Group = 1) {
   Reference R;
-  R.B = B, R.T = T, R.S = S, R.H = H, R.D = D;
+  R.B = B, R.T = T, R.S = S, R.H = H, R.D = D, R.G = H / Group;
   R.Q = randomArray(Type, {B, T, H, D}, 1).Data;
-  R.K = randomArray(Type, {B, S, H, D}, 2).Data;
-  R.V = randomArray(Type, {B, S, H, D}, 3).Data;
+  R.K = randomArray(Type, {B, S, R.G, D}, 2).Data;
+  R.V = randomArray(Type, {B, S, R.G, D}, 3).Data;
   R.Grad = randomArray(Type, {B, T, H, D}, 4).Data;
   return R;
 }
@@ -100,6 +105,8 @@ Attrs getAttrs(const Reference &R) {
                 ints("id", {2})};
   if (R.Causal)
     List.push_back(flag("causal"));
+  if (R.Window)
+    List.push_back(ints("window", {R.Window}));
   return List;
 }
 
@@ -107,22 +114,25 @@ Attrs getAttrs(const Reference &R) {
 void expectMatch(Reference &R, std::optional<Array> Mask = std::nullopt,
                  double Tolerance = 2e-5, DType Type = DType::F32) {
   R.run();
-  auto Make = [&](int64_t Length, const std::vector<double> &Data) {
-    return Array{Type, {R.B, Length, R.H, R.D}, Data};
+  auto Make = [&](const std::vector<double> &Data) {
+    return Array{Type, {R.B, R.T, R.H, R.D}, Data};
+  };
+  auto MakeKey = [&](const std::vector<double> &Data) {
+    return Array{Type, {R.B, R.S, R.G, R.D}, Data};
   };
   std::optional<Array> Seed = i64({}, {1}), Step = i64({}, {3});
   if (R.P == 0)
     Seed = Step = std::nullopt;
-  Array Q = Make(R.T, R.Q), K = Make(R.S, R.K), V = Make(R.S, R.V);
+  Array Q = Make(R.Q), K = MakeKey(R.K), V = MakeKey(R.V);
   Array Lse = f32({R.B, R.H, R.T});
-  auto F = runOp("attention", {Q, K, V, Mask, Seed, Step}, {Make(R.T, {}), Lse},
+  auto F = runOp("attention", {Q, K, V, Mask, Seed, Step}, {Make({}), Lse},
                  getAttrs(R));
   ASSERT_EQ(F.size(), 2u);
   expectNear(F[0], R.Out, Tolerance);
   expectNear(F[1], R.Lse, Tolerance);
   auto G = runOp("attention_backward",
-                 {Make(R.T, R.Grad), Q, K, V, F[0], F[1], Mask, Seed, Step},
-                 {Make(R.T, {}), Make(R.S, {}), Make(R.S, {})}, getAttrs(R));
+                 {Make(R.Grad), Q, K, V, F[0], F[1], Mask, Seed, Step},
+                 {Make({}), MakeKey({}), MakeKey({})}, getAttrs(R));
   ASSERT_EQ(G.size(), 3u);
   expectNear(G[0], R.DQ, Tolerance);
   expectNear(G[1], R.DK, Tolerance);
@@ -154,6 +164,38 @@ TEST(Attention, SeveralBlocks) {
 TEST(Attention, Causal) {
   Reference R = makeReference(1, 150, 150, 1, 4);
   R.Causal = true;
+  expectMatch(R);
+}
+
+/// Heads that share keys, each of which draws for itself.
+TEST(Attention, Grouped) {
+  Reference R = makeReference(2, 40, 150, 6, 4, DType::F32, /*Group=*/3);
+  R.P = 0.3;
+  expectMatch(R);
+}
+
+TEST(Attention, OneHeadOfKeys) {
+  Reference R = makeReference(1, 70, 70, 4, 4, DType::F32, /*Group=*/4);
+  R.Causal = true;
+  expectMatch(R);
+}
+
+/// Windows that leave out blocks of keys, the first keys of a block, and all.
+TEST(Attention, Window) {
+  for (int64_t Window : {1, 40, 200, 1000}) {
+    Reference R = makeReference(1, 300, 270, 1, 4);
+    R.Causal = true, R.Window = Window;
+    expectMatch(R);
+  }
+}
+
+/// Query 7 sees key 4, the last one; those behind it see none.
+TEST(Attention, WindowBehindAllKeys) {
+  Reference R = makeReference(1, 12, 5, 2, 4);
+  R.Causal = true, R.Window = 4;
+  R.run();
+  EXPECT_GT(R.Lse[7], -Inf);
+  EXPECT_EQ(R.Lse[8], -Inf);
   expectMatch(R);
 }
 
@@ -234,6 +276,14 @@ TEST(Attention, Checks) {
   };
   EXPECT_EQ(Check(Q, Q, std::nullopt, {}), "");
   EXPECT_NE(Check(f32({1, 2, 2, 4}), Q, std::nullopt, {}), "");
+  // Two heads of keys for one of queries; a window of none, or both ways.
+  Array Two = f32({1, 2, 2, 4});
+  EXPECT_NE(Check(Two, Two, std::nullopt, {}), "");
+  EXPECT_EQ(Check(Q, Q, std::nullopt, {flag("causal"), ints("window", {1})}),
+            "");
+  EXPECT_NE(Check(Q, Q, std::nullopt, {flag("causal"), ints("window", {0})}),
+            "");
+  EXPECT_NE(Check(Q, Q, std::nullopt, {ints("window", {1})}), "");
   EXPECT_NE(Check(Q, f32({1, 3, 1, 4}), std::nullopt, {}), "");
   EXPECT_NE(Check(Q, Q, f32({3, 2}), {}), "");
   EXPECT_NE(Check(Q, Q, i64({2, 2}), {}), "");
