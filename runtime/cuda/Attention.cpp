@@ -1,8 +1,9 @@
 //===- Attention.cpp - attention by cuDNN ---------------------------------===//
 //
-// A slice of the batch is its own graph with its own plan: each element of the
-// batch is computed for itself, so that the number of slices changes the
-// workspace and nothing else.
+// A slice of the batch, or of the heads of one of its elements, has a graph
+// with a plan of its own: each head is computed for itself, or with those that
+// share its keys, so that the number of slices changes the workspace and
+// nothing else. A slice's tensors have the strides of the whole ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,9 @@ using TensorPtr = std::shared_ptr<fe::graph::Tensor_attributes>;
 class CudnnAttention : public Attention {
 public:
   CudnnAttention(cudnnHandle_t Handle, const AttentionProblem &P)
-      : Handle(Handle), P(P), SliceBatch(P.Batch / P.Slices) {}
+      : Handle(Handle), P(P), SliceBatch(P.getSliceBatch()),
+        SliceHeads(P.Heads / P.getHeadParts()),
+        SliceKeyHeads(P.KeyHeads / P.getHeadParts()) {}
 
   Status build();
   Status run(const AttentionAddresses &Where) override;
@@ -38,7 +41,7 @@ private:
 
   cudnnHandle_t Handle;
   AttentionProblem P;
-  int64_t SliceBatch;
+  int64_t SliceBatch, SliceHeads, SliceKeyHeads;
   fe::graph::Graph Graph;
 };
 
@@ -46,11 +49,11 @@ private:
 
 static std::string describe(const AttentionProblem &P) {
   return std::string(P.IsBackward ? "attention_backward" : "attention") + " [" +
-         std::to_string(P.Batch / P.Slices) + ", " + std::to_string(P.Queries) +
-         ", " + std::to_string(P.Heads) + ", " + std::to_string(P.Width) +
-         "] with " + std::to_string(P.Keys) + " keys of " +
-         std::to_string(P.KeyHeads) + " heads in " +
-         std::string(getName(P.Type));
+         std::to_string(P.getSliceBatch()) + ", " + std::to_string(P.Queries) +
+         ", " + std::to_string(P.Heads / P.getHeadParts()) + ", " +
+         std::to_string(P.Width) + "] with " + std::to_string(P.Keys) +
+         " keys of " + std::to_string(P.KeyHeads / P.getHeadParts()) +
+         " heads in " + std::string(getName(P.Type));
 }
 
 /// Keys, values and their gradients, which may have other rows and heads.
@@ -68,8 +71,9 @@ int64_t CudnnAttention::getRowStride(Id Which) const {
 
 /// In cuDNN's order: batch, head, row, element.
 std::vector<int64_t> CudnnAttention::getDims(Id Which) const {
-  return isOfKeys(Which) ? std::vector{SliceBatch, P.KeyHeads, P.Keys, P.Width}
-                         : std::vector{SliceBatch, P.Heads, P.Queries, P.Width};
+  return isOfKeys(Which)
+             ? std::vector{SliceBatch, SliceKeyHeads, P.Keys, P.Width}
+             : std::vector{SliceBatch, SliceHeads, P.Queries, P.Width};
 }
 
 std::vector<int64_t> CudnnAttention::getStrides(Id Which) const {
@@ -94,7 +98,7 @@ void CudnnAttention::setOutput(const TensorPtr &T, Id Which) {
 TensorPtr CudnnAttention::addStatistics() {
   return Graph.tensor(fe::graph::Tensor_attributes()
                           .set_uid(Lse)
-                          .set_dim({SliceBatch, P.Heads, P.Queries, 1})
+                          .set_dim({SliceBatch, SliceHeads, P.Queries, 1})
                           .set_stride({P.Heads * P.Queries, P.Queries, 1, 1})
                           .set_data_type(fe::DataType_t::FLOAT));
 }
@@ -113,7 +117,7 @@ void CudnnAttention::addForward() {
   Statistics->set_output(true)
       .set_uid(Lse)
       .set_data_type(fe::DataType_t::FLOAT)
-      .set_dim({SliceBatch, P.Heads, P.Queries, 1})
+      .set_dim({SliceBatch, SliceHeads, P.Queries, 1})
       .set_stride({P.Heads * P.Queries, P.Queries, 1, 1});
 }
 
@@ -158,18 +162,20 @@ Status CudnnAttention::build() {
 }
 
 Status CudnnAttention::run(const AttentionAddresses &Where) {
-  int64_t Statistics = SliceBatch * P.Heads * P.Queries * 4;
+  int64_t Parts = P.getHeadParts();
   for (int64_t Slice = 0; Slice < P.Slices; ++Slice) {
+    int64_t Batch = Slice / Parts * SliceBatch, Part = Slice % Parts;
     auto Place = [&](Id Which, char *Whole) -> std::pair<int64_t, void *> {
-      int64_t Elements = Slice * SliceBatch * getStrides(Which)[0];
+      int64_t Head = Part * (isOfKeys(Which) ? SliceKeyHeads : SliceHeads);
+      int64_t Elements = Batch * getStrides(Which)[0] + Head * P.Width;
       return {Which, Whole + Elements * getByteWidth(P.Type)};
     };
-    std::unordered_map<int64_t, void *> Tensors = {
-        Place(Q, Where.Query),
-        Place(K, Where.Key),
-        Place(V, Where.Value),
-        Place(O, Where.Output),
-        {Lse, Where.Lse + Slice * Statistics}};
+    int64_t Rows = (Batch * P.Heads + Part * SliceHeads) * P.Queries;
+    std::unordered_map<int64_t, void *> Tensors = {Place(Q, Where.Query),
+                                                   Place(K, Where.Key),
+                                                   Place(V, Where.Value),
+                                                   Place(O, Where.Output),
+                                                   {Lse, Where.Lse + Rows * 4}};
     if (P.IsBackward)
       Tensors.insert({Place(G, Where.Grad), Place(QGrad, Where.QueryGrad),
                       Place(KGrad, Where.KeyGrad),

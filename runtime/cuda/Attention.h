@@ -5,6 +5,7 @@
 
 #include "remat/runtime/Program.h"
 #include "remat/runtime/Result.h"
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,13 +22,22 @@ struct AttentionProblem {
   bool IsBackward = false, IsPacked = false, IsCausal = false;
   bool Deterministic = true;
   double Scale = 1;
-  int64_t Slices = 1; ///< parts of the batch, run one after the other
+  /// Equal parts of the batch, run one after the other; above `Batch` also of
+  /// the heads of each of its elements, where those that share keys stay
+  /// together.
+  int64_t Slices = 1;
   uint64_t WorkspaceBytes = 0;
 
   /// The problem of step `S` of `P`, an attention or attention_backward that
   /// cuDNN runs. Unavailable for what it is not asked to do here (masks,
   /// dropout, f32).
   static Result<AttentionProblem> of(const Program &P, const Step &S);
+  /// Elements of the batch that a slice has, of whose heads it has one of
+  /// `getHeadParts` parts.
+  int64_t getSliceBatch() const { return std::max<int64_t>(1, Batch / Slices); }
+  int64_t getHeadParts() const { return std::max<int64_t>(1, Slices / Batch); }
+  /// Whether there are so many equal slices.
+  bool hasEqualSlices() const;
   /// All of it as one line of text.
   std::string getKey() const;
 };

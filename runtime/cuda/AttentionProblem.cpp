@@ -54,12 +54,19 @@ Result<AttentionProblem> AttentionProblem::of(const Program &P, const Step &S) {
     return Error(ErrorCode::Unavailable,
                  "cuDNN is not used for attention in f32, with a mask or with "
                  "dropout; compile the program with own attention kernels");
-  if (Out.Batch % Out.Slices != 0)
+  if (!Out.hasEqualSlices())
     return Error(ErrorCode::InvalidProgram,
                  std::to_string(Out.Slices) +
                      " slices do not divide a batch of " +
-                     std::to_string(Out.Batch));
+                     std::to_string(Out.Batch) + " with " +
+                     std::to_string(Out.KeyHeads) + " heads of keys");
   return Out;
+}
+
+bool AttentionProblem::hasEqualSlices() const {
+  return Batch >= 1 && Slices >= 1 &&
+         getSliceBatch() * Slices == Batch * getHeadParts() &&
+         KeyHeads % getHeadParts() == 0;
 }
 
 std::string AttentionProblem::getKey() const {

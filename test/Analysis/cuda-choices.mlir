@@ -3,10 +3,13 @@
 
 // Own kernels where a mask, dropout or f32 asks for them; cuDNN elsewhere. The
 // backward's workspace is 4 batches x 12 heads x (8 tiles of 128 keys x 1024 rows
-// x 64 x 4 + 1024 x 4) + 512 bytes, and a slice takes its part.
+// x 64 x 4 + 1024 x 4) + 512 bytes, and a slice takes its part: of the batch, and
+// after that of the 12 heads. Each slice more costs 40 microseconds where a
+// slice is one element of the batch (measured on an H200): 40.2 x 3 + 76.3. One of
+// fewer heads fills less of the machine and takes as long.
 
 // CHECK: attention: {{.*}} us cudnn workspace 256
-// CHECK-NEXT: attention_backward: {{.*}} us cudnn workspace 100860416, {{.*}} us cudnn/2 workspace 50430464, {{.*}} us cudnn/4 workspace 25215488
+// CHECK-NEXT: attention_backward: {{.*}} 76.266 us cudnn workspace 100860416, {{.*}} us cudnn/2 workspace 50430464, 196.803 us cudnn/4 workspace 25215488, 419.876 us cudnn/8 workspace 12608000, {{.*}} us cudnn/12 workspace 8405504, {{.*}} us cudnn/16 workspace 6304256, {{.*}} us cudnn/24 workspace 4203008, {{.*}} us cudnn/48 workspace 2101760
 // CHECK-NEXT: attention: {{.*}} us own workspace 0
 // CHECK-NEXT: attention: {{.*}} us own workspace 0
 // Heads 128 wide: on Hopper the partial gradients are 64 wide all the same, 2 heads
@@ -15,6 +18,16 @@
 // 256 batches x 12 heads x (2 tiles x 256 rows x 64 x 4 + 197 x 4) + 256 x 8 +
 // 256 bytes: what cuDNN asks for on one H200.
 // CHECK-NEXT: attention_backward: {{.*}} us cudnn workspace 405076224
+// One sequence of 32768 tokens: 12 heads x (256 tiles x 32768 rows x 64 x 4 +
+// 32768 x 4) + 512 bytes, or those of a head, whose 256 blocks fill the machine.
+// CHECK-NEXT: attention_backward: {{.*}} 18249.109 us cudnn workspace 25771377152, {{.*}} us cudnn/2 {{.*}} 18870.727 us cudnn/12 workspace 2147615232{{$}}
+// Four heads share two of keys: 2 batches x 4 heads x (2 tiles x 256 rows x 64 x 4
+// + 256 x 4 and, for both gradients of keys before they are summed, 2 x 256 x 64
+// x 4) + 512 bytes. A slice has whole groups.
+// CHECK-NEXT: attention_backward: {{.*}} us cudnn workspace 2105856, {{.*}} us cudnn/2 workspace 1053184, {{.*}} us cudnn/4 workspace 526848{{$}}
+// A window where each query sees a key, and where some see none.
+// CHECK-NEXT: attention: {{.*}} us cudnn workspace 256
+// CHECK-NEXT: attention: {{.*}} us own workspace 0
 // OTHER: attention_backward: {{.*}} us cudnn workspace 100860416
 // OTHER: attention_backward: {{.*}} us cudnn workspace 132608
 // A sum of 32768 over 9 tiles is split; a product with many tiles needs nothing.
@@ -28,6 +41,8 @@ func.func @main(%qkv: tensor<4x1024x3x12x64xbf16>, %grad: tensor<4x1024x12x64xbf
                 %mask: tensor<1024x1024xi1>, %wide: tensor<4x1024x3x12x64xf32>,
                 %small: tensor<1x128x3x2x128xbf16>, %smallGrad: tensor<1x128x2x128xbf16>, %smallLse: tensor<1x2x128xf32>,
                 %patches: tensor<256x197x3x12x64xbf16>, %patchesGrad: tensor<256x197x12x64xbf16>, %patchesLse: tensor<256x12x197xf32>,
+                %long: tensor<1x32768x3x12x64xbf16>, %longGrad: tensor<1x32768x12x64xbf16>, %longLse: tensor<1x12x32768xf32>,
+                %q: tensor<2x256x4x64xbf16>, %k: tensor<2x256x2x64xbf16>, %less: tensor<2x200x2x64xbf16>, %qLse: tensor<2x4x256xf32>,
                 %x: tensor<32768x768xbf16>, %image: tensor<4x16x32x32xbf16>, %weight: tensor<8x16x3x3xbf16>) {
   %0, %1 = remat.attention %qkv {causal} : (tensor<4x1024x3x12x64xbf16>) -> (tensor<4x1024x12x64xbf16>, tensor<4x12x1024xf32>)
   %2 = remat.attention_backward %grad qkv %qkv output %0, %1 {causal} : (tensor<4x1024x12x64xbf16>, tensor<4x1024x3x12x64xbf16>, tensor<4x1024x12x64xbf16>, tensor<4x12x1024xf32>) -> tensor<4x1024x3x12x64xbf16>
@@ -35,6 +50,10 @@ func.func @main(%qkv: tensor<4x1024x3x12x64xbf16>, %grad: tensor<4x1024x12x64xbf
   %5, %6 = remat.attention %wide {causal} : (tensor<4x1024x3x12x64xf32>) -> (tensor<4x1024x12x64xf32>, tensor<4x12x1024xf32>)
   %7 = remat.attention_backward %smallGrad qkv %small output %smallGrad, %smallLse {causal} : (tensor<1x128x2x128xbf16>, tensor<1x128x3x2x128xbf16>, tensor<1x128x2x128xbf16>, tensor<1x2x128xf32>) -> tensor<1x128x3x2x128xbf16>
   %p = remat.attention_backward %patchesGrad qkv %patches output %patchesGrad, %patchesLse {causal} : (tensor<256x197x12x64xbf16>, tensor<256x197x3x12x64xbf16>, tensor<256x197x12x64xbf16>, tensor<256x12x197xf32>) -> tensor<256x197x3x12x64xbf16>
+  %l = remat.attention_backward %longGrad qkv %long output %longGrad, %longLse {causal} : (tensor<1x32768x12x64xbf16>, tensor<1x32768x3x12x64xbf16>, tensor<1x32768x12x64xbf16>, tensor<1x12x32768xf32>) -> tensor<1x32768x3x12x64xbf16>
+  %g:3 = remat.attention_backward %q qkv %q, %k, %k output %q, %qLse : (tensor<2x256x4x64xbf16>, tensor<2x256x4x64xbf16>, tensor<2x256x2x64xbf16>, tensor<2x256x2x64xbf16>, tensor<2x256x4x64xbf16>, tensor<2x4x256xf32>) -> (tensor<2x256x4x64xbf16>, tensor<2x256x2x64xbf16>, tensor<2x256x2x64xbf16>)
+  %w, %wl = remat.attention %q, %k, %k {causal, window = 16} : (tensor<2x256x4x64xbf16>, tensor<2x256x2x64xbf16>, tensor<2x256x2x64xbf16>) -> (tensor<2x256x4x64xbf16>, tensor<2x4x256xf32>)
+  %u, %ul = remat.attention %q, %less, %less {causal, window = 16} : (tensor<2x256x4x64xbf16>, tensor<2x200x2x64xbf16>, tensor<2x200x2x64xbf16>) -> (tensor<2x256x4x64xbf16>, tensor<2x4x256xf32>)
   %8 = remat.matmul %x, %x {transpose_lhs} : (tensor<32768x768xbf16>, tensor<32768x768xbf16>) -> tensor<768x768xbf16>
   %9 = remat.matmul %x, %8 : (tensor<32768x768xbf16>, tensor<768x768xbf16>) -> tensor<32768x768xbf16>
   %10 = remat.reduce <sum> %x, [0] : (tensor<32768x768xbf16>) -> tensor<768xbf16>

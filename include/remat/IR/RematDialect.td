@@ -334,7 +334,8 @@ def Remat_KernelAttr : AttrDef<Remat_Dialect, "Kernel"> {
   let description = [{
     `own`: the project's kernels, of which the program has the text or the host
     device the functions; `cublaslt`, `cudnn`, `nccl`: the library of that name. With
-    `slices` the batch is run in so many equal parts one after the other.
+    `slices` so many equal parts are run one after the other: of the batch, or,
+    where they are more than that, of the heads of each of its elements.
     `workspace` is in bytes, `launches` counts the kernels that start, and
     `microseconds` is what the target predicts for all of them.
   }];

@@ -30,6 +30,7 @@ struct AttentionWork {
   /// Floating-point operations, masked ones left out: two products forward,
   /// five backward.
   double Flops;
+  double LongestBlock; ///< those of 128 keys and all queries that see them
 };
 
 class CUDATarget : public RooflineTarget {
@@ -63,12 +64,17 @@ KernelAttr CUDATarget::makeKernel(KernelKind Kind, double Microseconds,
 // Attention
 //===----------------------------------------------------------------------===//
 
+constexpr int64_t KeysOfBlock = 128; ///< that a block of cuDNN's backward has
+
 template <typename OpT> static AttentionWork getWork(OpT Op, bool IsBackward) {
   AttentionSizes Sizes = AttentionSizes::of(Op.getQkv());
-  double Products = IsBackward ? 5 : 2;
-  double Scores = Sizes.countScores(Op.getCausal(), Op.getWindow());
+  double OfScore = (IsBackward ? 5 : 2) * 2.0 * Sizes.Width;
+  int64_t Seeing =
+      std::min<int64_t>(Op.getWindow().value_or(Sizes.Queries), Sizes.Queries);
   return {Sizes, IsBackward,
-          2.0 * Products * Scores * static_cast<double>(Sizes.Width)};
+          OfScore * Sizes.countScores(Op.getCausal(), Op.getWindow()),
+          OfScore *
+              static_cast<double>(std::min(KeysOfBlock, Sizes.Keys) * Seeing)};
 }
 
 static AttentionWork getAttentionWork(Operation *Op) {
@@ -99,7 +105,7 @@ bool CUDATarget::usesCudnn(Operation *Op) const {
 /// element of the batch. Elsewhere than on Hopper the width is not known to be
 /// less than the head's. Where heads share keys, the gradients of key and value
 /// are made for each head of the queries before they are summed: in f32, which
-/// is a bound until it is measured.
+/// is a bound until it is measured. A slice needs its heads' part.
 int64_t CUDATarget::getCudnnWorkspace(const AttentionWork &Work,
                                       int64_t Slices) const {
   if (!Work.IsBackward)
@@ -107,29 +113,60 @@ int64_t CUDATarget::getCudnnWorkspace(const AttentionWork &Work,
   const AttentionSizes &Sizes = Work.Sizes;
   int64_t Columns =
       getAttr().getArch() == "sm_90" ? 64 : std::max<int64_t>(64, Sizes.Width);
-  int64_t Partial = llvm::divideCeil(Sizes.Keys, 128) *
+  int64_t Partial = llvm::divideCeil(Sizes.Keys, KeysOfBlock) *
                     llvm::alignTo(Sizes.Queries, 64) * Columns * 4;
   int64_t Unsummed =
       Sizes.KeyHeads < Sizes.Heads ? 2 * Sizes.Keys * Sizes.Width * 4 : 0;
-  int64_t Batch = Sizes.Batch / Slices;
-  return Batch * Sizes.Heads * (Partial + Sizes.Queries * 4 + Unsummed) +
+  int64_t Batch = std::max<int64_t>(1, Sizes.Batch / Slices);
+  int64_t Heads = Sizes.Batch * Sizes.Heads / Slices; // of all its elements
+  return Heads * (Partial + Sizes.Queries * 4 + Unsummed) +
          std::max<int64_t>(512, 8 * Batch + 256);
 }
 
-/// The backward in slices of the batch: each but the first costs about 40
-/// microseconds for the start and the end of a launch (H200, GPT-2's shape).
+/// The numbers of equal slices of the batch, and above it of the heads of each
+/// of its elements: those that share keys stay together.
+static SmallVector<int64_t> listSlices(const AttentionWork &Work) {
+  SmallVector<int64_t> Slices = {1};
+  if (!Work.IsBackward)
+    return Slices;
+  for (int64_t Parts = 2; Parts <= Work.Sizes.Batch; ++Parts)
+    if (Work.Sizes.Batch % Parts == 0)
+      Slices.push_back(Parts);
+  for (int64_t Parts = 2; Parts <= Work.Sizes.KeyHeads; ++Parts)
+    if (Work.Sizes.KeyHeads % Parts == 0)
+      Slices.push_back(Work.Sizes.Batch * Parts);
+  return Slices;
+}
+
+/// What each slice but the first adds, in microseconds: its launches, and the
+/// multiprocessors that are idle while its last blocks run, or for lack of
+/// blocks. For GPT-2's shape, an element of the batch a slice, the sum is the
+/// 40 that were measured (H200).
+static double getSliceMicroseconds(const AttentionWork &Work, int64_t Slices,
+                                   double Rate) {
+  constexpr double Launches = 9, Multiprocessors = 132;
+  const AttentionSizes &Sizes = Work.Sizes;
+  int64_t Blocks = Sizes.Batch * Sizes.Heads / Slices *
+                   llvm::divideCeil(Sizes.Keys, KeysOfBlock);
+  double OfSlice = Work.Flops / static_cast<double>(Slices);
+  double OfBlock = OfSlice / static_cast<double>(Blocks);
+  double Rounds = std::ceil(static_cast<double>(Blocks) / Multiprocessors);
+  double Busy = Multiprocessors * std::max(Rounds * OfBlock, Work.LongestBlock);
+  return Launches + std::max(0.0, Busy - OfSlice) / Rate * 1e6;
+}
+
 SmallVector<KernelAttr>
 CUDATarget::getCudnnKernels(const AttentionWork &Work) const {
   double Rate = Work.IsBackward ? 2.26e14 : 2.9e14;
   double Microseconds = 5 + Work.Flops / Rate * 1e6;
   SmallVector<KernelAttr> Kernels;
-  int64_t Batch = Work.Sizes.Batch, Most = Work.IsBackward ? Batch : 1;
-  for (int64_t Slices = 1; Slices <= Most; ++Slices)
-    if (Batch % Slices == 0)
-      Kernels.push_back(makeKernel(KernelKind::cudnn,
-                                   Microseconds + 40.0 * (Slices - 1),
-                                   getCudnnWorkspace(Work, Slices),
-                                   /*Launches=*/Slices, Slices));
+  for (int64_t Slices : listSlices(Work)) {
+    double More = getSliceMicroseconds(Work, Slices, Rate);
+    Kernels.push_back(makeKernel(
+        KernelKind::cudnn,
+        Microseconds + More * static_cast<double>(Slices - 1),
+        getCudnnWorkspace(Work, Slices), /*Launches=*/Slices, Slices));
+  }
   return Kernels;
 }
 

@@ -197,19 +197,22 @@ TEST_F(CUDADeviceTest, MatmulOfNarrowTypesGivesFloat) {
       expectSame(makeMatmul(Case, Type, DType::F32, false, 0), 2e-6);
 }
 
+/// Packed where each head has keys of its own and `Packed` says so.
 OneStep makeAttention(int64_t Batch, int64_t Length, int64_t Heads,
-                      int64_t Width, bool Packed, bool Causal) {
+                      int64_t Width, bool Packed, bool Causal,
+                      int64_t Group = 1) {
   OneStep One;
   One.Op = "attention";
   One.Kernel = remat::program::KernelKind::Cudnn;
   std::vector<int64_t> Shape = {Batch, Length, Heads, Width};
+  std::vector<int64_t> KeyShape = {Batch, Length, Heads / Group, Width};
   if (Packed)
     One.Operands = {
         randomArray(DType::BF16, {Batch, Length, 3, Heads, Width}, 1)};
   else
     One.Operands = {randomArray(DType::BF16, Shape, 1),
-                    randomArray(DType::BF16, Shape, 2),
-                    randomArray(DType::BF16, Shape, 3)};
+                    randomArray(DType::BF16, KeyShape, 2),
+                    randomArray(DType::BF16, KeyShape, 3)};
   One.Operands.insert(One.Operands.end(), 3, std::nullopt);
   One.Results = {Array{DType::BF16, Shape, {}},
                  Array{DType::F32, {Batch, Heads, Length}, {}}};
@@ -223,38 +226,69 @@ OneStep makeAttention(int64_t Batch, int64_t Length, int64_t Heads,
   return One;
 }
 
-TEST_F(CUDADeviceTest, AttentionGivesTheHostsValuesForAnyNumberOfSlices) {
-  for (bool Packed : {true, false})
-    for (bool Causal : {true, false}) {
-      OneStep Forward = makeAttention(4, 160, 3, 64, Packed, Causal);
-      expectSame(Forward, 6e-3);
-      auto Made = runOn(*Host, Forward, 1, false);
-      ASSERT_EQ(messageOf(Made), "");
-      OneStep Backward = Forward;
-      Backward.Op = "attention_backward";
-      Backward.Operands.resize(Packed ? 1 : 3);
-      Array Output = Forward.Results[0], Lse = Forward.Results[1];
-      Output.decode((*Made)[0]);
-      Lse.decode((*Made)[1]);
-      Backward.Operands.insert(Backward.Operands.begin(),
-                               randomArray(DType::BF16, Output.Shape, 4));
-      Backward.Operands.insert(Backward.Operands.end(), {Output, Lse});
-      Backward.Operands.insert(Backward.Operands.end(), 3, std::nullopt);
-      Backward.Results.clear();
-      for (size_t I = 1; I <= (Packed ? 1u : 3u); ++I)
-        Backward.Results.push_back(
-            Array{DType::BF16, Backward.Operands[I]->Shape, {}});
-      Backward.Workspace = 16 << 20;
-      expectSame(Backward, 1e-2);
-      auto Whole = runOn(*GPU, Backward, 1, false);
-      ASSERT_EQ(messageOf(Whole), "");
-      for (int32_t Slices : {2, 4}) {
-        Backward.Slices = Slices;
-        auto Sliced = runOn(*GPU, Backward, 1, false);
-        ASSERT_EQ(messageOf(Sliced), "");
-        EXPECT_EQ(*Whole, *Sliced) << Slices;
-      }
+/// The backward of what `Forward` gave on the host.
+OneStep makeAttentionBackward(const OneStep &Forward,
+                              const std::vector<std::vector<uint8_t>> &Made) {
+  OneStep Backward = Forward;
+  Backward.Op = "attention_backward";
+  size_t Qkv = Forward.Operands.size() - 3;
+  Backward.Operands.resize(Qkv);
+  Array Output = Forward.Results[0], Lse = Forward.Results[1];
+  Output.decode(Made[0]);
+  Lse.decode(Made[1]);
+  Backward.Operands.insert(Backward.Operands.begin(),
+                           randomArray(DType::BF16, Output.Shape, 4));
+  Backward.Operands.insert(Backward.Operands.end(), {Output, Lse});
+  Backward.Operands.insert(Backward.Operands.end(), 3, std::nullopt);
+  Backward.Results.clear();
+  for (size_t I = 1; I <= Qkv; ++I)
+    Backward.Results.push_back(
+        Array{DType::BF16, Backward.Operands[I]->Shape, {}});
+  Backward.Workspace = 16 << 20;
+  return Backward;
+}
+
+class CUDAAttentionTest : public CUDADeviceTest {
+protected:
+  /// Values are the host's, and so many slices change no bit.
+  void expectSameInSlices(const OneStep &Forward,
+                          std::initializer_list<int32_t> AllSlices) {
+    expectSame(Forward, 6e-3);
+    auto Made = runOn(*Host, Forward, 1, false);
+    ASSERT_EQ(messageOf(Made), "");
+    OneStep Backward = makeAttentionBackward(Forward, *Made);
+    expectSame(Backward, 1e-2);
+    auto Whole = runOn(*GPU, Backward, 1, false);
+    ASSERT_EQ(messageOf(Whole), "");
+    for (int32_t Slices : AllSlices) {
+      Backward.Slices = Slices;
+      auto Sliced = runOn(*GPU, Backward, 1, false);
+      ASSERT_EQ(messageOf(Sliced), "");
+      EXPECT_EQ(*Whole, *Sliced) << Slices;
     }
+  }
+};
+
+TEST_F(CUDAAttentionTest, GivesTheHostsValuesForAnyNumberOfSlices) {
+  for (bool Packed : {true, false})
+    for (bool Causal : {true, false})
+      expectSameInSlices(makeAttention(4, 160, 3, 64, Packed, Causal),
+                         {2, 4, 12});
+}
+
+/// Slices of whole groups, of the batch and of the heads of keys.
+TEST_F(CUDAAttentionTest, GivesTheHostsValuesWhereHeadsShareKeys) {
+  for (int64_t Group : {2, 8})
+    expectSameInSlices(makeAttention(2, 320, 8, 64, false, true, Group),
+                       {2, int32_t(2 * 8 / Group)});
+}
+
+TEST_F(CUDAAttentionTest, GivesTheHostsValuesWithAWindow) {
+  for (int64_t Window : {1, 100, 300}) {
+    OneStep Forward = makeAttention(2, 320, 4, 64, false, true, 2);
+    Forward.Attributes.push_back(ints("window", {Window}));
+    expectSameInSlices(Forward, {2, 4});
+  }
 }
 
 TEST_F(CUDADeviceTest, TooLittleWorkspaceIsRefusedWithBothNumbers) {

@@ -167,7 +167,7 @@ struct Step {
   std::vector<uint32_t> Yields;
   ByteRange Workspace;
   KernelKind Kernel = KernelKind::Own;
-  int32_t Slices = 1;          ///< of Cudnn: parts of the batch
+  int32_t Slices = 1;          ///< of Cudnn: equal parts
   std::string Location, Phase; ///< a phase of "" is the forward
   std::vector<Launch> Launches;
   int32_t Recomputes = -1;
