@@ -283,9 +283,10 @@ def attention(
 ) -> Tuple[Value, Value]:
     """Scaled dot-product attention of packed [B, T, 3, H, D], or q [B, T, H, D], k, v [B, S, G, D].
 
-    Head h of q reads head h // (H / G) of k and v. `mask` broadcasts to [B, H, T, S]: i1 (true where
-    a key is seen) or float (added). With `causal` query t sees keys s <= t, with `window` those
-    s > t - window. Returns the result [B, T, H, D] and the f32 log-sum-exp of the scores [B, H, T].
+    Head h of q reads head h // (H / G) of k and v. `mask` broadcasts to [B, H, T, S]: i1 (true
+    where a key is seen) or float (added). With `causal` query t sees keys s <= t, with `window`
+    those s > t - window. Returns the result [B, T, H, D] and the f32 log-sum-exp of the scores
+    [B, H, T].
     """
     batch, queries, keys, heads, width = _attention_sizes(qkv)
     graph, operands = qkv[0].graph, list(qkv)
@@ -301,7 +302,7 @@ def attention(
         attributes["causal"] = text.Unit()
     if window is not None:
         if not causal or int(window) <= 0:
-            raise ValueError(f"attention: a window of {window} keys needs causal, and to be positive")
+            raise ValueError(f"attention: a window of {window} needs causal, and to be positive")
         attributes["window"] = int(window)
     if scale is not None:
         attributes["scale"] = float(scale)

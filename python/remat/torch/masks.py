@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Optional
+
 import torch
 
 from .constants import compact
 
-CAUSAL = object()  # each query sees the keys up to its own position
+
+@dataclass(frozen=True)
+class Causal:
+    """Each query sees the keys up to its own position; with a window only the last so many."""
+
+    window: Optional[int] = None
 
 
 def simplified(mask):
-    """CAUSAL, None (everything is seen), or the mask as it is."""
+    """Causal, None (everything is seen), or the mask as it is."""
     if not isinstance(mask, torch.Tensor):
         return mask
     made = compact(mask)
@@ -22,9 +30,16 @@ def simplified(mask):
     rows, columns = seen.shape[-2:]
     flat = seen.reshape(-1, rows, columns)
     if rows == columns and flat.shape[0] == 1:
-        if torch.equal(flat[0], torch.ones(rows, columns, dtype=torch.bool).tril()):
-            return CAUSAL
+        window = int(flat[0, -1].sum())  # the last query's
+        if window > 0 and torch.equal(flat[0], causal(rows, columns, window)):
+            return Causal(None if window == columns else window)
     return seen
+
+
+def causal(rows: int, columns: int, window: Optional[int] = None) -> torch.Tensor:
+    """True where a query sees a key by its position."""
+    seen = torch.ones(rows, columns, dtype=torch.bool).tril()
+    return seen if window is None else seen & ~seen.tril(-window)
 
 
 def _seen(mask: torch.Tensor):

@@ -9,7 +9,6 @@ import pytest
 import torch
 from remat.torch import import_module
 from remat.torch.check import check
-from torch import nn
 from torch.nn import functional as F
 
 
@@ -180,20 +179,57 @@ def test_values_and_gradients_of_shared_heads():
     assert done.passed, str(done)
 
 
-def test_a_causal_mask_is_an_attribute():
-    class Masked(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.w = nn.Linear(8, 8)
-            self.register_buffer("seen", torch.ones(4, 4).tril().bool(), persistent=False)
+def attended_by(mask, x):
+    q = x.unflatten(-1, (2, 4)).transpose(1, 2)
+    return F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
 
-        def forward(self, x):
-            q = self.w(x).unflatten(-1, (2, 4)).transpose(1, 2)
-            return F.scaled_dot_product_attention(q, q, q, attn_mask=self.seen).square().sum()
 
-    module, args = Masked(), (torch.randn(2, 4, 8),)
-    (found,) = [
-        one for one in import_module(module, args).graph.operations if one.mnemonic == "attention"
-    ]
+SEEN = torch.ones(6, 6).tril().bool()
+WINDOW = SEEN & ~SEEN.tril(-3)
+BY_POSITION = {
+    "causal": (SEEN, None),
+    "window": (WINDOW, 3),
+    "window_of_one": (torch.eye(6).bool(), 1),
+    "window_of_numbers": (torch.zeros(1, 1, 6, 6).masked_fill(~WINDOW, float("-inf")), 3),
+}
+
+
+def attention_with(mask):
+    module, args = modules.functions({"x": (lambda x: attended_by(mask, x), (2, 6, 8))})
+    operations = import_module(module, args).graph.operations
+    (found,) = [one for one in operations if one.mnemonic == "attention"]
+    return found, check(module, args)
+
+
+@pytest.mark.parametrize("name", BY_POSITION)
+def test_a_mask_by_position_is_an_attribute(name):
+    mask, window = BY_POSITION[name]
+    found, done = attention_with(mask)
     assert "causal" in found.attributes and "mask" not in found.head
-    assert check(module, args).passed
+    assert found.attributes.get("window") == window
+    assert done.passed, str(done)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        WINDOW.T,  # what comes
+        WINDOW & (torch.arange(6) != 2),  # and one key more is hidden
+        SEEN.tril(-1) | torch.eye(6).bool().flip(0),
+        torch.stack([SEEN, WINDOW])[:, None],  # another one for each of the batch
+    ],
+)
+def test_other_masks_stay(mask):
+    found, done = attention_with(mask)
+    assert "mask" in found.head and "window" not in found.attributes
+    assert done.passed, str(done)
+
+
+def test_a_window_written_out():
+    """Values wider than the keys are no operand of attention."""
+
+    def wide(x):
+        return F.scaled_dot_product_attention(x[..., :3], x[..., :3], x, WINDOW)
+
+    done = check(*modules.functions({"x": (wide, (2, 2, 6, 4))}))
+    assert done.passed, str(done)

@@ -42,16 +42,16 @@ def attention(
     scale = 1.0 / sqrt(q.shape[-1]) if scale is None else float(scale)
     if q.shape[0] != k.shape[0]:
         k, v = (cx.expand(x, q.shape[:1] + x.shape[1:]) for x in (k, v))
-    mask = None if attn_mask is None else masks.simplified(attn_mask)
-    if mask is masks.CAUSAL:
-        mask, is_causal = None, True
+    mask, window = None if attn_mask is None else masks.simplified(attn_mask), None
+    if isinstance(mask, masks.Causal):
+        mask, is_causal, window = None, True, mask.window
     trained = cx.depends_on_parameters(3)
     square = q.shape[2] == k.shape[2]
     if trained or v.shape != k.shape or (is_causal and not square):
         k, v = (_repeated(cx, x, heads) for x in (k, v))
-        made = _written_out(cx, q, k, v, mask, is_causal, scale, dropout_p)
+        made = _written_out(cx, q, k, v, mask, is_causal, window, scale, dropout_p)
     else:
-        made = _whole(cx, q, k, v, mask, is_causal, scale, dropout_p)
+        made = _whole(cx, q, k, v, mask, is_causal, window, scale, dropout_p)
     return cx.views.reshape(made, cx.shape)
 
 
@@ -114,26 +114,29 @@ def _mask(cx, mask, q: Value, k: Value):
     return cx.views.reshape(mask, shape)
 
 
-def _whole(cx, q, k, v, mask, causal: bool, scale: float, dropout_p: float) -> Value:
+def _whole(cx, q, k, v, mask, causal: bool, window, scale: float, dropout_p: float) -> Value:
     parts = [cx.views.transpose(x, (0, 2, 1, 3)) for x in (q, k, v)]
     packed = cx.views.packed(parts)
     made, _ = ops.attention(
         *([packed] if packed is not None else parts),
         mask=_mask(cx, mask, q, k),
         causal=causal,
+        window=window,
         scale=None if scale == 1.0 / sqrt(q.shape[-1]) else scale,
         dropout_p=dropout_p,
     )
     return cx.views.transpose(made, (0, 2, 1, 3))
 
 
-def _written_out(cx, q, k, v, mask, causal: bool, scale: float, dropout_p: float) -> Value:
+def _written_out(
+    cx, q, k, v, mask, causal: bool, window, scale: float, dropout_p: float
+) -> Value:
     """With a mask that is trained, or values of another width than the keys'."""
     keys = cx.views.transpose(k, (0, 1, 3, 2))
     scores = product(cx, q * scale, keys)
     rows, columns = scores.shape[-2:]
     if causal:
-        seen = cx.compact(torch.ones(rows, columns, dtype=torch.bool).tril())
+        seen = cx.compact(masks.causal(rows, columns, window))
         scores = ops.select(seen, scores, cx.graph.splat(float("-inf"), scores.dtype))
     if mask is not None:
         mask = _mask(cx, mask, q, k)
