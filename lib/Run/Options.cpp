@@ -230,6 +230,10 @@ void CommandLine::addFiles() {
       ->type_name("DIR|off")
       ->group("Files");
   Add("--profile", O.Profile, "JSON: milliseconds of each operation");
+  Add("--tune", O.MatmulAlgorithms,
+      "on a GPU, the fastest algorithms of matrix products: those that the "
+      "file "
+      "lacks are measured first and added");
 }
 
 void CommandLine::addCheckpoints() {

@@ -53,6 +53,7 @@ struct ToolOptions {
   std::string Inputs, Weights, SaveBest, SaveAverages;
   std::string Report, EmitProgram, Save, SaveGradients, SaveOutputs, Profile;
   std::string Metrics;
+  std::string MatmulAlgorithms; ///< measured on this GPU, see DeviceOptions
   std::string Page, Timeline, Table, Trace; ///< forms of the views
   std::optional<std::string> Cache;         ///< a folder or "off"
 

@@ -202,6 +202,7 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   if (!Share)
     return Share.getError();
   Choice.Threads = O.Threads ? O.Threads : Share->NumProcessors;
+  Choice.MatmulAlgorithms = O.MatmulAlgorithms;
   Choice.TheRanks = O.TheRanks;
   if (O.TheRanks)
     Choice.Ordinal = static_cast<int>(O.TheRanks->getLocalRank());

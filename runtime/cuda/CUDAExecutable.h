@@ -25,7 +25,9 @@ struct DeviceState {
   std::string Name, Arch;
   std::unique_ptr<MatmulLibrary> Matmuls; ///< loaded when first needed
   std::unique_ptr<CudnnLibrary> Cudnn;    ///< loaded when first needed
-  std::unique_ptr<MatmulCache> Cache; ///< where measured algorithms are kept
+  /// Algorithms that were measured beforehand, and where others are kept if the
+  /// user wants them measured.
+  std::unique_ptr<MatmulCache> Shipped, Cache;
   std::unique_ptr<Collectives> TheCollectives; ///< made when first needed
   uint64_t AllocatedBytes = 0;
 
@@ -63,6 +65,7 @@ private:
   Status loadKernels();
   Status checkLaunch(const Launch &L) const;
   Status prepareStep(const Step &S, PreparedStep &Out);
+  Status openMatmulCaches();
   Status prepareMatmul(const Step &S, PreparedStep &Out);
   Status prepareCudnn(const Step &S, PreparedStep &Out);
   Status prepareCollective(const Step &S, PreparedStep &Out);

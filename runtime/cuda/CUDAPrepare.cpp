@@ -129,27 +129,40 @@ Status CUDAExecutable::prepareStep(const Step &S, PreparedStep &Out) {
       "the program has no kernel for this step and no library runs it");
 }
 
+/// Algorithms measured beforehand, and those of the user's file.
+Status CUDAExecutable::openMatmulCaches() {
+  std::string Prefix =
+      State->Name + "|" + std::to_string(State->Matmuls->getVersion()) + "|";
+  State->Shipped =
+      std::make_unique<MatmulCache>(MatmulCache::getShipped(Prefix));
+  std::string Path = State->Options.MatmulAlgorithms;
+  if (const char *Variable = std::getenv("REMAT_MATMUL_CACHE");
+      Variable && Path.empty())
+    Path = Variable;
+  if (Path.empty())
+    return {};
+  Result<MatmulCache> Opened = MatmulCache::open(Path, Prefix);
+  if (!Opened)
+    return Opened.getError();
+  State->Cache = std::make_unique<MatmulCache>(std::move(*Opened));
+  return {};
+}
+
 Status CUDAExecutable::prepareMatmul(const Step &S, PreparedStep &Out) {
   if (!State->Matmuls) {
     Result<std::unique_ptr<MatmulLibrary>> Loaded = MatmulLibrary::load();
     if (!Loaded)
       return Loaded.getError();
     State->Matmuls = std::move(*Loaded);
-  }
-  if (const char *Path = std::getenv("REMAT_MATMUL_CACHE");
-      Path && !State->Cache) {
-    Result<MatmulCache> Opened = MatmulCache::open(
-        Path,
-        State->Name + "|" + std::to_string(State->Matmuls->getVersion()) + "|");
-    if (!Opened)
-      return Opened.getError();
-    State->Cache = std::make_unique<MatmulCache>(std::move(*Opened));
+    if (Status Opened = openMatmulCaches(); !Opened)
+      return Opened;
   }
   MatmulProblem Problem = MatmulProblem::of(*TheProgram, S);
   std::shared_ptr<Matmul> &Known = Products[Problem.getKey()];
   if (!Known) {
-    Result<std::unique_ptr<Matmul>> Made = State->Matmuls->prepare(
-        Problem, State->Cache.get(), State->D, State->TheStream);
+    Result<std::unique_ptr<Matmul>> Made =
+        State->Matmuls->prepare(Problem, *State->Shipped, State->Cache.get(),
+                                State->D, State->TheStream);
     if (!Made)
       return Made.getError();
     Known = std::move(*Made);

@@ -14,8 +14,8 @@ public:
   ~LtLibrary() override { L.Destroy(Handle); }
 
   remat::runtime::Result<std::unique_ptr<Matmul>>
-  prepare(const MatmulProblem &P, MatmulCache *Cache, const Driver &D,
-          Stream S) override;
+  prepare(const MatmulProblem &P, const MatmulCache &Shipped,
+          MatmulCache *Cache, const Driver &D, Stream S) override;
   size_t getVersion() const override { return L.GetVersion(); }
 
 private:
@@ -26,17 +26,23 @@ private:
 } // namespace
 
 Result<std::unique_ptr<Matmul>> LtLibrary::prepare(const MatmulProblem &P,
+                                                   const MatmulCache &Shipped,
                                                    MatmulCache *Cache,
                                                    const Driver &D, Stream S) {
   auto Made = std::make_unique<LtMatmul>(L, Handle, P);
   if (Status Described = Made->describe(); !Described)
     return Described.getError();
-  if (Cache) {
-    std::optional<Algorithm> Known = Cache->find(P.getKey());
+  for (const MatmulCache *Measured :
+       {static_cast<const MatmulCache *>(Cache), &Shipped}) {
+    if (!Measured)
+      continue;
+    std::optional<Algorithm> Known = Measured->find(P.getKey());
     if (Known && Made->accepts(*Known)) {
       Made->use(*Known);
       return std::unique_ptr<Matmul>(std::move(Made));
     }
+  }
+  if (Cache) {
     if (Status Measured = Made->measure(D, S); !Measured)
       return Measured.getError();
     if (Status Added = Cache->add(P.getKey(), Made->getChosen()); !Added)

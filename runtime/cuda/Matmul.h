@@ -52,14 +52,14 @@ public:
   /// Loads cuBLASLt; a context must be current.
   static Result<std::unique_ptr<MatmulLibrary>> load();
 
-  /// Makes a product ready. The algorithm is the library's first suggestion,
-  /// so that equal problems give equal bits; or, where `Cache` is given, the
-  /// one that it holds for the problem, measured now if it holds none (which
-  /// takes `D` and scratch memory outside any arena).
-  virtual Result<std::unique_ptr<Matmul>> prepare(const MatmulProblem &P,
-                                                  MatmulCache *Cache,
-                                                  const Driver &D,
-                                                  Stream S) = 0;
+  /// Makes a product ready. The algorithm is the one that `Shipped` holds for
+  /// the problem, else the library's first suggestion, so that equal problems
+  /// give equal bits. Where `Cache` is given, it is asked first, and what
+  /// neither holds is measured now (which takes `D` and scratch memory outside
+  /// any arena).
+  virtual Result<std::unique_ptr<Matmul>>
+  prepare(const MatmulProblem &P, const MatmulCache &Shipped,
+          MatmulCache *Cache, const Driver &D, Stream S) = 0;
 
   /// The library's version, e.g. 130002.
   virtual size_t getVersion() const = 0;

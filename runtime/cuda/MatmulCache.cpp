@@ -1,6 +1,7 @@
 //===- MatmulCache.cpp - measured algorithms, kept in a file --------------===//
 
 #include "cuda/MatmulCache.h"
+#include "remat/Support/File.h"
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -9,15 +10,10 @@
 using namespace remat::runtime;
 using namespace remat::runtime::cuda;
 
-Result<MatmulCache> MatmulCache::open(std::string Path, std::string Prefix) {
-  MatmulCache Cache(std::move(Path), std::move(Prefix));
-  std::error_code Ignored;
-  if (!std::filesystem::exists(Cache.Path, Ignored))
-    return Cache;
-  std::ifstream File(Cache.Path);
-  if (!File)
-    return Error(ErrorCode::IO, "cannot read " + Cache.Path);
-  for (std::string Line; std::getline(File, Line);) {
+MatmulCache MatmulCache::parse(std::string_view Text, std::string Prefix) {
+  MatmulCache Cache("", std::move(Prefix));
+  std::istringstream Lines{std::string(Text)};
+  for (std::string Line; std::getline(Lines, Line);) {
     size_t Tab = Line.find('\t');
     if (Tab == std::string::npos)
       continue;
@@ -32,6 +28,26 @@ Result<MatmulCache> MatmulCache::open(std::string Path, std::string Prefix) {
   return Cache;
 }
 
+Result<MatmulCache> MatmulCache::open(std::string Path, std::string Prefix) {
+  std::string Text;
+  std::error_code Ignored;
+  if (std::filesystem::exists(Path, Ignored)) {
+    constexpr uint64_t Most = 64 << 20;
+    if (FileFailure Failed = readWholeFile(Path, Most, Text))
+      return Error(ErrorCode::IO, *Failed);
+  }
+  MatmulCache Cache = parse(Text, std::move(Prefix));
+  Cache.Path = std::move(Path);
+  return Cache;
+}
+
+MatmulCache MatmulCache::getShipped(std::string Prefix) {
+  static constexpr char Text[] =
+#include "cuda/MatmulAlgorithms.inc"
+      ;
+  return parse(Text, std::move(Prefix));
+}
+
 std::optional<Algorithm> MatmulCache::find(const std::string &Key) const {
   auto At = Known.find(Prefix + Key);
   if (At == Known.end())
@@ -41,6 +57,8 @@ std::optional<Algorithm> MatmulCache::find(const std::string &Key) const {
 
 Status MatmulCache::add(const std::string &Key, const Algorithm &Value) {
   Known[Prefix + Key] = Value;
+  if (Path.empty())
+    return {};
   std::ofstream File(Path, std::ios::app);
   File << Prefix << Key << '\t';
   for (uint64_t Word : Value) {

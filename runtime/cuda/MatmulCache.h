@@ -9,21 +9,28 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace remat::runtime::cuda {
 
 /// cuBLASLt's algorithm: opaque, valid for one version of the library.
 using Algorithm = std::array<uint64_t, 8>;
 
-/// Algorithms by device, library version and problem, in a text file of one
-/// line each: key, tab, 16-digit words.
+/// Algorithms by device, library version and problem, in a text of one line
+/// each: key, tab, 16-digit words. Keys begin with `Prefix`, the part of it
+/// that says which device and version.
 class MatmulCache {
 public:
-  /// Reads `Path`; a missing file is an empty cache, other lines are ignored.
+  /// Those of `Text`; lines of another form are ignored.
+  static MatmulCache parse(std::string_view Text, std::string Prefix);
+  /// Those of file `Path`; a missing file is an empty cache.
   static Result<MatmulCache> open(std::string Path, std::string Prefix);
+  /// Those that were measured beforehand and are part of the runtime
+  /// (MatmulAlgorithms.inc).
+  static MatmulCache getShipped(std::string Prefix);
 
   std::optional<Algorithm> find(const std::string &Key) const;
-  /// Remembers an algorithm and appends it to the file.
+  /// Remembers an algorithm and appends it to the file, if there is one.
   Status add(const std::string &Key, const Algorithm &Value);
 
 private:

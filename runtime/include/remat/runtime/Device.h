@@ -37,6 +37,10 @@ struct DeviceOptions {
   void *Stream = nullptr;
   /// cuda: choose only kernels whose values are the same at every run.
   bool Deterministic = true;
+  /// cuda: a file of algorithms of matrix products; what it does not hold, and
+  /// the runtime does not know, is measured and added. "": what the environment
+  /// variable REMAT_MATMUL_CACHE says, else none.
+  std::string MatmulAlgorithms;
   /// Those that run programs side by side with this one. Null: one rank.
   std::shared_ptr<Ranks> TheRanks = nullptr;
 };
