@@ -95,11 +95,12 @@ void CudnnAttention::setOutput(const TensorPtr &T, Id Which) {
       .set_stride(getStrides(Which));
 }
 
+/// Those of a slice lie one after the other: cuDNN takes no other layout.
 TensorPtr CudnnAttention::addStatistics() {
   return Graph.tensor(fe::graph::Tensor_attributes()
                           .set_uid(Lse)
                           .set_dim({SliceBatch, SliceHeads, P.Queries, 1})
-                          .set_stride({P.Heads * P.Queries, P.Queries, 1, 1})
+                          .set_stride({SliceHeads * P.Queries, P.Queries, 1, 1})
                           .set_data_type(fe::DataType_t::FLOAT));
 }
 
@@ -118,7 +119,7 @@ void CudnnAttention::addForward() {
       .set_uid(Lse)
       .set_data_type(fe::DataType_t::FLOAT)
       .set_dim({SliceBatch, SliceHeads, P.Queries, 1})
-      .set_stride({P.Heads * P.Queries, P.Queries, 1, 1});
+      .set_stride({SliceHeads * P.Queries, P.Queries, 1, 1});
 }
 
 void CudnnAttention::addBackward() {
