@@ -14,6 +14,10 @@ from .source import line_of_exception
 
 aten = torch.ops.aten
 
+# What orders checks of values, and objects such as generators: whatever the loss needs them for has
+# no rule, and is refused at its line.
+_NO_TENSORS = (InputKind.TOKEN, InputKind.CUSTOM_OBJ)
+
 
 @dataclass
 class Exported:
@@ -100,7 +104,12 @@ def _keep_whole(module: torch.fx.GraphModule) -> None:
         if node.op != "call_function" or getattr(node.target, "namespace", "") != "aten":
             continue
         target = node.target
-        if _composite_in_place(target):
+        if target is aten.instance_norm.default and node.args[3] is None:
+            # A group a channel; with running statistics it is taken apart, into what writes them.
+            x, weight, bias, *_, eps, _ = node.args
+            channels = x.meta["val"].shape[1]
+            node.target, node.args = aten.group_norm.default, (x, channels, weight, bias, eps)
+        elif _composite_in_place(target):
             kept = getattr(getattr(aten, target._opname[:-1]), target._overloadname)
             with graph.inserting_before(node):
                 made = graph.call_function(oplib.INSTEAD.get(kept, kept), node.args, node.kwargs)
@@ -121,7 +130,7 @@ def _composite_in_place(target) -> bool:
 
 def _trace(module: torch.nn.Module, args: Tuple, kwargs: Dict[str, Any]):
     try:
-        with guards.refusing(), whole.recurrent_by_shape():
+        with guards.refusing(), whole.by_shape():
             program = torch.export.export(module, args, kwargs, strict=False)
     except ImportFailure:
         raise
@@ -140,7 +149,7 @@ def _trace(module: torch.nn.Module, args: Tuple, kwargs: Dict[str, Any]):
     _stop_gradients(program.graph_module)
     _keep_whole(program.graph_module)
     try:
-        with whole.recurrent_by_shape():
+        with whole.by_shape():
             return program.run_decompositions(whole.table())
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
@@ -172,7 +181,7 @@ def export(
             if isinstance(spec.arg, TensorArgument):
                 made.inputs.append(name)
                 made.input_indices.append(user)
-        else:
+        elif spec.kind not in _NO_TENSORS:
             raise ImportFailure(f"argument {name!r} of the traced graph is a {spec.kind.name}")
     outputs = []
     for spec in program.graph_signature.output_specs:
@@ -180,7 +189,7 @@ def export(
             outputs.append(spec)
         elif spec.kind == OutputKind.BUFFER_MUTATION:
             made.mutations[spec.target] = nodes[spec.arg.name]
-        else:
+        elif spec.kind != OutputKind.TOKEN:
             raise ImportFailure(
                 f"the module changes {spec.target or spec.arg.name!r} while it runs"
                 "\n  note: only buffers may be written; copy an argument before it is changed"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from contextlib import contextmanager
+from math import log, pi
 from typing import Iterator
 
 import torch
@@ -64,6 +65,9 @@ def refusing() -> Iterator[None]:
     """While a module is traced: its own autograd functions and gradient hooks raise."""
 
     def apply(cls, *args, **kwargs):
+        if cls.__module__ == "torch._library.autograd":
+            # A library's operator: it is traced whole, and has a rule or is refused by its name.
+            return kept.__get__(None, cls)(*args, **kwargs)
         raise ImportFailure(
             f"autograd.Function {cls.__module__}.{cls.__qualname__} has a backward of its own, "
             "which tracing would lose\n  note: write it with differentiable operations, "
@@ -77,15 +81,27 @@ def refusing() -> Iterator[None]:
         # nn.Transformer would look at the mask's values; the mask itself says the same.
         return bool(is_causal)
 
+    def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+        # PyTorch's looks whether a variance is negative.
+        var = var * torch.ones_like(input) if isinstance(var, float) else var
+        var = var.unsqueeze(-1) if var.dim() < input.dim() else var
+        var = torch.where(var < eps, eps - var.detach() + var, var)  # no_grad, there
+        loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
+        loss = loss + 0.5 * log(2 * pi) if full else loss
+        return loss if reduction == "none" else getattr(loss, reduction)()
+
     function, transformer = torch.autograd.Function, torch.nn.modules.transformer
     kept, hook = function.__dict__["apply"], torch.Tensor.register_hook
     function.apply = classmethod(apply)
     torch.Tensor.register_hook = register_hook
     detect = transformer._detect_is_causal_mask
     transformer._detect_is_causal_mask = is_causal_mask
+    nll = torch.nn.functional.gaussian_nll_loss
+    torch.nn.functional.gaussian_nll_loss = gaussian_nll_loss
     try:
         yield
     finally:
         function.apply = kept
         torch.Tensor.register_hook = hook
         transformer._detect_is_causal_mask = detect
+        torch.nn.functional.gaussian_nll_loss = nll

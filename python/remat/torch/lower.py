@@ -164,7 +164,7 @@ class Lowering:
         _check_types(node)
         if _without_elements(node.meta["val"]):
             return EMPTY
-        function = RULES.get(node.target)
+        function = RULES.get(node.target) or RULES.get(node.target.name())
         if function is None:
             raise Unsupported("there is no rule for it")
         made = function(self, **self._arguments(node))

@@ -14,7 +14,7 @@ import torch
 
 KEPT = frozenset(
     """
-    layer_norm group_norm instance_norm rms_norm
+    layer_norm group_norm rms_norm
     softmax _softmax log_softmax _log_softmax logsumexp
     scaled_dot_product_attention
     gelu silu mish hardswish hardsigmoid hardtanh leaky_relu elu selu celu softplus relu6 prelu glu
@@ -23,14 +23,14 @@ KEPT = frozenset(
     cross_entropy_loss nll_loss nll_loss_nd nll_loss2d nll_loss_forward nll_loss2d_forward mse_loss
     multilabel_margin_loss_forward l1_loss smooth_l1_loss huber_loss kl_div
     binary_cross_entropy binary_cross_entropy_with_logits
-    embedding linear matmul mm bmm addmm baddbmm
+    embedding linear bilinear matmul mm bmm addmm baddbmm
     conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution
     max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d
     adaptive_avg_pool1d adaptive_avg_pool2d _adaptive_avg_pool2d adaptive_avg_pool3d
     pad constant_pad_nd tril triu addcmul addcdiv lerp var std var_mean mean one_hot
-    pixel_shuffle pixel_unshuffle roll square unfold diagonal median kthvalue scatter_reduce
+    pixel_shuffle pixel_unshuffle channel_shuffle roll square unfold diagonal median kthvalue
     adaptive_max_pool2d adaptive_max_pool3d asinh acosh atanh hypot fmod
-    index_add scatter scatter_add gather topk sort cumsum cumprod prod index_put
+    index_add scatter scatter_add scatter_reduce gather topk sort cumsum cumprod prod index_put
     upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d upsample_bilinear2d
     upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa
     """.split()
@@ -50,24 +50,41 @@ def _recurrent_shapes(
     return (output, *(torch.empty_like(state) for state in states))
 
 
-@contextmanager
-def recurrent_by_shape() -> Iterator[None]:
-    """Recurrent layers are traced by the shapes of their results alone.
+def _grouped_shape(a, b, offs=None, bias=None, out_dtype=None):
+    """Like PyTorch's, which takes bf16 alone while it traces."""
+    groups = [offs.shape[0]] if a.dim() == b.dim() == 2 else a.shape[:1]
+    lead = groups if a.dim() == b.dim() else []
+    return a.new_empty((*lead, a.shape[-2], b.shape[-1]), dtype=out_dtype)
 
-    To find these PyTorch would go through every step in time: a minute for 1,024 of them.
+
+def _by_shape():
+    """What is traced by the shapes of its results alone."""
+    aten = torch.ops.aten
+    kinds = [getattr(aten, name.partition(".")[0]).input for name in KEPT_OVERLOADS]
+    return {**dict.fromkeys(kinds, _recurrent_shapes), aten._grouped_mm.default: _grouped_shape}
+
+
+@contextmanager
+def by_shape() -> Iterator[None]:
+    """Recurrent layers and grouped products are traced by the shapes of their results alone.
+
+    To find those of a recurrent layer PyTorch would go through every step in time: a minute for
+    1,024 of them.
     """
-    kinds = [getattr(torch.ops.aten, name.partition(".")[0]).input for name in KEPT_OVERLOADS]
-    kept = [(kind, dict(kind.py_kernels), torch._decomp.decomposition_table[kind]) for kind in kinds]
+    table = torch._decomp.decomposition_table
+    kept = {kind: (dict(kind.py_kernels), table.get(kind)) for kind in _by_shape()}
     try:
-        for kind, kernels, _ in kept:
-            kind.py_kernels.update(dict.fromkeys(kernels, _recurrent_shapes))
-            torch._decomp.decomposition_table[kind] = _recurrent_shapes
+        for kind, shape in _by_shape().items():
+            kind.py_kernels.update(dict.fromkeys(kind.py_kernels, shape))
+            if kind in table:
+                table[kind] = shape
             kind._dispatch_cache.clear()
         yield
     finally:
-        for kind, kernels, decomposition in kept:
+        for kind, (kernels, decomposition) in kept.items():
             kind.py_kernels.update(kernels)
-            torch._decomp.decomposition_table[kind] = decomposition
+            if decomposition is not None:
+                table[kind] = decomposition
             kind._dispatch_cache.clear()
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Callable, Dict
 
-RULES: Dict[object, Callable] = {}
+RULES: Dict[object, Callable] = {}  # by overload, or by an operator's name
 
 
 def rule(*overloads):
-    """Registers a function for these overloads."""
+    """Registers a function for these overloads; the name of one that a library defines, such as
+    "library::operation", is enough."""
 
     def register(function: Callable) -> Callable:
         for overload in overloads:
@@ -35,11 +36,13 @@ from . import (  # noqa: E402, F401  (each registers its rules)
     losses,
     norms,
     pointwise,
+    pooling,
     products,
     randomness,
     recurrent,
     reductions,
     resampling,
+    scattering,
     selection,
     shapes,
 )

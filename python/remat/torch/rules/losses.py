@@ -7,6 +7,7 @@ import torch
 from ... import ops
 from ...graph import Value
 from . import rule
+from .arithmetic import logical_and
 from .norms import logsumexp_of
 from .pointwise import clamp_min
 
@@ -104,6 +105,26 @@ def nll_loss(cx, self, target, weight=None, reduction=MEAN, ignore_index=-100):
 @rule(aten.nll_loss_forward.default, aten.nll_loss2d_forward.default)
 def nll_loss_forward(cx, self, target, weight, reduction, ignore_index):
     return nll_loss(cx, self, target, weight, reduction, ignore_index), None
+
+
+@rule(aten.multilabel_margin_loss_forward.default)
+def multilabel_margin(cx, self, target, reduction):
+    """Of each row the classes in front of the first -1 are its own; each of them wants to be 1 above
+    each of the others."""
+    x, y = cx.value(self), cx.value(target)
+    classes = x.shape[-1]
+    rows = (x.type.elements // classes, classes)
+    x, y = cx.views.reshape(x, rows), cx.views.reshape(y, rows)
+    ended = ops.cumsum(ops.cast(ops.compare("lt", y, 0), "i64"), 1)
+    given = cx.views.reshape(ops.compare("eq", ended, 0), rows + (1,))
+    hot = logical_and(given, _hot(cx, y, classes))  # [N, C, C]: a row of classes for each target
+    own = ops.reduce("max", ops.cast(hot, "i32"), [1], keep_dims=True)
+    wide = cx.views.reshape(x, (rows[0], 1, classes))
+    mine = ops.reduce("sum", ops.select(hot, wide, 0.0), [2], keep_dims=True)
+    counts = logical_and(given, ops.compare("eq", own, 0))
+    missed = ops.select(counts, ops.relu(1.0 - mine + wide), 0.0)
+    made = ops.reduce("sum", missed, [1, 2]) * (1.0 / classes)
+    return cx.views.reshape(reduced(made, reduction), cx.shape), None
 
 
 def _pair(cx, a, b):

@@ -59,14 +59,6 @@ def group_norm(cx, input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_en
     return norms.group_norm(cx.value(input), num_groups, scale, offset, eps)
 
 
-@rule(aten.instance_norm.default)
-def instance_norm(cx, input, weight, bias, running_mean, running_var, use_input_stats, **options):
-    cx.require(use_input_stats and running_mean is None, "running statistics of instance_norm")
-    x = cx.value(input)
-    scale, offset = _optional(cx, weight), _optional(cx, bias)
-    return norms.group_norm(x, x.shape[1], scale, offset, options["eps"])
-
-
 @rule(aten._native_batch_norm_legit_functional.default)
 def batch_norm(cx, input, weight, bias, running_mean, running_var, training, momentum, eps):
     x, scale, offset = cx.value(input), _optional(cx, weight), _optional(cx, bias)

@@ -83,6 +83,11 @@ def abs(cx, self):
     return ops.abs(x) if x.type.is_float else ops.max(x, ops.sub(0, x))
 
 
+@rule(aten.round.decimals)
+def round_decimals(cx, self, decimals=0):
+    return ops.round(cx.value(self) * 10.0**decimals) * 10.0**-decimals
+
+
 @rule(aten.square.default)
 def square(cx, self):
     x = cx.value(self)

@@ -10,6 +10,7 @@ from ... import ops
 from ...graph import Value
 from . import rule
 from .arithmetic import boolean, logical_not
+from .indexing import index_
 
 aten = torch.ops.aten
 
@@ -133,6 +134,13 @@ def cdist(cx, x1, x2, p, compute_mode=None):
     a = cx.views.reshape(a, a.shape[:-1] + (1, a.shape[-1]))
     b = cx.views.reshape(b, b.shape[:-2] + (1,) + b.shape[-2:])
     return _norm(cx, a - b, p, [-1])
+
+
+@rule(aten._pdist_forward.default)
+def pdist(cx, self, p=2):
+    x = cx.value(self)
+    rows, columns = torch.triu_indices(x.shape[0], x.shape[0], 1)
+    return _norm(cx, index_(cx, x, [rows]) - index_(cx, x, [columns]), p, [-1])
 
 
 @rule(aten.any.default, aten.any.dim, aten.any.dims)

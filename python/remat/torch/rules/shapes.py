@@ -104,7 +104,7 @@ def select(cx, self, dim, index):
     return cx.views.reshape(part(cx, x, dim, index % x.shape[dim], 1), cx.shape)
 
 
-@rule(aten.narrow.default)
+@rule(aten.narrow.default, aten.narrow_copy.default)
 def narrow(cx, self, dim, start, length):
     x = cx.value(self)
     dim %= x.type.rank
@@ -164,12 +164,25 @@ def stack(cx, tensors, dim=0):
 
 @rule(aten.slice_scatter.default)
 def slice_scatter(cx, self, src, dim=0, start=None, end=None, step=1):
-    cx.require(step == 1, f"a step of {step}")
     x, new = cx.value(self), cx.value(src)
     dim %= x.type.rank
     extent = x.shape[dim]
     start = 0 if start is None else max(start + extent if start < 0 else start, 0)
-    return _replaced(cx, x, cx.expand(new, new.shape), dim, start)
+    if step == 1:
+        return _replaced(cx, x, new, dim, start)
+    # The new elements with step - 1 others behind each, in place of those at every step.
+    places = torch.zeros(extent, dtype=torch.bool)
+    places[start : start + new.shape[dim] * step : step] = True
+    row = new.shape[: dim + 1] + (1,) + new.shape[dim + 1 :]
+    high = [step - 1 if i == dim + 1 else 0 for i in range(len(row))]
+    wide = ops.pad(cx.views.reshape(cx.cast(new, x.dtype), row), [0] * len(row), high)
+    wide = cx.views.reshape(wide, x.shape[:dim] + (new.shape[dim] * step,) + x.shape[dim + 1 :])
+    kept = min(wide.shape[dim], extent - start)
+    low = [start if i == dim else 0 for i in range(x.type.rank)]
+    high = [extent - start - kept if i == dim else 0 for i in range(x.type.rank)]
+    wide = ops.pad(part(cx, wide, dim, 0, kept), low, high)
+    places = cx.compact(places.reshape([extent if i == dim else 1 for i in range(x.type.rank)]))
+    return ops.select(places, wide, x)
 
 
 @rule(aten.select_scatter.default)
@@ -224,6 +237,15 @@ def _triangle(cx, x, function, diagonal: int) -> Value:
     kept = cx.compact(function(torch.ones(x.shape[-2:], dtype=torch.bool), diagonal))
     zero = False if x.dtype == "i1" else 0 if x.type.is_integer else 0.0
     return ops.select(kept, x, cx.graph.splat(zero, x.dtype))
+
+
+@rule(aten.channel_shuffle.default, aten.native_channel_shuffle.default)
+def channel_shuffle(cx, self, groups):
+    x = cx.value(self)
+    batch, channels, *spatial = x.shape
+    split = cx.views.reshape(x, (batch, groups, channels // groups, *spatial))
+    order = [0, 2, 1, *range(3, split.type.rank)]
+    return cx.views.reshape(cx.views.transpose(split, order), cx.shape)
 
 
 @rule(aten.pixel_shuffle.default)
