@@ -103,16 +103,20 @@ def _initial(tensor: torch.Tensor) -> init.Init:
     return init.normal(spread) if spread > 0 else init.constant(values.flatten()[0].item())
 
 
+def _has_float(node: Node) -> bool:
+    """Whether a result is of floats, which alone have gradients."""
+    values = node.meta.get("val")
+    values = values if isinstance(values, (tuple, list)) else [values]
+    return any(isinstance(v, torch.Tensor) and v.is_floating_point() for v in values)
+
+
 def _propagated(exported: Exported, begin: Set[Node]) -> Set[Node]:
     """The nodes through which a gradient reaches those of `begin`."""
     found = set(begin)
     for node in exported.graph.nodes:
         if node.op != "call_function" or node.target is oplib.stop_gradient:
             continue
-        values = node.meta.get("val")
-        values = values if isinstance(values, (tuple, list)) else [values]
-        floats = any(isinstance(v, torch.Tensor) and v.is_floating_point() for v in values)
-        if floats and any(operand in found for operand in node.all_input_nodes):
+        if _has_float(node) and any(operand in found for operand in node.all_input_nodes):
             found.add(node)
     return found
 
@@ -182,7 +186,7 @@ class _Importer:
             node = work.pop()
             if node not in found:
                 found.add(node)
-                if node.target is not oplib.stop_gradient:
+                if node.target is not oplib.stop_gradient and _has_float(node):
                     work.extend(node.all_input_nodes)
         return found
 
@@ -194,6 +198,8 @@ class _Importer:
         for name, tensor in self.module.named_parameters():
             if tensor.requires_grad and name not in used:
                 self.made.unused.append(name)
+        if self.training:  # what is read without gradients alone is a state, as what is frozen
+            trained &= {n for n in trained if groups[self.exported.parameters[n.name]] in used}
         for node in self.exported.graph.nodes:
             if node not in trained:
                 continue

@@ -122,6 +122,8 @@ class Lowering:
         if isinstance(x, Node):
             if x in self.values:
                 return self.values[x]
+            if x not in self.known:
+                raise Unsupported(f"its operand {x.name!r} is no tensor")
             return self.known[x]
         if isinstance(x, (list, tuple)):
             return [self._argument(item) for item in x]
@@ -151,6 +153,11 @@ class Lowering:
                 self.values[node] = self._lower(node)
             except (Unsupported, ValueError) as error:
                 self._refuse(node, error)
+            except Exception:
+                if not self.refused:
+                    raise
+                # What is refused already has no value, and this needs it.
+                self.values[node] = _stand_in(self.graph, node.meta.get("val"))
         self.graph._scopes = []
         if self.refused:
             raise UnsupportedNodes(self.refused)
@@ -161,14 +168,21 @@ class Lowering:
             if made is None:
                 raise Unsupported(f"result {node.args[1]} of {node.args[0].target} is not computed")
             return made
+        if node.target is torch.ops.aten._local_scalar_dense.default:
+            return self._number(node)
         _check_types(node)
         if _without_elements(node.meta["val"]):
             return EMPTY
-        function = RULES.get(node.target) or RULES.get(node.target.name())
+        function = RULES.get(node.target) or RULES.get(_name_of_operator(node.target))
         if function is None:
             raise Unsupported("there is no rule for it")
         made = function(self, **self._arguments(node))
         return self._checked(node, made)
+
+    def _number(self, node: Node) -> Value:
+        """What `item()` gives: an index or a factor, through which no gradient flows."""
+        x = self.value(self._argument(node.args[0]))
+        return ops.stop_gradient(x) if x.type.is_float else x
 
     def _checked(self, node: Node, made):
         """What a rule made has the type that PyTorch gives the node."""
@@ -193,6 +207,10 @@ class Lowering:
 
     def refuse_here(self, node: Node, error: Exception) -> None:
         self._refuse(node, error)
+
+
+def _name_of_operator(target) -> Optional[str]:
+    return target.name() if isinstance(target, torch._ops.OpOverload) else None
 
 
 def _check_types(node: Node) -> None:

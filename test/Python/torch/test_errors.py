@@ -6,6 +6,7 @@ import modules
 import pytest
 import torch
 from remat.torch import ImportFailure, UnsupportedNodes, import_module
+from remat.torch.check import check
 from torch import nn
 
 
@@ -109,6 +110,30 @@ def test_unused_parameters():
     assert kept.unused == ["extra"] and list(kept.parameters) == ["w"]
     module.extra.requires_grad_(False)
     assert import_module(module, X).unused == []
+
+
+def test_parameters_that_are_read_without_gradients():
+    """By an index, or detached: nothing learns them, and they are states where they are kept."""
+
+    def function(w, x):
+        return w * x + module.extra.detach() + x[module.extra.argmax()]
+
+    module = Simple(function)
+    module.extra = nn.Parameter(torch.randn(4))
+    assert "extra" in message(module)
+    kept = import_module(module, X, unused="keep")
+    assert kept.unused == ["extra"] and list(kept.parameters) == ["w"]
+    assert "extra" in kept.states
+    done = check(module, X, imported=kept)
+    assert done.passed, str(done)
+
+
+def test_operations_that_check_what_they_are_given_are_listed_too():
+    text = message(Simple(lambda w, x: torch.linalg.inv(torch.outer(w, x) + torch.eye(4))))
+    assert "linalg_inv_ex.default: there is no rule" in text and "test_errors.py" in text
+    generator = torch.Generator().manual_seed(1)
+    text = message(Simple(lambda w, x: w * x * torch.rand(4, generator=generator)))
+    assert "rand.generator" in text and "no tensor" in text
 
 
 def test_parameters_that_are_not_finite():

@@ -94,12 +94,12 @@ def bernoulli(cx, self, generator=None):
     return ops.cast(ops.compare("lt", _uniform(cx), cx.value(self)), cx.dtype)
 
 
-@rule(aten.rand.default, aten.rand_like.default)
+@rule(aten.rand.default, aten.rand.generator, aten.rand_like.default)
 def rand(cx, **unused):
     return _uniform(cx)
 
 
-@rule(aten.randn.default, aten.randn_like.default)
+@rule(aten.randn.default, aten.randn.generator, aten.randn_like.default)
 def randn(cx, **unused):
     return _normal(cx)
 

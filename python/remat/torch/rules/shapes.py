@@ -101,6 +101,11 @@ def slice_(cx, self, dim=0, start=None, end=None, step=1):
 def select(cx, self, dim, index):
     x = cx.value(self)
     dim %= x.type.rank
+    if isinstance(index, Value):  # a tensor of one number
+        shape = tuple(1 if d == dim else n for d, n in enumerate(x.shape))
+        index = ops.select(ops.compare("lt", index, 0), index + x.shape[dim], index)
+        index = cx.expand(cx.views.reshape(index, (1,) * x.type.rank), shape)
+        return cx.views.reshape(ops.gather(x, index, dim), cx.shape)
     return cx.views.reshape(part(cx, x, dim, index % x.shape[dim], 1), cx.shape)
 
 
