@@ -98,7 +98,6 @@ class Sides:
     expected: Reference
     exact: Optional[Reference]  # in float64
     rounded: Callable[[int], Reference]  # with the parameters' last bits moved, by a seed
-    ways: int = WAYS
 
     @property
     def true(self) -> Reference:
@@ -192,7 +191,7 @@ def excuse_rounding(made: Check, sides: Sides) -> None:
     true = [sides.true.tensor(one.kind, one.name) for one in over]
     errors = [distance(sides.ours[one.kind, one.name], t) for one, t in zip(over, true)]
     own = [0.0] * len(over)
-    for way in range(sides.ways + 1):
+    for way in range(WAYS + 1):
         other = sides.rounded(way) if way else sides.expected
         for i, one in enumerate(over):
             own[i] = max(own[i], distance(other.tensor(one.kind, one.name), true[i]))

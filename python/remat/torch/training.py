@@ -28,7 +28,6 @@ PARAMETER = 1e-4  # relative, as that of the buffers after several steps
 # AdamW divides by the size of a gradient and this: with much less, one that is zero but for
 # rounding would move its parameter as far as any other, each side in its own direction.
 RATE, EPSILON = 1e-3, 1e-5
-WAYS = 4  # as that of the check of gradients; a way takes all steps
 
 
 @dataclass
@@ -126,7 +125,7 @@ def _compare(made: Training, module, args, kwargs, imported: Imported, step: Ste
     state = step.state_dict()["module"]
     ours = {("parameter", name): state[name] for name in imported.parameters}
     ours.update({("buffer", name): state[name] for name in imported.written})
-    sides = Sides(ours, expected, exact, lambda way: trained(rounding=way), WAYS)
+    sides = Sides(ours, expected, exact, lambda way: trained(rounding=way))
     made.zero = zero_gradients(imported, sides.true)
     for name in imported.parameters:
         actual = ours["parameter", name]
