@@ -26,7 +26,8 @@ namespace {
 /// What attention or its backward computes.
 struct AttentionWork {
   AttentionSizes Sizes;
-  bool IsBackward;
+  bool IsBackward, IsCausal;
+  std::optional<int64_t> Window;
   /// Floating-point operations, masked ones left out: two products forward,
   /// five backward.
   double Flops;
@@ -71,7 +72,10 @@ template <typename OpT> static AttentionWork getWork(OpT Op, bool IsBackward) {
   double OfScore = (IsBackward ? 5 : 2) * 2.0 * Sizes.Width;
   int64_t Seeing =
       std::min<int64_t>(Op.getWindow().value_or(Sizes.Queries), Sizes.Queries);
-  return {Sizes, IsBackward,
+  return {Sizes,
+          IsBackward,
+          Op.getCausal(),
+          Op.getWindow(),
           OfScore * Sizes.countScores(Op.getCausal(), Op.getWindow()),
           OfScore *
               static_cast<double>(std::min(KeysOfBlock, Sizes.Keys) * Seeing)};
@@ -155,9 +159,22 @@ static double getSliceMicroseconds(const AttentionWork &Work, int64_t Slices,
   return Launches + std::max(0.0, Busy - OfSlice) / Rate * 1e6;
 }
 
+/// Floating-point operations a second. Blocks of scores are computed whole,
+/// also where the mask hides a part of them, and short rows have little to
+/// overlap: as if a causal query saw 645 keys more. Measured on an H200 with
+/// heads of 64 in bf16, at 1,024, 8,192 and 32,768 tokens; forward within 8 %,
+/// backward 2 %.
+static double getCudnnRate(const AttentionWork &Work) {
+  if (!Work.IsCausal)
+    return Work.IsBackward ? 2.26e14 : 2.9e14;
+  auto Keys = static_cast<double>(
+      std::min<int64_t>(Work.Sizes.Keys, Work.Window.value_or(INT64_MAX)));
+  return (Work.IsBackward ? 3.26e14 : 4.57e14) / (1 + 645 / Keys);
+}
+
 SmallVector<KernelAttr>
 CUDATarget::getCudnnKernels(const AttentionWork &Work) const {
-  double Rate = Work.IsBackward ? 2.26e14 : 2.9e14;
+  double Rate = getCudnnRate(Work);
   double Microseconds = 5 + Work.Flops / Rate * 1e6;
   SmallVector<KernelAttr> Kernels;
   for (int64_t Slices : listSlices(Work)) {

@@ -284,7 +284,8 @@ TEST_F(CUDAAttentionTest, GivesTheHostsValuesWhereHeadsShareKeys) {
 }
 
 TEST_F(CUDAAttentionTest, GivesTheHostsValuesWithAWindow) {
-  for (int64_t Window : {1, 100, 300}) {
+  // With a window of 1 the gradients of query and key are rounding alone.
+  for (int64_t Window : {2, 100, 300}) {
     OneStep Forward = makeAttention(2, 320, 4, 64, false, true, 2);
     Forward.Attributes.push_back(ints("window", {Window}));
     expectSameInSlices(Forward, {2, 4});
