@@ -148,7 +148,7 @@ static SmallVector<int64_t> listSlices(const AttentionWork &Work) {
 /// 40 that were measured (H200).
 static double getSliceMicroseconds(const AttentionWork &Work, int64_t Slices,
                                    double Rate) {
-  constexpr double Launches = 9, Multiprocessors = 132;
+  constexpr double Launches = 5, Multiprocessors = 132;
   const AttentionSizes &Sizes = Work.Sizes;
   int64_t Blocks = Sizes.Batch * Sizes.Heads / Slices *
                    llvm::divideCeil(Sizes.Keys, KeysOfBlock);
