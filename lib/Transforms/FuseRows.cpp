@@ -132,6 +132,9 @@ template <typename OpT> static void fuseAddition(OpT Gradient) {
     return;
   Value Rows = Gradient.getOperandGrad();
   Value Addend = Add.getLhs() == Rows ? Add.getRhs() : Add.getLhs();
+  // Of a norm whose operand is its weight too, both gradients are added.
+  if (Addend.getDefiningOp() == Gradient)
+    return;
   if (!isBefore(Addend, Gradient)) {
     if (!isReadBehind(Gradient, Add))
       return;

@@ -54,6 +54,18 @@ func.func @apart(%g: tensor<4x8xf32>, %x: tensor<4x8xf32>, %w: tensor<8xf32>, %r
 
 // -----
 
+// A norm of its own weight: what is added to the gradient is its other result.
+// CHECK-LABEL: func.func @own_weight
+// CHECK: %[[X:.*]], %[[W:.*]] = remat.rms_norm_backward %arg0, %arg1, %arg1, %arg2 :
+// CHECK-NEXT: remat.add %[[X]], %[[W]]
+func.func @own_weight(%g: tensor<8xf32>, %w: tensor<8xf32>, %r: tensor<f32>) -> tensor<8xf32> {
+  %0:2 = remat.rms_norm_backward %g, %w, %w, %r : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>)
+  %1 = remat.add %0#0, %0#1 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
 // The gradient that comes in is a scalar that can be made before the loss.
 // CHECK-LABEL: func.func @loss
 // CHECK: %[[L:.*]] = remat.exp
