@@ -101,9 +101,7 @@ def segformer():
 
 
 def experts(family: str, **options):
-    config = dict(GROUPED, num_local_experts=4, num_experts=4, num_experts_per_tok=2, **options)
-    config["experts_implementation"] = "batched_mm"
-    return causal(family, config)
+    return causal(family, dict(GROUPED, num_experts_per_tok=2, num_experts=4, **options))
 
 
 GPT = dict(vocab_size=256, n_positions=64, n_embd=64, n_layer=2, n_head=4)
@@ -138,7 +136,7 @@ MODELS = {
     "transformers/bert": partial(masked, "Bert", SMALL),
     "transformers/t5": partial(translating, "T5", dict(T5, decoder_start_token_id=0)),
     "transformers/vit": partial(seeing, "ViT", VISION),
-    "transformers/mixtral": partial(experts, "Mixtral"),
+    "transformers/mixtral": partial(experts, "Mixtral", num_local_experts=4),
     "transformers/mamba": partial(
         causal,
         "Mamba",
@@ -173,6 +171,34 @@ MODELS = {
     "transformers/starcoder2": partial(causal, "Starcoder2", GROUPED),
     "transformers/cohere": partial(causal, "Cohere", GROUPED),
     "transformers/olmoe": partial(experts, "Olmoe"),
+    "transformers/deepseek_v3": partial(
+        causal,
+        "DeepseekV3",
+        dict(
+            SMALL,
+            moe_intermediate_size=32,
+            num_key_value_heads=4,
+            n_routed_experts=4,
+            n_group=2,
+            topk_group=1,
+            num_experts_per_tok=2,
+            q_lora_rank=16,
+            kv_lora_rank=16,
+            qk_rope_head_dim=8,
+            qk_nope_head_dim=8,
+            v_head_dim=16,
+            first_k_dense_replace=1,
+            pad_token_id=0,
+        ),
+    ),
+    "transformers/gpt_oss": partial(
+        experts,
+        "GptOss",
+        num_local_experts=4,
+        head_dim=16,
+        sliding_window=16,
+        layer_types=["sliding_attention", "full_attention"],
+    ),
     "transformers/qwen2_moe": partial(
         experts, "Qwen2Moe", moe_intermediate_size=64, shared_expert_intermediate_size=64
     ),

@@ -67,6 +67,19 @@ def test_own_autograd_function():
     assert "Double" in text and "backward of its own" in text
 
 
+def test_operators_of_libraries():
+    """One with a gradient of its own is traced whole, and is refused by its name without a rule."""
+
+    @torch.library.custom_op("remat_tests::doubled", mutates_args=())
+    def doubled(x: torch.Tensor) -> torch.Tensor:
+        return 2 * x
+
+    doubled.register_fake(torch.empty_like)
+    doubled.register_autograd(lambda context, gradient: 3 * gradient)
+    text = message(Simple(lambda w, x: doubled(w) * x))
+    assert "remat_tests.doubled.default: there is no rule" in text and "test_errors.py" in text
+
+
 def test_complex_and_sparse():
     text = message(Simple(lambda w, x: torch.fft.rfft(w * x).abs()))
     assert "complex" in text and "test_errors.py" in text

@@ -6,6 +6,7 @@ import modules
 import pytest
 import torch
 import torch.nn.functional as F
+from remat.torch import ImportFailure
 from remat.torch.check import check
 from torch import nn
 
@@ -212,12 +213,38 @@ def test_running_statistics_of_instances(training):
     assert written >= ({"body.0.running_mean", "body.0.running_var"} if training else set())
 
 
-def test_integers_that_a_mask_chooses_are_refused():
-    from remat.torch import ImportFailure
+def test_groups_of_a_librarys_operator():
+    """The operator by which transformers multiplies groups while it is traced, as it is called there."""
+    name = "transformers::grouped_mm_fallback"
 
+    def multiply(input, weight, offs):
+        ends = [0, *offs.tolist()]
+        return torch.cat([input[a:b] @ w for a, b, w in zip(ends, ends[1:], weight)])
+
+    def gradients(ctx, gradient):
+        inputs = [x.detach().requires_grad_() for x in ctx.saved_tensors]
+        with torch.enable_grad():
+            made = multiply(*inputs, ctx.offs)
+        return *torch.autograd.grad(made, inputs, gradient), None
+
+    def save(ctx, inputs, output):
+        ctx.save_for_backward(*inputs[:2])
+        ctx.offs = inputs[2]
+
+    if not hasattr(torch.ops.transformers, "grouped_mm_fallback"):
+        schema = "(Tensor input, Tensor weight, Tensor offs) -> Tensor"
+        torch.library.custom_op(name, multiply, mutates_args=(), schema=schema)
+        torch.library.register_fake(name, lambda x, w, offs: x.new_empty(x.shape[0], w.shape[2]))
+        torch.library.register_autograd(name, gradients, setup_context=save)
+    operator = torch.ops.transformers.grouped_mm_fallback
+    done = check(*modules.functions({"g": (lambda x: operator(x[0, 0], x[1, :3], ENDS), (2, 3, 8, 8))}))
+    assert done.passed, str(done)
+
+
+def test_elements_that_a_mask_chooses_are_refused():
     def function(x):
         made = x * 1
-        made[x > 0] = x[:2].flatten()[: int(4)]
+        made[x > 0] = x[:2].flatten()[:4]
         return made
 
     with pytest.raises(ImportFailure, match="values of their own where a mask is true"):
