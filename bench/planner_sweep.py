@@ -7,6 +7,8 @@ The budgets are equally far apart, from the smallest feasible one to the unplann
 every prefix over the range, one call of each problem in turn: where --seconds end the run, what was done is a coarser sweep. With
 --near F N the budgets are N neighbours of a grid of --points, from the part F of the range on. --compare names files that --out
 wrote, of another build: the times at the same budgets are compared. A plan is checked by `remat-solve verify` with --verify.
+--resume FILE goes on from what --out wrote of the same build: no budget that it has is called again. --again N repeats the N longest
+calls of all, one at a time on as many threads as a call takes by itself.
 
 Rises are parts of the base time. Processor seconds count all threads of a call. The calls run beside each other, so that wall
 seconds are for publication only with -j 1 on an idle machine.
@@ -116,6 +118,16 @@ def show(s):
     print(line, flush=True)
 
 
+def repeat(args, rows):
+    """Prints wall and processor seconds of the longest calls, alone."""
+    paths = {p.stem: p for p in args.problems}
+    longest = sorted(((r["cpu"], n, r["budget"]) for n, all_rows in rows.items() for r in all_rows), reverse=True)
+    args.threads = 0
+    for cpu, name, budget in longest[:args.again]:
+        r = call(args, paths[name], budget)
+        print(f"again {name:16} {budget:>16}  {r['wall']:.2f} s on all threads, {r['cpu']:.2f} s of processors, {cpu:.2f} before", flush=True)
+
+
 def report(rows, before, out):
     print(f"{'problem':16} {'calls':>5} {'largest rise':>11} {'>0.1 %':>6} {'overhead':>11} {'mean gap':>10}"
           f" {'wall':>8} {'mean':>8} {'cpu':>8} {'mean':>8}")
@@ -137,7 +149,9 @@ def main():
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=float("inf"), help="no call begins later")
     parser.add_argument("--verify", action="store_true")
+    parser.add_argument("--again", type=int, default=0, metavar="N")
     parser.add_argument("--compare", nargs="*", type=pathlib.Path, default=[])
+    parser.add_argument("--resume", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
     start = time.monotonic()
@@ -145,10 +159,13 @@ def main():
     for file in args.compare:
         for name, rows in json.loads(file.read_text())["rows"].items():
             before.setdefault(name, []).extend(rows)
-    rows = {p.stem: [] for p in args.problems}
+    made = json.loads(args.resume.read_text())["rows"] if args.resume else {}
+    rows = {p.stem: made.get(p.stem, []) for p in args.problems}
+    known = {(name, r["budget"]) for name, all_rows in rows.items() for r in all_rows}
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         lists = list(pool.map(lambda p: budgets(args, p), args.problems))
-        todo = [(p, l[i]) for i in range(max(map(len, lists))) for p, l in zip(args.problems, lists) if i < len(l)]
+        todo = [(p, l[i]) for i in range(max(map(len, lists))) for p, l in zip(args.problems, lists)
+                if i < len(l) and (p.stem, l[i]) not in known]
 
         def work(item):
             if time.monotonic() - start < args.seconds:
@@ -157,6 +174,7 @@ def main():
         for done in [pool.submit(work, x) for x in todo]:
             done.result()
     report(rows, before, args.out)
+    repeat(args, rows)
 
 
 if __name__ == "__main__":
