@@ -260,7 +260,7 @@ def group_cases():
 def optimizer_cases():
     rate, step, scale = torch.tensor(0.01), torch.tensor(4), torch.tensor(0.5)
     for dtype, grad_type in ((F32, F32), (F32, BF16), (BF16, BF16)):
-        for shape in ((7,), (33, 40), (3, 700000)):
+        for shape in ((7,), (33, 40)):
             p, g = _random(*shape, dtype=dtype), _random(*shape, dtype=grad_type)
             m, v = _random(*shape, scale=0.1), _random(*shape).abs() * 0.1
             for scaled in (False, True):

@@ -24,13 +24,6 @@ static LaunchSize getFlatSize(int64_t Count, int64_t Width) {
   return {.Block = 256, .GridX = int64_t(llvm::divideCeil(Count, 256 * Width))};
 }
 
-/// Runs of 256 times `Width` elements that a block of AdamW has: as many as
-/// leave work for every multiprocessor of a GPU, at most four.
-static int64_t getAdamWRuns(int64_t Count, int64_t Width) {
-  constexpr int64_t Blocks = 1024, Most = 4;
-  return std::clamp<int64_t>(Count / (256 * Width * Blocks), 1, Most);
-}
-
 /// An operand that may be missing: one that is there has the next index.
 static Passed nextOperand(bool IsThere, unsigned &Next) {
   return IsThere ? operand(Next++) : absent();
@@ -71,7 +64,6 @@ static void addAdamW(AdamWOp Op, Launches &Out) {
       {Op.getParameter(), Op.getGrad(), Op.getMoment1(), Op.getMoment2(),
        Op.getNewParameter(), Op.getNewMoment1(), Op.getNewMoment2()},
       Count);
-  int64_t Runs = getAdamWRuns(Count, Width);
   bool HasScale = static_cast<bool>(Op.getGradScale());
   double Beta1 = toDouble(Op.getBeta1()), Beta2 = toDouble(Op.getBeta2());
   addLaunch("adamw",
@@ -79,7 +71,6 @@ static void addAdamW(AdamWOp Op, Launches &Out) {
                            .G = getName(Op.getGrad()),
                            .Count = Count,
                            .N = Width,
-                           .Runs = Runs,
                            .HasScale = HasScale,
                            .P = operand(0),
                            .Grad = operand(1),
@@ -99,7 +90,7 @@ static void addAdamW(AdamWOp Op, Launches &Out) {
                            .LogBeta2 = getLog(Beta2),
                            .WeightDecay = toDouble(Op.getWeightDecay()),
                            .Epsilon = toDouble(Op.getEpsilon())},
-            getFlatSize(Count, Runs * Width), Out);
+            getFlatSize(Count, Width), Out);
 }
 
 static void addGlobalNorm(GlobalNormOp Op, Launches &Out) {

@@ -40,10 +40,9 @@ REMAT_KERNEL sgd(const T *p, const G *grad, const float *buffer,
     store(newBuffer + i, vb);
 }
 
-// AdamW on Count elements, Runs runs of 256 * N to a block. The bias
-// corrections 1 - beta^t are made in double, from the logarithms of the betas:
-// once a block, while its elements are on their way.
-template <typename T, typename G, int64 Count, int N, int Runs, bool HasScale>
+// AdamW on Count elements. The bias corrections 1 - beta^t are made in double,
+// from the logarithms of the betas.
+template <typename T, typename G, int64 Count, int N, bool HasScale>
 REMAT_KERNEL adamW(const T *p, const G *grad, const float *moment1,
                    const float *moment2, const float *rate, const int64 *step,
                    const float *scale, T *newP, float *newMoment1,
@@ -51,45 +50,37 @@ REMAT_KERNEL adamW(const T *p, const G *grad, const float *moment1,
                    double logBeta1, float beta2, float oneMinusBeta2,
                    double logBeta2, float weightDecay, float epsilon) {
   __shared__ float corrections[2];
-  int64 begin = ((int64)blockIdx.x * Runs * 256 + threadIdx.x) * N;
-  Vec<T, N> vp[Runs];
-  Vec<G, N> vg[Runs];
-  Vec<float, N> vm[Runs], vv[Runs];
-#pragma unroll
-  for (int r = 0; r < Runs; ++r) {
-    int64 i = begin + (int64)r * 256 * N;
-    if (i >= Count)
-      continue;
-    vp[r] = load<N>(p + i);
-    vg[r] = load<N>(grad + i);
-    vm[r] = load<N>(moment1 + i);
-    vv[r] = load<N>(moment2 + i);
+  int64 i = ((int64)blockIdx.x * 256 + threadIdx.x) * N;
+  Vec<T, N> vp;
+  Vec<G, N> vg;
+  Vec<float, N> vm, vv;
+  if (i < Count) {
+    vp = load<N>(p + i);
+    vg = load<N>(grad + i);
+    vm = load<N>(moment1 + i);
+    vv = load<N>(moment2 + i);
   }
   if (threadIdx.x < 2)
     corrections[threadIdx.x] = (float)-expm1(
         (double)(*step + 1) * (threadIdx.x == 0 ? logBeta1 : logBeta2));
   __syncthreads();
+  if (i >= Count)
+    return;
   float lr = *rate, gradScale = 1.0f;
   if constexpr (HasScale)
     gradScale = *scale;
   float correction1 = corrections[0], correction2 = corrections[1];
-#pragma unroll
-  for (int r = 0; r < Runs; ++r) {
-    int64 i = begin + (int64)r * 256 * N;
-    if (i >= Count)
-      continue;
-    for (int k = 0; k < N; ++k) {
-      float w = toFloat(vp[r][k]), g = toFloat(vg[r][k]) * gradScale;
-      float m = vm[r][k] = beta1 * vm[r][k] + oneMinusBeta1 * g;
-      float v = vv[r][k] = beta2 * vv[r][k] + oneMinusBeta2 * g * g;
-      w -= lr * weightDecay * w;
-      w -= lr * (m / correction1) / (sqrtf(v / correction2) + epsilon);
-      vp[r][k] = fromFloat<T>(w);
-    }
-    store(newP + i, vp[r]);
-    store(newMoment1 + i, vm[r]);
-    store(newMoment2 + i, vv[r]);
+  for (int k = 0; k < N; ++k) {
+    float w = toFloat(vp[k]), g = toFloat(vg[k]) * gradScale;
+    vm[k] = beta1 * vm[k] + oneMinusBeta1 * g;
+    vv[k] = beta2 * vv[k] + oneMinusBeta2 * g * g;
+    w -= lr * weightDecay * w;
+    w -= lr * (vm[k] / correction1) / (sqrtf(vv[k] / correction2) + epsilon);
+    vp[k] = fromFloat<T>(w);
   }
+  store(newP + i, vp);
+  store(newMoment1 + i, vm);
+  store(newMoment2 + i, vv);
 }
 
 // Sums of squares of Count elements, in parts of Part.
