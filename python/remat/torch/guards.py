@@ -60,48 +60,61 @@ def check_inputs(module: torch.nn.Module, args, kwargs) -> None:
                 )
 
 
+_APPLY = torch.autograd.Function.__dict__["apply"]
+
+
+def _apply(cls, *args, **kwargs):
+    if cls.__module__ == "torch._library.autograd":
+        # A library's operator: it is traced whole, and has a rule or is refused by its name.
+        return _APPLY.__get__(None, cls)(*args, **kwargs)
+    raise ImportFailure(
+        f"autograd.Function {cls.__module__}.{cls.__qualname__} has a backward of its own, "
+        "which tracing would lose\n  note: write it with differentiable operations, "
+        "or checkpoint with use_reentrant=False"
+    )
+
+
+def _register_hook(self, hook):
+    raise ImportFailure(f"a gradient hook {hook!r} is registered in forward: it would not run")
+
+
+def _is_causal_mask(mask=None, is_causal=None, size=None) -> bool:
+    """What nn.Transformer would find in the mask's values; the mask itself says the same."""
+    return bool(is_causal)
+
+
+def _gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """PyTorch's, without a look whether a variance is negative."""
+    var = var * torch.ones_like(input) if isinstance(var, float) else var
+    var = var.unsqueeze(-1) if var.dim() < input.dim() else var
+    var = var + (var.detach().clamp(min=eps) - var.detach())  # a small one has its gradient too
+    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
+    loss = loss + 0.5 * log(2 * pi) if full else loss
+    return loss if reduction == "none" else getattr(loss, reduction)()
+
+
+_WHILE_TRACED = (
+    (torch.autograd.Function, "apply", classmethod(_apply)),
+    (torch.Tensor, "register_hook", _register_hook),
+    (torch.nn.modules.transformer, "_detect_is_causal_mask", _is_causal_mask),
+    (torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
+)
+
+
+def _own(owner, name: str):
+    """An attribute as it was set; one that a class inherits is in no dictionary of its own."""
+    return owner.__dict__.get(name, getattr(owner, name))
+
+
 @contextmanager
 def refusing() -> Iterator[None]:
-    """While a module is traced: its own autograd functions and gradient hooks raise."""
-
-    def apply(cls, *args, **kwargs):
-        if cls.__module__ == "torch._library.autograd":
-            # A library's operator: it is traced whole, and has a rule or is refused by its name.
-            return kept.__get__(None, cls)(*args, **kwargs)
-        raise ImportFailure(
-            f"autograd.Function {cls.__module__}.{cls.__qualname__} has a backward of its own, "
-            "which tracing would lose\n  note: write it with differentiable operations, "
-            "or checkpoint with use_reentrant=False"
-        )
-
-    def register_hook(self, hook):
-        raise ImportFailure(f"a gradient hook {hook!r} is registered in forward: it would not run")
-
-    def is_causal_mask(mask=None, is_causal=None, size=None):
-        # nn.Transformer would look at the mask's values; the mask itself says the same.
-        return bool(is_causal)
-
-    def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
-        # PyTorch's looks whether a variance is negative.
-        var = var * torch.ones_like(input) if isinstance(var, float) else var
-        var = var.unsqueeze(-1) if var.dim() < input.dim() else var
-        var = torch.where(var < eps, eps - var.detach() + var, var)  # no_grad, there
-        loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
-        loss = loss + 0.5 * log(2 * pi) if full else loss
-        return loss if reduction == "none" else getattr(loss, reduction)()
-
-    function, transformer = torch.autograd.Function, torch.nn.modules.transformer
-    kept, hook = function.__dict__["apply"], torch.Tensor.register_hook
-    function.apply = classmethod(apply)
-    torch.Tensor.register_hook = register_hook
-    detect = transformer._detect_is_causal_mask
-    transformer._detect_is_causal_mask = is_causal_mask
-    nll = torch.nn.functional.gaussian_nll_loss
-    torch.nn.functional.gaussian_nll_loss = gaussian_nll_loss
+    """While a module is traced: its own autograd functions and gradient hooks raise, and functions
+    that look at values before they compute do not look."""
+    kept = [(owner, name, _own(owner, name)) for owner, name, _ in _WHILE_TRACED]
     try:
+        for owner, name, made in _WHILE_TRACED:
+            setattr(owner, name, made)
         yield
     finally:
-        function.apply = kept
-        torch.Tensor.register_hook = hook
-        transformer._detect_is_causal_mask = detect
-        torch.nn.functional.gaussian_nll_loss = nll
+        for owner, name, was in kept:
+            setattr(owner, name, was)

@@ -78,7 +78,8 @@ def _first_maxima(cx, x: Value, places: List[torch.Tensor]):
         place = place * extent + one.clamp(0, extent - 1).reshape(shape)
         inside = inside & ((one >= 0) & (one < extent)).reshape(shape)
     counts = tuple(one.shape[0] for one in places)
-    place, inside = (torch.broadcast_to(v, place.shape).reshape(*counts, -1) for v in (place, inside))
+    inside = inside.expand(place.shape).reshape(*counts, -1)
+    place = place.reshape(*counts, -1)
     flat = cx.views.reshape(x, lead + (prod(extents),))
     seen = index_(cx, flat, [None] * len(lead) + [place])
     if not inside.all():
