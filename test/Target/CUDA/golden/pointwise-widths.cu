@@ -16,7 +16,7 @@ extern "C" __global__ void __launch_bounds__(256) silu_cast_add_cast_and_2_more_
     const Exact x0 = toFloat(run0[k]);
     const Exact x1 = toFloat(run1[k]);
     const Exact x2 = toFloat(run2[k]);
-    const Exact v0 = rounded<bf16>(x0 / (1.0f + expf(-x0))); // silu
+    const Exact v0 = rounded<bf16>(x0 * sigmoidOf(x0)); // silu
     const Exact v1 = (float)v0; // cast
     const Exact v2 = v1 + x1; // add
     const Exact v3 = (float)x2; // cast
