@@ -10,9 +10,9 @@
 // CHECK-NEXT: bytes: %mean
 // CHECK-NEXT: bytes: %rstd
 // CHECK-NEXT: bytes: h.0/mlp/c_proj -> backward of h.0/mlp/gelu.2
-// CHECK-NEXT: bytes: h.0/mlp/gelu.2 -> backward of cross_entropy.2
+// CHECK-NEXT: bytes: h.0/mlp/gelu.2 -> backward of cross_entropy.2#2
 // CHECK-NEXT: bytes: loss
-// CHECK-NEXT: bytes: cross_entropy#1
+// CHECK-NEXT: bytes: backward of cross_entropy.2#1
 // CHECK-NEXT: bytes: %h, recomputed -> h.0/mlp/gelu, recomputed -> %n, recomputed{{$}}
 // CHECK: bytes: gradient of w2
 // CHECK-NEXT: bytes: backward of h.0/mlp/c_proj -> backward of %n#0

@@ -306,7 +306,7 @@ def Remat_CrossEntropyBackwardOp : Remat_Op<"cross_entropy_backward", [
 }
 
 def Remat_CrossEntropyWithGradOp : Remat_Op<"cross_entropy_with_grad", [
-    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands, Remat_Precision<"any">]> {
+    Remat_InferType, Remat_Cost, Remat_InPlaceFromOperands]> {
   let summary = "cross_entropy and cross_entropy_backward in one read of the logits";
   let description = [{
     The results are those of remat.cross_entropy and what
