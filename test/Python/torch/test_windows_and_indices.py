@@ -102,7 +102,7 @@ CASES = {
         "twice": (twice, (3, 4)),
         "every_second": (every_second, (3, 8)),
         "between": (lambda x: x.slice_scatter(x[:, :2] * 2, 1, 1, 6, 3), (3, 8)),
-        "one": (lambda x: x[x[:, 0].argmax()] * x[1, x[1, 0].argmin() * 0 - 1], (3, 1, 4)),
+        "one": (lambda x: x[x[:, 0, 0].argmax()] * x[1, x[1, 0].argmin() * 0 - 1], (3, 1, 4)),
         "number": (lambda x: x * x.sum().item() + x[IDS[0, 1].item()], (3, 4)),
         "diagonal": (lambda x: x.diagonal_scatter(x[0, :3] * 2, 1), (4, 4)),
         "tiles": (lambda x: x.unfold(0, 2, 2).unfold(1, 2, 2) * 2, (4, 6)),
