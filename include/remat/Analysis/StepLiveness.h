@@ -24,8 +24,8 @@ std::optional<int64_t> alignBytes(int64_t Bytes);
 /// pointwise group.
 std::optional<llvm::ArrayRef<int64_t>> getPointwiseShape(mlir::Operation *Op);
 
-/// Whether `V` is a sum over all dimensions but the last, of an operation of its
-/// own or of a kernel.
+/// Whether `V` is a sum over all dimensions but the last, of an operation of
+/// its own or of a kernel.
 bool isSum(mlir::Value V);
 
 /// Whether `Op` is a constant that a group makes anew instead of reading it.

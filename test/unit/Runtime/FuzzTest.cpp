@@ -103,8 +103,9 @@ ProgramMaker makeMoreOps() {
                    {text("distribution", "normal"), ints("id", {4})});
   auto Loss = Add("mse", {Norm[0], Noise[0]}, {f32({})});
   auto Wide = Add("broadcast", {Loss[0]}, {QT});
-  auto Back = Add("layer_norm_backward", {Wide[0], A[0], W, Norm[1], Norm[2], Q},
-                  {QT, f32({4}), f32({4})});
+  auto Back =
+      Add("layer_norm_backward", {Wide[0], A[0], W, Norm[1], Norm[2], Q},
+          {QT, f32({4}), f32({4})});
   auto G = Add("attention_backward",
                {Back[0], Q, Q, Q, A[0], A[1], Mask, Seed, Step}, {QT, QT, QT},
                Attention);

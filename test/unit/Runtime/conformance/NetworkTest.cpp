@@ -115,7 +115,8 @@ TEST(LayerNorm, Backward) {
 /// The gradient is rounded before the addend comes to it, as if it had been
 /// stored.
 TEST(LayerNorm, BackwardRoundsBeforeItAdds) {
-  // xhat = [1, -1] and equal gradients: dx = g weight - xhat mean(0) = g weight.
+  // xhat = [1, -1] and equal gradients: dx = g weight - xhat mean(0) = g
+  // weight.
   double G = 1.0078125; // exact in bf16
   auto R = runOp("rms_norm_backward",
                  {bf16({1, 2}, {G, G}), bf16({1, 2}, {1, -1}),
