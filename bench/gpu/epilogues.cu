@@ -4,7 +4,7 @@
 // could be computed in the same call: a bias, a tensor that is added, the
 // gradient of GELU, sums over rows. For each it tries the library's first
 // suggestions without workspace and with 32 MiB; prints the first suggestion's
-// time and the least, in microseconds, and a line of JSON.
+// time and the least, in microseconds, and the same as a line of JSON.
 //
 // usage: nvcc -O2 -std=c++17 -arch=sm_90 epilogues.cu -lcublasLt -o epilogues
 //        epilogues [TOKENS [WIDTH [VOCABULARY]]]     (32768, 768, 50304)
@@ -58,21 +58,26 @@ struct Variant {
   bool FloatResult;
 };
 
-static void run(cublasLtHandle_t Handle, const Product &P, const Variant &V,
-                void *A, void *B, void *C, void *D, void *Aux, void *Bias,
-                void *Workspace) {
+/// Whether `Epilogue` reads or writes a vector of biases.
+static bool hasBias(cublasLtEpilogue_t Epilogue) {
+  return Epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
+         Epilogue != CUBLASLT_EPILOGUE_DGELU;
+}
+
+/// Prints the row and gives it as JSON.
+static std::string run(cublasLtHandle_t Handle, const Product &P,
+                       const Variant &V, void *A, void *B, void *C, void *D,
+                       void *Aux, void *Bias, void *Workspace) {
   cublasLtMatmulDesc_t Desc;
   CHECK(cublasLtMatmulDescCreate(&Desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
   auto Set = [&](cublasLtMatmulDescAttributes_t What, auto Value) {
     CHECK(cublasLtMatmulDescSetAttribute(Desc, What, &Value, sizeof Value));
   };
   // Column-major: result^T = rhs^T lhs^T.
-  Set(CUBLASLT_MATMUL_DESC_TRANSA,
-      P.TransposeRhs ? CUBLAS_OP_T : CUBLAS_OP_N);
-  Set(CUBLASLT_MATMUL_DESC_TRANSB,
-      P.TransposeLhs ? CUBLAS_OP_T : CUBLAS_OP_N);
+  Set(CUBLASLT_MATMUL_DESC_TRANSA, P.TransposeRhs ? CUBLAS_OP_T : CUBLAS_OP_N);
+  Set(CUBLASLT_MATMUL_DESC_TRANSB, P.TransposeLhs ? CUBLAS_OP_T : CUBLAS_OP_N);
   Set(CUBLASLT_MATMUL_DESC_EPILOGUE, V.Epilogue);
-  if (V.Epilogue != CUBLASLT_EPILOGUE_DEFAULT) {
+  if (hasBias(V.Epilogue)) {
     Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, Bias);
     Set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_16BF);
   }
@@ -94,7 +99,8 @@ static void run(cublasLtHandle_t Handle, const Product &P, const Variant &V,
       Layout(CUDA_R_16BF, Pick(P.TransposeLhs, P.M, P.K),
              Pick(P.TransposeLhs, P.K, P.M));
   cublasLtMatrixLayout_t Result = Layout(Out, P.M, P.N);
-  std::string Line;
+  std::string Line, Json = std::string("{\"product\": \"") + P.Name +
+                           "\", \"with\": \"" + V.Name + "\"";
   for (size_t Bytes : {size_t(0), size_t(32) << 20}) {
     cublasLtMatmulPreference_t Preference;
     CHECK(cublasLtMatmulPreferenceCreate(&Preference));
@@ -142,9 +148,14 @@ static void run(cublasLtHandle_t Handle, const Product &P, const Variant &V,
     char Text[64];
     std::snprintf(Text, sizeof Text, " %8.1f %8.1f", First, Least);
     Line += Text;
+    std::snprintf(Text, sizeof Text, ", \"first_us_%zu\": %.1f", Bytes, First);
+    Json += Text;
+    std::snprintf(Text, sizeof Text, ", \"least_us_%zu\": %.1f", Bytes, Least);
+    Json += Text;
   }
   std::printf("%-14s %-18s%s\n", P.Name, V.Name, Line.c_str());
   std::fflush(stdout);
+  return Json + "}";
 }
 
 int main(int Argc, char **Argv) {
@@ -197,12 +208,16 @@ int main(int Argc, char **Argv) {
        {Plain, Sums, Float, FloatSums}},
       {{"proj wgrad", W, W, T, true, false}, {Plain, Sums, Float, FloatSums}},
       {{"fc wgrad", W, 4 * W, T, true, false}, {Plain, Sums, Float, FloatSums}},
-      {{"out wgrad", 4 * W, W, T, true, false}, {Plain, Sums, Float, FloatSums}},
+      {{"out wgrad", 4 * W, W, T, true, false},
+       {Plain, Sums, Float, FloatSums}},
       {{"head wgrad", V, W, T, true, false}, {Plain, Float}},
   };
+  std::string Json;
   for (const auto &Case : Cases)
     for (const Variant &How : Case.Variants)
-      run(Handle, Case.P, How, A, B, C, D, Aux, Bias, Workspace);
+      Json += (Json.empty() ? "" : ", ") +
+              run(Handle, Case.P, How, A, B, C, D, Aux, Bias, Workspace);
   CHECK(cudaDeviceSynchronize());
+  std::printf("[%s]\n", Json.c_str());
   return 0;
 }

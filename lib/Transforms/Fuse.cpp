@@ -59,8 +59,8 @@ private:
   }
 
   bool mayMeet(Operation *Producer, Operation *Consumer) const {
-    if (sums(Producer) ||
-        (!mayShareKernel(Producer, Consumer) && !isSumOf(Consumer, Producer)))
+    if ((!mayShareKernel(Producer, Consumer) && !isSumOf(Consumer, Producer)) ||
+        sums(Producer))
       return false;
     // Before planning, whether a value lives from the forward to the backward
     // is still to be decided, and so is what a user asked to be kept.

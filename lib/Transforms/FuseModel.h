@@ -54,7 +54,6 @@ private:
   StepLiveness::Sum getPeak() const;
   StepLiveness::Sum getUnwrittenBytes(unsigned Producer,
                                       unsigned Consumer) const;
-
   StepLiveness::Sum getSummedBytes(unsigned Position) const;
 
   StepLiveness Steps;

@@ -334,17 +334,24 @@ static FailureOr<RankedTensorType> checkTargets(std::optional<Location> Loc,
                                Float32Type::get(Logits.getContext()));
 }
 
-LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *Context,
-                                               std::optional<Location> Loc,
-                                               Adaptor Operands,
-                                               SmallVectorImpl<Type> &Types) {
+/// Appends the types of a loss and of the log-sum-exp of its rows.
+static LogicalResult inferLoss(MLIRContext *Context,
+                               std::optional<Location> Loc, Value Logits,
+                               Value Targets, SmallVectorImpl<Type> &Types) {
   FailureOr<RankedTensorType> Lse =
-      checkTargets(Loc, getTensorType(Operands.getLogits()),
-                   getTensorType(Operands.getTargets()));
+      checkTargets(Loc, getTensorType(Logits), getTensorType(Targets));
   if (failed(Lse))
     return failure();
   Types.append({RankedTensorType::get({}, Float32Type::get(Context)), *Lse});
   return success();
+}
+
+LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *Context,
+                                               std::optional<Location> Loc,
+                                               Adaptor Operands,
+                                               SmallVectorImpl<Type> &Types) {
+  return inferLoss(Context, Loc, Operands.getLogits(), Operands.getTargets(),
+                   Types);
 }
 
 LogicalResult CrossEntropyBackwardOp::inferReturnTypes(
@@ -374,13 +381,10 @@ SmallVector<unsigned> CrossEntropyBackwardOp::getReusableOperands(unsigned) {
 LogicalResult CrossEntropyWithGradOp::inferReturnTypes(
     MLIRContext *Context, std::optional<Location> Loc, Adaptor Operands,
     SmallVectorImpl<Type> &Types) {
-  RankedTensorType Logits = getTensorType(Operands.getLogits());
-  FailureOr<RankedTensorType> Lse =
-      checkTargets(Loc, Logits, getTensorType(Operands.getTargets()));
-  if (failed(Lse))
+  if (failed(inferLoss(Context, Loc, Operands.getLogits(),
+                       Operands.getTargets(), Types)))
     return failure();
-  Types.append(
-      {RankedTensorType::get({}, Float32Type::get(Context)), *Lse, Logits});
+  Types.push_back(Operands.getLogits().getType());
   return success();
 }
 

@@ -339,8 +339,8 @@ InFlightDiagnostic CUDATarget::emitNoImplementation(Operation *Op) const {
   return Diag;
 }
 
-/// Where it saves a read of a tensor that is larger than the cache, and there
-/// are columns for a warp.
+/// Where the read that it saves takes longer than the start of a kernel, and
+/// there are columns for a warp.
 bool CUDATarget::sumsInKernels(Operation *Sum) const {
   constexpr int64_t LeastElements = 1 << 20, LeastColumns = 32;
   auto Type = cast<RankedTensorType>(Sum->getOperand(0).getType());

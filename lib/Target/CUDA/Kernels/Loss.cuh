@@ -105,13 +105,27 @@ REMAT_KERNEL crossEntropyScale(const float *grad, const I *targets,
     *scale = count == 0 ? 0.0f : *grad / (float)count;
 }
 
+// Zeros in all of a row.
+template <typename Shape, typename T>
+__device__ __forceinline__ void clearRow(T *dx) {
+  constexpr int N = Shape::N;
+  Vec<T, N> zeros;
+  for (int k = 0; k < N; ++k)
+    zeros[k] = fromFloat<T>(0.0f);
+  for (int i = threadIdx.x % Shape::Threads * N; i < Shape::C;
+       i += Shape::Threads * N)
+    store(dx + i, zeros);
+}
+
 // (softmax(logits) - one_hot(target)) * factor for a row with this log-sum-exp;
-// dx may be x.
+// dx may be x. With a factor of 0 the gradient is 0, whatever the logits.
 template <typename Shape, typename T>
 __device__ __forceinline__ void
 crossEntropyGradient(const T *x, int64 target, float lse, float factor, T *dx) {
   constexpr int C = Shape::C, Threads = Shape::Threads, N = Shape::N;
   constexpr int Unroll = Threads == 1024 ? 2 : 4; // what registers hold
+  if (factor == 0.0f)
+    return clearRow<Shape>(dx);
   float offset = lse * Log2E;
   int begin = threadIdx.x % Threads * N;
   for (; begin < C; begin += Unroll * Threads * N) {
@@ -140,18 +154,6 @@ crossEntropyGradient(const T *x, int64 target, float lse, float factor, T *dx) {
   }
 }
 
-// A row without a gradient, whatever its logits.
-template <typename Shape, typename T>
-__device__ __forceinline__ void clearGradient(T *dx) {
-  constexpr int N = Shape::N;
-  Vec<T, N> zeros;
-  for (int k = 0; k < N; ++k)
-    zeros[k] = fromFloat<T>(0.0f);
-  for (int i = threadIdx.x % Shape::Threads * N; i < Shape::C;
-       i += Shape::Threads * N)
-    store(dx + i, zeros);
-}
-
 // The gradients of all rows; they may lie over the logits.
 template <typename T, typename I, typename Shape, int64 Ignore>
 REMAT_KERNEL crossEntropyBackward(const T *logits, const I *targets,
@@ -161,13 +163,9 @@ REMAT_KERNEL crossEntropyBackward(const T *logits, const I *targets,
   if (row >= Shape::Rows)
     return;
   int64 target = targets[row];
-  T *dx = logitsGrad + row * Shape::C;
-  float factor = target == Ignore ? 0.0f : *scale;
-  if (factor == 0.0f)
-    clearGradient<Shape>(dx);
-  else
-    crossEntropyGradient<Shape>(logits + row * Shape::C, target, lse[row],
-                                factor, dx);
+  crossEntropyGradient<Shape>(logits + row * Shape::C, target, lse[row],
+                              target == Ignore ? 0.0f : *scale,
+                              logitsGrad + row * Shape::C);
 }
 
 // Both for each row, which is in the cache when it is read again: few rows are
@@ -189,12 +187,9 @@ REMAT_KERNEL crossEntropyWithGrad(const T *logits, const I *targets,
     lse[row] = result;
     losses[row] = target == Ignore ? 0.0f : result - own;
   }
-  T *dx = logitsGrad + row * Shape::C;
-  float factor = target == Ignore ? 0.0f : *scale;
-  if (factor == 0.0f)
-    clearGradient<Shape>(dx);
-  else
-    crossEntropyGradient<Shape>(x, target, result, factor, dx);
+  crossEntropyGradient<Shape>(x, target, result,
+                              target == Ignore ? 0.0f : *scale,
+                              logitsGrad + row * Shape::C);
 }
 
 // Sums of squared differences of Count elements, in parts of Part.
