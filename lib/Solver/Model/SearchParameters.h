@@ -263,19 +263,28 @@ struct SearchParameters {
     /// searched from, and the plans of a budget that exchanges are tried on.
     int StageUnits = 16, OfStage = 4, StagePart = 32;
     size_t SeedsEveryStages = 8, Exchanged = 3;
-    /// Units from one anchor to the next, and anchors of a call; only from this
-    /// effort on, for they may double the work. Plans of neighbouring budgets
-    /// are of kinds that differ by 2 % near the lowest peak, and which one a
-    /// search finds is luck: with four anchors the better is mostly among
-    /// them.
-    int AnchorUnits = 4, LeastEffort = 2;
-    size_t Anchors = 4;
-    /// Part of the effort's work within an anchor.
-    int AnchorPart = 2;
-    /// Times that what they found is crossed with the call's own plans, with
-    /// other random numbers each: a third one rarely finds more.
-    int Rounds = 2;
   } Grid;
+
+  /// Budgets that calls above `Size.Few` ops search within, in place of their
+  /// own.
+  struct {
+    /// Only from this effort on: each takes as long as the search of a call
+    /// without them.
+    int LeastEffort = 2;
+    /// Anchors of a call. Near the lowest peak, plans of neighbouring budgets
+    /// are of kinds that differ by 2 %, and which one a search finds is luck:
+    /// the better is mostly among those of four.
+    size_t Count = 4;
+    /// Units of the grid from one anchor to the next are at most so many, and
+    /// at least one; between, the step is at most one of so many parts of the
+    /// height above the lowest peak, where time falls about as fast.
+    int64_t MostUnits = 4, OfHeight = 16;
+    /// Part of the effort's work within an anchor.
+    int Part = 1;
+    /// Times that what they found is crossed, with other random numbers each:
+    /// a third one rarely finds more.
+    int Rounds = 2;
+  } Anchors;
 
   /// Many budgets at once.
   struct {

@@ -16,6 +16,7 @@ public:
         Start(M, O, D, G.Memory), Best(M, O.Budget),
         // Ends nothing: the call looks at the bound itself.
         Fitted(M, O.Seed, D, O.Budget, M.BaseTime),
+        Shared(M, O, D, Start, unit(), Found.Anchored),
         Work(Tuned.Work.OfEffort << std::min(O.Effort, 30)) {}
 
   SearchResult run(const std::function<bool()> &Prove) {
@@ -28,7 +29,8 @@ public:
     std::optional<Begun> Parts;
     auto Within = Found.Within.find({O.Budget, Start.isLowered()});
     bool IsKnown = Within != Found.Within.end();
-    if (MaySearch && isLarge() && !IsKnown)
+    if (MaySearch && isLarge() && !IsKnown &&
+        (!Start.hasAnchors() || Shared.areKnown(highest())))
       begin(Parts);
     if ((MaySearch || O.Prove) && !Prove())
       return {};
@@ -64,6 +66,7 @@ private:
   /// Plans of the grid, fitted to the budget of the call.
   Attempt Fitted;
   std::vector<Seed> Seen;
+  Anchors Shared;
   const int64_t Work;
   /// A way up: where it begins, with which plans, and at which budgets.
   struct Stages {
@@ -72,21 +75,18 @@ private:
     std::vector<int64_t> Budgets;
     /// What was searched there before.
     std::vector<PointPtr> Known;
-    /// Budgets below that of the call that its neighbours search within too.
-    std::vector<int64_t> Anchors;
   };
   /// What it found: all that counts from now on, what of it is new, the last.
   struct Climb {
     int64_t Low;
     std::vector<PointPtr> Points, New;
     PointPtr Last;
-    /// Where the searches within the anchors ended.
-    std::vector<Seed> Anchored;
   };
   /// Parts of a search within a budget that do not depend on what is proven.
   struct Begun {
     std::optional<Ahead<std::unique_ptr<Attempt>>> Repaired;
     std::optional<Ahead<Climb>> Climbed;
+    bool FromAnchors = false;
   };
   static constexpr const auto &Of = Tuned.Grid;
 
@@ -101,10 +101,6 @@ private:
 
   bool closes() const {
     return Best.cost() <= D.Bound + Tuned.Near.Open * M.BaseTime;
-  }
-
-  bool hasAnchors() const {
-    return O.Effort >= Of.LeastEffort && !isVeryLarge();
   }
 
   int64_t unit() const {
@@ -180,7 +176,10 @@ private:
   /// What other threads may make while the bound is sought. Of the way up, only
   /// where it begins is made here, and only if that is known.
   void begin(std::optional<Begun> &Parts) {
-    Parts.emplace().Repaired.emplace(
+    Parts.emplace().FromAnchors = Start.hasAnchors() && Shared.begin(highest());
+    if (Parts->FromAnchors)
+      return;
+    Parts->Repaired.emplace(
         D, [this](const Watch &Here) { return repaired(Here); });
     // Two threads have enough to do with what is needed in any case.
     if (D.workers().count() <= 2 || !(Start.isLowered() || fitsStages()))
@@ -195,7 +194,10 @@ private:
     bool IsLowered = Start.isLowered();
     if (!Parts)
       begin(Parts);
-    searchHere(*Parts);
+    if (Parts->FromAnchors)
+      searchAnchors();
+    else
+      searchHere(*Parts);
     if (Best.feasible() && !D.passed())
       Found.Within[{O.Budget, IsLowered}] = {D.Bound, Best.plan()};
   }
@@ -219,9 +221,39 @@ private:
     if (!Up.Last)
       return;
     A.fromPlans(Up.Last->Ends);
-    A.fromPlans(Up.Anchored);
     A.exchangeEnds(Of.Exchanged);
-    for (int Round = 0; Round < (hasAnchors() ? Of.Rounds : 1); ++Round) {
+    searchFromBest(A);
+    A.exchangeEnds(Of.Exchanged);
+    offer(A);
+    tell(A.ends());
+  }
+
+  /// From what the searches within the anchors ended with: of the largest alone
+  /// where little is open, then of all.
+  void searchAnchors() {
+    Attempt A(M, O.Seed, D, O.Budget, D.Bound);
+    Anchors::Ends First = Shared.first(D.Bound);
+    tell(*First);
+    A.fromPlans(*First);
+    if (A.best().cost() <= D.Bound + Tuned.Near.Promising * M.BaseTime) {
+      searchFromBest(A);
+      A.TakeAlong = true;
+      A.exchangeEnds(Tuned.Attempt.Crossed);
+    }
+    offer(A);
+    if (!closes() && !D.passed())
+      crossAnchors(A);
+    tell(A.ends());
+  }
+
+  void crossAnchors(Attempt &A) {
+    A.TakeAlong = true;
+    for (const Anchors::Ends &X : Shared.others()) {
+      tell(*X);
+      A.fromPlans(*X);
+    }
+    A.exchangeEnds(Of.Exchanged);
+    for (int Round = 0; Round < Tuned.Anchors.Rounds; ++Round) {
       A.reseed(O.Seed + uint64_t(Round));
       searchFromBest(A);
       A.exchangeEnds(Of.Exchanged);
@@ -229,7 +261,6 @@ private:
       if (closes() || D.passed())
         break;
     }
-    tell(A.ends());
   }
 
   void searchFromBest(Attempt &A) const {
@@ -307,48 +338,12 @@ private:
     std::vector<int64_t> Budgets;
     for (int64_t At = Low; At <= highest(); At = Next(At))
       Budgets.push_back(At);
-    return {Low, std::move(Seeds), std::move(Budgets), Found.Fine[Low],
-            anchors()};
-  }
-
-  /// The next few budgets of a grid below that of the call; the lowest peak
-  /// known stands for all below it.
-  std::vector<int64_t> anchors() const {
-    std::vector<int64_t> Out;
-    if (!hasAnchors())
-      return Out;
-    int64_t Step = Of.AnchorUnits * unit();
-    for (int64_t At = highest() / Step * Step; Out.size() < Of.Anchors;
-         At -= Step) {
-      Out.push_back(std::max(At, Start.leastPeak()));
-      if (At <= Start.leastPeak())
-        break;
-    }
-    return Out;
-  }
-
-  /// The search within an anchor depends on nothing of the call: squeezed plans
-  /// are there where the seeds need them.
-  std::vector<Seed> anchored(int64_t At, const std::vector<Seed> &Seeds,
-                             const Watch &Here) const {
-    size_t Count =
-        At < Start.leastSeedPeak() ? Seeds.size() : Start.unsqueezed().size();
-    Attempt A(M, O.Seed, Here, At, M.BaseTime);
-    A.fromSeeds({Seeds.begin(), Seeds.begin() + int64_t(Count)}, /*Few=*/false,
-                Work / Of.AnchorPart * Tuned.Attempt.SeedEighths / 8);
-    A.fromPairs(Work / Of.AnchorPart * Tuned.Attempt.PairEighths / 8);
-    A.fromBest(Work / Of.AnchorPart * Tuned.Attempt.BestEighths / 8);
-    return A.ends();
+    return {Low, std::move(Seeds), std::move(Budgets), Found.Fine[Low]};
   }
 
   /// Writes nothing that others read: it may run beside a search.
   Climb climbStages(const Stages &Of, const Watch &Here) const {
-    Climb R{Of.Low, Of.Known, {}, nullptr, {}};
-    std::deque<Ahead<std::vector<Seed>>> Anchored;
-    for (int64_t At : Of.Anchors)
-      Anchored.emplace_back(Here, [this, At, &Of](const Watch &Beside) {
-        return anchored(At, Of.Seeds, Beside);
-      });
+    Climb R{Of.Low, Of.Known, {}, nullptr};
     auto Look = [&](const PointPtr &X, bool IsNew) {
       if (IsNew)
         R.New.push_back(X);
@@ -356,9 +351,6 @@ private:
       return false;
     };
     climbBy(Here, R.Points, Of.Budgets, Of.Seeds, nullptr, Look);
-    for (Ahead<std::vector<Seed>> &X : Anchored)
-      for (Seed &Y : X.get())
-        R.Anchored.push_back(std::move(Y));
     return R;
   }
 

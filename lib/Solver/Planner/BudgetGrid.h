@@ -2,6 +2,7 @@
 #ifndef REMAT_LIB_SOLVER_BUDGETGRID_H
 #define REMAT_LIB_SOLVER_BUDGETGRID_H
 
+#include "Planner/Anchors.h"
 #include "Search/Search.h"
 
 #include <functional>
@@ -29,8 +30,9 @@ namespace remat::solver {
 /// Above `Size.Few` ops that would take too long. There a call searches within
 /// its own budget, and where that leaves something open, it goes up the last
 /// two *stages* of a coarser grid and on from what that ends with. Where effort
-/// allows it, it is then crossed with the ends of searches within *anchors*, a
-/// few budgets below it that its neighbours share.
+/// allows it, it searches within a few `Anchors` below its budget in place of
+/// both, crosses what these end with, and has nothing that its neighbours do
+/// not have but the random numbers of that crossing.
 class BudgetGrid {
 public:
   BudgetGrid(const Model &M, SearchMemory &Memory) : M(M), Memory(Memory) {}
@@ -62,6 +64,8 @@ private:
     std::map<int64_t, PointPtr> Coarse;
     /// By where they start.
     std::map<int64_t, std::vector<PointPtr>> Fine;
+    /// By anchor.
+    Anchors::Memory Anchored;
     /// Of searches within budgets above `Size.Few` ops, by budget and by
     /// whether plans were squeezed for it: the bound, and the best plan.
     std::map<std::pair<int64_t, bool>, std::pair<double, Plan>> Within;

@@ -32,8 +32,8 @@ void Starts::lower() {
   Lowering.reset();
   IsLowered = true;
   Least = std::move(Found.Least);
-  for (Plan &P : Found.Passed)
-    addSeed(M, Seeds, std::move(P), Family::Squeezed);
+  Ways = std::move(Found.Ways);
+  addSqueezed(Seeds, O.Budget);
   for (const Seed &X : Seeds)
     LeastPeak = std::min(LeastPeak, X.Of.Peak);
 }
@@ -97,16 +97,43 @@ Starts::Way Starts::squeezed(const Plan &From, int Part,
   return R;
 }
 
+bool Starts::hasAnchors() const {
+  return O.Effort >= Tuned.Anchors.LeastEffort && M.numOps() > Tuned.Size.Few &&
+         M.numOps() < Tuned.Size.Many;
+}
+
 void Starts::pass(Low &To, Way X) const {
   if (X.End.Peak < To.Least.Peak)
     To.Least = X.End;
   // The last counts as `verify` does, which may find less than `measure`.
   X.Passed.back().Peak = std::min(X.Passed.back().Peak, X.End.Peak);
-  for (Lowered &Y : X.Passed)
-    if (M.numOps() <= Tuned.Size.Few)
-      To.Passed.push_back(std::move(Y.S));
-    else if (Y.Peak <= O.Budget) {
-      To.Passed.push_back(std::move(Y.S));
-      break;
+  std::vector<Lowered> &Passed = X.Passed;
+  // On very large problems those that no search of the call begins with are
+  // many bytes.
+  if (M.numOps() > Tuned.Size.Few && !hasAnchors()) {
+    auto First =
+        std::find_if(Passed.begin(), Passed.end(),
+                     [this](const Lowered &Y) { return Y.Peak <= O.Budget; });
+    Passed.erase(Passed.begin(), First);
+    if (Passed.size() > 1)
+      Passed.erase(Passed.begin() + 1, Passed.end());
+  }
+  To.Ways.push_back(std::move(Passed));
+}
+
+void Starts::addSqueezed(std::vector<Seed> &To, int64_t Bytes) const {
+  for (const std::vector<Lowered> &Passed : Ways)
+    for (const Lowered &X : Passed) {
+      bool IsFew = M.numOps() <= Tuned.Size.Few;
+      if (IsFew || X.Peak <= Bytes)
+        addSeed(M, To, X.S, Family::Squeezed);
+      if (!IsFew && X.Peak <= Bytes)
+        break;
     }
+}
+
+std::vector<Seed> Starts::squeezedTo(int64_t Bytes) const {
+  std::vector<Seed> Out = unsqueezed();
+  addSqueezed(Out, Bytes);
+  return Out;
 }

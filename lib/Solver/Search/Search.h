@@ -24,7 +24,7 @@ struct SearchResult {
   std::string Notice;
 };
 
-/// The plan with the lowest peak known.
+/// The plan with the lowest peak known, as `verify` counts.
 struct Lowest {
   Plan S;
   int64_t Peak = INT64_MAX;
@@ -42,10 +42,20 @@ public:
   std::vector<Seed> unsqueezed() const {
     return {Seeds.begin(), Seeds.begin() + int64_t(Made)};
   }
+  /// Does the call search within `Anchors`?
+  bool hasAnchors() const;
+  /// These, and of each plan lowered the first on the way that is within so
+  /// many bytes: what a call at this budget begins with, once lowered. With
+  /// anchors for any budget, else for that of the call or less.
+  std::vector<Seed> squeezedTo(int64_t Bytes) const;
   /// The least peak as `measure` counts: of those, and of all.
   int64_t leastSeedPeak() const { return LeastSeedPeak; }
   int64_t leastPeak() const { return LeastPeak; }
   const Lowest &lowest() const { return Least; }
+  /// The peak of that plan as `measure` counts. Once lowered, it does not
+  /// depend on the budget; `leastPeak` may, for of the squeezed plans it knows
+  /// those alone that became seeds.
+  int64_t lowestPeak() const { return measure(M, Least.S).Peak; }
   bool isLowered() const { return IsLowered; }
 
   /// Lowers the peak of the lowest seeds, shortly, then of what came out
@@ -61,7 +71,7 @@ private:
   /// What lowering found.
   struct Low {
     Lowest Least;
-    std::vector<Plan> Passed;
+    std::vector<std::vector<Lowered>> Ways;
   };
   /// A plan lowered, and the plans on the way.
   struct Way {
@@ -77,12 +87,15 @@ private:
   size_t Made;
   int64_t LeastSeedPeak = INT64_MAX, LeastPeak = INT64_MAX;
   Lowest Least;
+  /// For each plan lowered those on the way.
+  std::vector<std::vector<Lowered>> Ways;
   bool IsLowered = false;
   /// Reads the seeds: nothing is added to them meanwhile.
   std::optional<Ahead<Low>> Lowering;
 
   Low makeLow(const Watch &Here) const;
   void pass(Low &To, Way X) const;
+  void addSqueezed(std::vector<Seed> &To, int64_t Bytes) const;
   Way squeezed(const Plan &From, int Part, const Watch &Here) const;
 };
 

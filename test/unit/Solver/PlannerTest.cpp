@@ -105,6 +105,24 @@ TEST(Planner, WhatWasSearchedWithinABudgetIsNotSearchedAgain) {
   }
 }
 
+// From effort 2 on neighbours search within budgets that they share.
+TEST(Planner, WhatNeighboursShareIsTheSameForEach) {
+  Rng R(31);
+  Problem P = training(R, 155);
+  SolveOptions O;
+  O.Effort = 2;
+  int64_t Peak = verify(P, basePlan(P), INT64_MAX).Peak;
+  Planner Plans(P, O);
+  double Before = MaxTotalTime;
+  for (int I : {0, 1}) {
+    O.Budget = Peak * 2 / 5 + I * Peak / 400;
+    SolveResult Mine = Plans.solve(O);
+    expectSamePlan(Mine, solve(P, O));
+    EXPECT_LE(Mine.Proof.Time, Before + 0.001 * Mine.Proof.BaseTime);
+    Before = Mine.Proof.Time;
+  }
+}
+
 TEST(Planner, APlanServesEveryLargerBudget) {
   for (int Case = 0; Case < casesOf(3); ++Case) {
     Rng R(Case + 71);
