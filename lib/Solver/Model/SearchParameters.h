@@ -266,24 +266,25 @@ struct SearchParameters {
   } Grid;
 
   /// Budgets that calls above `Size.Few` ops search within, in place of their
-  /// own.
+  /// own. Heights are above the lowest peak known, in units of the grid: time
+  /// falls fast where it is near.
   struct {
-    /// Only from this effort on: each takes as long as the search of a call
-    /// without them.
+    /// Only from this effort on: they take about twice the time of a search
+    /// within the call's budget.
     int LeastEffort = 2;
-    /// Anchors of a call. Near the lowest peak, plans of neighbouring budgets
-    /// are of kinds that differ by 2 %, and which one a search finds is luck:
-    /// the better is mostly among those of four.
-    size_t Count = 4;
-    /// Units of the grid from one anchor to the next are at most so many, and
-    /// at least one; between, the step is at most one of so many parts of the
-    /// height above the lowest peak, where time falls about as fast.
-    int64_t MostUnits = 4, OfHeight = 16;
-    /// Part of the effort's work within an anchor.
-    int Part = 1;
-    /// Times that what they found is crossed, with other random numbers each:
-    /// a third one rarely finds more.
-    int Rounds = 2;
+    /// Units from one anchor to the next, below the height `Far` and from there
+    /// on, and the anchors that a chain begins with: near the lowest peak,
+    /// plans of neighbouring budgets are of kinds that differ by 2 %, and which
+    /// one a search finds is luck.
+    int64_t Step = 2, StepFar = 4, Far = 32;
+    size_t Count = 3;
+    /// Units of a stage; from one budget of a chain to the next, from `Far` on.
+    /// Below it is one unit, and below the height `Near` half of one.
+    int64_t StageUnits = 4, ChainStepFar = 2, Near = 4;
+    /// Parts of the effort's work where a chain begins: crossed, from the best.
+    int FirstPairPart = 3, FirstBestPart = 8;
+    /// The same at its other budgets.
+    int PairPart = 8, BestPart = 16;
   } Anchors;
 
   /// Many budgets at once.

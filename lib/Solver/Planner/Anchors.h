@@ -13,19 +13,31 @@
 namespace remat::solver {
 
 /// For graphs above `Size.Few` ops, where a search within each budget of a grid
-/// would take too long: the few budgets of such a grid that are next below that
-/// of a call. The search within an anchor depends on the problem, the effort
-/// and the random seed alone. Neighbouring calls have most of theirs in common,
-/// and so what they find.
+/// would take too long. An *anchor* is a budget that is searched within from
+/// the seeds. A *chain* goes up to the budget of a call: at each of its budgets
+/// the plans of the one below are crossed with those of the anchors up to
+/// there. It begins at the stage before that of the call, and a second one at
+/// the stage before that, which ends where the call's stage begins. So a call
+/// has what the calls of the stage below it ended with, beside its own.
 ///
-/// Anchors are multiples of a unit: of one where the lowest peak known is near,
-/// for there a little more room saves much, else of two or more. That peak is
-/// an anchor too.
+/// What is found within an anchor or a chain depends on the problem, the effort
+/// and the random seed alone. Anchors are multiples of two units or four, those
+/// of a chain of half a unit to two, less where the lowest peak known is near.
+/// That peak is an anchor too, searched within several times where no others
+/// are below.
 class Anchors {
 public:
-  /// Where the searches within anchors ended, by budget.
+  /// Where a search ended.
   using Ends = std::shared_ptr<const std::vector<Seed>>;
-  using Memory = std::map<int64_t, Ends>;
+  /// Budgets, the smallest first.
+  using Chain = std::vector<int64_t>;
+  /// An anchor, and how often it was searched within before.
+  using Anchor = std::pair<int64_t, int>;
+  struct Memory {
+    std::map<Anchor, Ends> Searched;
+    /// By the budget where the chain begins, and by that of its end.
+    std::map<std::pair<int64_t, int64_t>, Ends> Crossed;
+  };
 
   /// A unit is a number of bytes.
   Anchors(const Model &M, const SolveOptions &O, const Watch &D, Starts &Start,
@@ -39,16 +51,19 @@ public:
 
   /// Are the anchors known without lowering any peak?
   bool areKnown(int64_t Budget) const;
-  /// Finds the anchors, and begins with what other threads may make. Returns
-  /// false where the lowest peak is above the budget.
+  /// Finds the anchors and chains, and begins with what other threads may make.
+  /// Returns false where the lowest peak is above the budget.
   bool begin(int64_t Budget);
   /// The anchors found, the largest first.
-  const std::vector<int64_t> &budgets() const { return Budgets; }
+  const std::vector<Anchor> &anchors() const { return Found; }
+  /// The chain that ends next below the budget, and the one that ends below the
+  /// stage; there may be no second one.
+  const std::vector<Chain> &chains() const { return Chains; }
   /// Of the largest anchor. A plan that is as good as `Bound` ends the search,
   /// and then nothing else may be asked for.
   Ends first(double Bound);
-  /// Of the others, the largest first. With these, what was found is kept.
-  std::vector<Ends> others();
+  /// Of each chain. With these, what was found is kept.
+  std::vector<Ends> crossed();
 
 private:
   const Model &M;
@@ -58,17 +73,29 @@ private:
   const int64_t Unit;
   Memory &Known;
 
-  std::vector<int64_t> Budgets;
+  /// The lowest peak known.
+  int64_t Low = 0;
+  std::vector<Anchor> Found;
+  std::vector<Chain> Chains;
   /// Seeds of the first, repaired, where that is not known.
   std::optional<Ahead<std::unique_ptr<Attempt>>> Repaired;
   Ends First;
   std::deque<Ahead<Ends>> Others;
 
-  int64_t stepAt(int64_t Height) const;
-  Ends known(int64_t At) const;
-  std::unique_ptr<Attempt> repaired(int64_t At, const Watch &Here) const;
+  int64_t anchorBelow(int64_t Budget) const;
+  int64_t above(int64_t At) const;
+  void findChains(int64_t Budget);
+  void findAnchors();
+  int64_t work() const;
+  Ends known(Anchor X) const;
+  std::unique_ptr<Attempt> repaired(Anchor X, const Watch &Here) const;
   Ends searched(Attempt &A) const;
   void beginOthers();
+  std::vector<Ends> allSearched();
+  std::vector<Ends> climb(const Chain &Of, const std::vector<Ends> &Within,
+                          const Watch &Here) const;
+  Ends cross(int64_t At, const Ends &Below, const std::vector<Ends> &More,
+             const Watch &Here) const;
 };
 
 } // namespace remat::solver

@@ -99,9 +99,9 @@ private:
       Best.offer(X.S);
   }
 
-  bool closes() const {
-    return Best.cost() <= D.Bound + Tuned.Near.Open * M.BaseTime;
-  }
+  /// A plan that costs no more is as good as proven.
+  double openCost() const { return D.Bound + Tuned.Near.Open * M.BaseTime; }
+  bool closes() const { return Best.cost() <= openCost(); }
 
   int64_t unit() const {
     return std::max<int64_t>(1, Start.seeds()[0].Of.Peak / Of.OfPeak);
@@ -231,36 +231,41 @@ private:
   /// From what the searches within the anchors ended with: of the largest alone
   /// where little is open, then of all.
   void searchAnchors() {
-    Attempt A(M, O.Seed, D, O.Budget, D.Bound);
     Anchors::Ends First = Shared.first(D.Bound);
     tell(*First);
-    A.fromPlans(*First);
-    if (A.best().cost() <= D.Bound + Tuned.Near.Promising * M.BaseTime) {
-      searchFromBest(A);
-      A.TakeAlong = true;
-      A.exchangeEnds(Tuned.Attempt.Crossed);
-    }
-    offer(A);
-    if (!closes() && !D.passed())
-      crossAnchors(A);
-    tell(A.ends());
+    if (!closesFrom(*First) && !D.passed())
+      crossAnchors(*First);
   }
 
-  void crossAnchors(Attempt &A) {
+  /// What is searched for within the call's budget counts only where that ends
+  /// the call: its neighbours have something else there.
+  bool closesFrom(const std::vector<Seed> &Plans) {
+    Attempt A(M, O.Seed, D, O.Budget, D.Bound);
+    A.fromPlans(Plans);
+    offer(A);
+    if (closes() || Best.cost() > D.Bound + Tuned.Near.Promising * M.BaseTime)
+      return closes();
+    searchFromBest(A);
     A.TakeAlong = true;
-    for (const Anchors::Ends &X : Shared.others()) {
+    A.exchangeEnds(Tuned.Attempt.Crossed);
+    tell(A.ends());
+    if (A.best().cost() <= openCost())
+      offer(A);
+    return closes();
+  }
+
+  /// Fits what the chains ended with to the budget.
+  void crossAnchors(const std::vector<Seed> &First) {
+    Attempt A(M, O.Seed, D, O.Budget, D.Bound);
+    A.TakeAlong = true;
+    A.fromPlans(First);
+    for (const Anchors::Ends &X : Shared.crossed()) {
       tell(*X);
       A.fromPlans(*X);
     }
     A.exchangeEnds(Of.Exchanged);
-    for (int Round = 0; Round < Tuned.Anchors.Rounds; ++Round) {
-      A.reseed(O.Seed + uint64_t(Round));
-      searchFromBest(A);
-      A.exchangeEnds(Of.Exchanged);
-      offer(A);
-      if (closes() || D.passed())
-        break;
-    }
+    offer(A);
+    tell(A.ends());
   }
 
   void searchFromBest(Attempt &A) const {

@@ -30,9 +30,8 @@ namespace remat::solver {
 /// Above `Size.Few` ops that would take too long. There a call searches within
 /// its own budget, and where that leaves something open, it goes up the last
 /// two *stages* of a coarser grid and on from what that ends with. Where effort
-/// allows it, it searches within a few `Anchors` below its budget in place of
-/// both, crosses what these end with, and has nothing that its neighbours do
-/// not have but the random numbers of that crossing.
+/// allows it, it goes up two chains of `Anchors` below its budget in place of
+/// both, and has nothing that its neighbours do not have.
 class BudgetGrid {
 public:
   BudgetGrid(const Model &M, SearchMemory &Memory) : M(M), Memory(Memory) {}

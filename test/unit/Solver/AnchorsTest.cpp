@@ -29,11 +29,6 @@ struct Caller {
     O.Threads = 1;
     return O;
   }
-  std::vector<int64_t> budgets() {
-    EXPECT_TRUE(Of.begin(O.Budget));
-    return Of.budgets();
-  }
-
   SolveOptions O;
   Watch D;
   Starts Start;
@@ -66,23 +61,36 @@ Training &step() {
   return S;
 }
 
-TEST(Anchors, NeighboursHaveThemInCommon) {
+TEST(Anchors, AreBelowTheBudgetAndAtLeastAsManyAsAChainBeginsWith) {
   Training &S = step();
-  std::vector<int64_t> Below;
   for (int Height = 0; Height < 120; Height += 6) {
-    int64_t Budget = S.Lowest + Height * S.Unit / 2;
-    SCOPED_TRACE(Budget);
-    std::vector<int64_t> Mine = Caller(S.M, S.Memory, Budget).budgets();
-    ASSERT_FALSE(Mine.empty());
-    EXPECT_TRUE(std::is_sorted(Mine.rbegin(), Mine.rend()));
-    EXPECT_LE(Mine[0], Budget);
-    EXPECT_GE(Mine.back(), S.Lowest);
-    // Where some are the same, then all from there down.
-    auto Same = std::find_first_of(Mine.begin(), Mine.end(), Below.begin(),
-                                   Below.end());
-    for (auto It = Same; It != Mine.end(); ++It)
-      EXPECT_EQ(*It, Below[size_t(It - Same)]);
-    Below = std::move(Mine);
+    Caller X(S.M, S.Memory, S.Lowest + Height * S.Unit / 2);
+    SCOPED_TRACE(X.O.Budget);
+    ASSERT_TRUE(X.Of.begin(X.O.Budget));
+    EXPECT_LE(X.Of.chains()[0].back(), X.O.Budget);
+    for (const Anchors::Chain &Of : X.Of.chains()) {
+      EXPECT_GE(Of[0], S.Lowest);
+      EXPECT_TRUE(std::is_sorted(Of.begin(), Of.end()));
+      auto Under = [&](const Anchors::Anchor &A) { return A.first <= Of[0]; };
+      EXPECT_GE(
+          std::count_if(X.Of.anchors().begin(), X.Of.anchors().end(), Under),
+          int64_t(Tuned.Anchors.Count));
+    }
+  }
+}
+
+// So a call has looked at what the calls of the stage below end with.
+TEST(Anchors, TheSecondChainIsThatOfTheStageBelow) {
+  Training &S = step();
+  const int64_t Stage = Tuned.Anchors.StageUnits * S.Unit;
+  int64_t Base = (S.Lowest / Stage + 2) * Stage;
+  for (int I = 0; I < 12; ++I, Base += Stage) {
+    SCOPED_TRACE(Base);
+    Caller Last(S.M, S.Memory, Base - 1),
+        Here(S.M, S.Memory, Base + I * S.Unit / 4);
+    ASSERT_TRUE(Last.Of.begin(Base - 1) && Here.Of.begin(Here.O.Budget));
+    ASSERT_EQ(Here.Of.chains().size(), 2u);
+    EXPECT_EQ(Here.Of.chains()[1], Last.Of.chains()[0]);
   }
 }
 
@@ -91,26 +99,33 @@ TEST(Anchors, AreTheSameWhereNoPeakNeedsToBeLowered) {
   int64_t Budget = S.LeastSeedPeak;
   while (!Caller(S.M, S.Memory, Budget).Of.areKnown(Budget))
     Budget += S.Unit;
-  for (int I = 0; I < 8; ++I, Budget += S.Unit / 2)
-    EXPECT_EQ(Caller(S.M, S.Memory, Budget).budgets(),
-              Caller(S.M, S.Memory, Budget, /*Lowers=*/true).budgets());
+  for (int I = 0; I < 8; ++I, Budget += S.Unit / 2) {
+    Caller X(S.M, S.Memory, Budget), Y(S.M, S.Memory, Budget, /*Lowers=*/true);
+    ASSERT_TRUE(X.Of.begin(Budget) && Y.Of.begin(Budget));
+    EXPECT_EQ(X.Of.anchors(), Y.Of.anchors());
+    EXPECT_EQ(X.Of.chains(), Y.Of.chains());
+  }
+}
+
+static void expectSame(const Anchors::Ends &X, const Anchors::Ends &Y) {
+  ASSERT_EQ(X->size(), Y->size());
+  ASSERT_FALSE(X->empty());
+  for (size_t I = 0; I < X->size(); ++I)
+    EXPECT_EQ((*X)[I].S, (*Y)[I].S);
 }
 
 // Squeezed plans are among the seeds here, and which these are depends on the
 // budget of a call.
 TEST(Anchors, AreSearchedWithoutWhatTheCallHas) {
   Training &S = step();
-  ASSERT_LT(S.Lowest + 3 * S.Unit, S.LeastSeedPeak);
-  int64_t Anchor = (S.Lowest / S.Unit + 2) * S.Unit;
+  const int64_t Step = Tuned.Anchors.Step * S.Unit;
+  ASSERT_LT(S.Lowest + 2 * Step, S.LeastSeedPeak);
+  int64_t Anchor = (S.Lowest / Step + 1) * Step;
   Caller At(S.M, S.Memory, Anchor), Above(S.M, S.Memory, Anchor + S.Unit - 1);
-  ASSERT_EQ(At.budgets()[0], Anchor);
-  ASSERT_EQ(Above.budgets()[0], Anchor);
-  Anchors::Ends First = At.Of.first(S.M.BaseTime),
-                Other = Above.Of.first(S.M.BaseTime);
-  ASSERT_EQ(First->size(), Other->size());
-  ASSERT_FALSE(First->empty());
-  for (size_t I = 0; I < First->size(); ++I)
-    EXPECT_EQ((*First)[I].S, (*Other)[I].S);
+  ASSERT_TRUE(At.Of.begin(Anchor) && Above.Of.begin(Anchor + S.Unit - 1));
+  ASSERT_EQ(At.Of.anchors()[0].first, Anchor);
+  ASSERT_EQ(Above.Of.anchors()[0].first, Anchor);
+  expectSame(At.Of.first(S.M.BaseTime), Above.Of.first(S.M.BaseTime));
 }
 
 } // namespace
