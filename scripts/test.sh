@@ -61,4 +61,5 @@ ctest --test-dir "$build" --output-on-failure -j "$jobs" "${others[@]}"
 .venv/bin/python /usr/lib/llvm-22/bin/lit -sv -j "$jobs" "$build/test"
 python_tests=test/Python
 [ "$preset" = release ] || python_tests=test/Python/test_malformed.py
-REMAT_BIN=$PWD/$build/bin .venv/bin/python -m pytest -q "$python_tests"
+# A file of tests stays in one process, for its fixtures are made once there.
+REMAT_BIN=$PWD/$build/bin .venv/bin/python -m pytest -q -n "$jobs" --dist loadfile "$python_tests"

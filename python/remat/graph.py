@@ -444,8 +444,5 @@ class Graph:
     @property
     def parameters(self) -> int:
         """Number of parameter elements."""
-        return sum(
-            argument.value.type.elements
-            for argument in self.arguments
-            if argument.attributes["remat.role"].case == "parameter"
-        )
+        roles = ((argument, argument.attributes["remat.role"].case) for argument in self.arguments)
+        return sum(argument.value.type.elements for argument, role in roles if role == "parameter")

@@ -16,7 +16,8 @@ from generic_ir import Function
 import oracle_bits  # noqa: F401  (registers its operations)
 import oracle_collectives  # noqa: F401
 import oracle_windows  # noqa: F401
-from oracle_ops import OPERATIONS, adamw_update, sgd_update
+from oracle_ops import OPERATIONS
+from oracle_training import adamw_update, sgd_update
 from tensors import TORCH, Tensors
 
 # Above the rounding of one operation; f32 functions are right to some units in the last place.

@@ -8,7 +8,8 @@ of f32, or of i32 where EXAMPLE_TYPE says so. A section that has an example in M
 import re
 import sys
 
-from op_cases import CASES, DRAW, EXAMPLE_TYPE
+from op_cases import CASES, EXAMPLE_TYPE
+from op_graphs import DRAW
 
 
 def find_examples():

@@ -17,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-from op_cases import CASES, SECTIONS, TYPES, print_graph, through_exp, through_matmul
+from op_cases import CASES, SECTIONS
+from op_graphs import TYPES, print_graph, through_exp, through_matmul
 
 #
 # What happens to each

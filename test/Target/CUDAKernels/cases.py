@@ -10,46 +10,19 @@ import torch
 sys.path.append(str(Path(__file__).resolve().parents[2] / "Python"))
 
 import philox  # noqa: E402
-
-TYPES = {
-    torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16",
-    torch.int32: "i32", torch.int64: "i64", torch.bool: "i1",
-}
-TOLERANCE = {torch.float32: 2e-6, torch.bfloat16: 4e-3, torch.float16: 6e-4}
-F32, BF16, F16 = torch.float32, torch.bfloat16, torch.float16
-
-
-class Case:
-    """`text` has {i} for operand i, {o} for the operand types and {r} for the result types.
-    `inplace` maps results to the operands whose memory they take over."""
-
-    def __init__(self, name, text, operands, results, inplace=None, tolerance=None):
-        self.name, self.text = name, text
-        self.operands, self.results = operands, results
-        self.inplace, self.tolerance = inplace or {}, tolerance
-
-
-def tensor_type(t):
-    return "tensor<" + "".join(f"{n}x" for n in t.shape) + TYPES[t.dtype] + ">"
-
-
-def _random(*shape, dtype=F32, scale=1.0):
-    return (torch.randn(shape, dtype=torch.float64) * scale).to(dtype)
-
-
-def _d(t):
-    return t.double()
+from case import BF16, F16, F32, Case, as_double, random, tensor_type  # noqa: E402
+from window_cases import index_cases, window_cases  # noqa: E402
 
 
 def row_cases():
     for dtype in (F32, BF16, F16):
         for shape in ((5, 7), (33, 64), (3, 768), (2, 2, 1000), (2, 4096), (2, 5003), (1, 70000)):
-            x = _random(*shape, dtype=dtype, scale=3)
-            y = torch.softmax(_d(x), -1)
+            x = random(*shape, dtype=dtype, scale=3)
+            y = torch.softmax(as_double(x), -1)
             for inplace in ({}, {0: 0}):
                 yield Case(f"softmax {shape} {dtype}", "remat.softmax {0} : {r}", [x], [y.to(dtype)], inplace)
-            p, g = y.to(dtype), _random(*shape, dtype=dtype)
-            dx = _d(p) * (_d(g) - (_d(p) * _d(g)).sum(-1, keepdim=True))
+            p, g = y.to(dtype), random(*shape, dtype=dtype)
+            dx = as_double(p) * (as_double(g) - (as_double(p) * as_double(g)).sum(-1, keepdim=True))
             yield Case(f"softmax_backward {shape} {dtype}", "remat.softmax_backward {0}, {1} : {r}",
                        [p, g], [dx.to(dtype)], {0: 1})
         for rows, columns in ((7, 5), (70, 768), (300, 64), (5, 1000), (4, 4096), (3, 5003), (2, 12288)):
@@ -59,53 +32,53 @@ def row_cases():
 
 
 def layer_norm_cases(rows, columns, dtype, scale_type):
-    x, g = _random(rows, columns, dtype=dtype, scale=2), _random(rows, columns, dtype=dtype)
-    scale, bias = _random(columns, dtype=scale_type), _random(columns, dtype=scale_type)
-    mean = _d(x).mean(-1)
-    rstd = 1 / torch.sqrt(_d(x).var(-1, unbiased=False) + 1e-3)
-    normal = (_d(x) - mean[:, None]) * rstd[:, None]
-    y = normal * _d(scale) + _d(bias)
+    x, g = random(rows, columns, dtype=dtype, scale=2), random(rows, columns, dtype=dtype)
+    scale, bias = random(columns, dtype=scale_type), random(columns, dtype=scale_type)
+    mean = as_double(x).mean(-1)
+    rstd = 1 / torch.sqrt(as_double(x).var(-1, unbiased=False) + 1e-3)
+    normal = (as_double(x) - mean[:, None]) * rstd[:, None]
+    y = normal * as_double(scale) + as_double(bias)
     label = f"({rows}, {columns}) {dtype} {scale_type}"
     yield Case("layer_norm " + label,
                "remat.layer_norm {0}, {1}, {2} {{epsilon = 1.0e-3 : f64}} : ({o}) -> ({r})",
                [x, scale, bias], [y.to(dtype), mean.float(), rstd.float()], {0: 0})
     mean, rstd = mean.float(), rstd.float()
-    normal = (_d(x) - _d(mean)[:, None]) * _d(rstd)[:, None]
-    scaled = _d(g) * _d(scale)
+    normal = (as_double(x) - as_double(mean)[:, None]) * as_double(rstd)[:, None]
+    scaled = as_double(g) * as_double(scale)
     dx = (scaled - scaled.mean(-1, keepdim=True)
-          - normal * (scaled * normal).mean(-1, keepdim=True)) * _d(rstd)[:, None]
-    added = _random(rows, columns, dtype=dtype)
+          - normal * (scaled * normal).mean(-1, keepdim=True)) * as_double(rstd)[:, None]
+    added = random(rows, columns, dtype=dtype)
     yield Case("layer_norm_backward add " + label,
                "remat.layer_norm_backward {0}, {1}, {2}, {3}, {4} add {5} : ({o}) -> ({r})",
                [g, x, scale, mean, rstd, added],
-               [(_d(dx.to(dtype)) + _d(added)).to(dtype), (_d(g) * normal).sum(0).to(scale_type),
-                _d(g).sum(0).to(scale_type)], {0: 5}, 3e-6 if dtype == F32 else None)
+               [(as_double(dx.to(dtype)) + as_double(added)).to(dtype), (as_double(g) * normal).sum(0).to(scale_type),
+                as_double(g).sum(0).to(scale_type)], {0: 5}, 3e-6 if dtype == F32 else None)
     for inplace in ({0: 0}, {0: 1}):
         yield Case("layer_norm_backward " + label,
                    "remat.layer_norm_backward {0}, {1}, {2}, {3}, {4} : ({o}) -> ({r})",
                    [g, x, scale, mean, rstd],
-                   [dx.to(dtype), (_d(g) * normal).sum(0).to(scale_type), _d(g).sum(0).to(scale_type)],
+                   [dx.to(dtype), (as_double(g) * normal).sum(0).to(scale_type), as_double(g).sum(0).to(scale_type)],
                    inplace, 3e-6 if dtype == F32 else None)
 
 
 def rms_norm_cases(rows, columns, dtype, weight_type):
-    x, g = _random(rows, columns, dtype=dtype, scale=2), _random(rows, columns, dtype=dtype)
-    weight = _random(columns, dtype=weight_type)
-    rstd = (1 / torch.sqrt((_d(x) * _d(x)).mean(-1) + 1e-3)).float()
-    normal = _d(x) * _d(rstd)[:, None]
+    x, g = random(rows, columns, dtype=dtype, scale=2), random(rows, columns, dtype=dtype)
+    weight = random(columns, dtype=weight_type)
+    rstd = (1 / torch.sqrt((as_double(x) * as_double(x)).mean(-1) + 1e-3)).float()
+    normal = as_double(x) * as_double(rstd)[:, None]
     label = f"({rows}, {columns}) {dtype} {weight_type}"
     yield Case("rms_norm " + label, "remat.rms_norm {0}, {1} {{epsilon = 1.0e-3 : f64}} : ({o}) -> ({r})",
-               [x, weight], [(normal * _d(weight)).to(dtype), rstd], {0: 0})
-    weighted = _d(g) * _d(weight)
-    dx = (weighted - normal * (weighted * normal).mean(-1, keepdim=True)) * _d(rstd)[:, None]
-    added = _random(rows, columns, dtype=dtype)
+               [x, weight], [(normal * as_double(weight)).to(dtype), rstd], {0: 0})
+    weighted = as_double(g) * as_double(weight)
+    dx = (weighted - normal * (weighted * normal).mean(-1, keepdim=True)) * as_double(rstd)[:, None]
+    added = random(rows, columns, dtype=dtype)
     yield Case("rms_norm_backward add " + label, "remat.rms_norm_backward {0}, {1}, {2}, {3} add {4} : ({o}) -> ({r})",
                [g, x, weight, rstd, added],
-               [(_d(dx.to(dtype)) + _d(added)).to(dtype), (_d(g) * normal).sum(0).to(weight_type)],
+               [(as_double(dx.to(dtype)) + as_double(added)).to(dtype), (as_double(g) * normal).sum(0).to(weight_type)],
                {0: 4}, 3e-6 if dtype == F32 else None)
     for inplace in ({0: 0}, {0: 1}):
         yield Case("rms_norm_backward " + label, "remat.rms_norm_backward {0}, {1}, {2}, {3} : ({o}) -> ({r})",
-                   [g, x, weight, rstd], [dx.to(dtype), (_d(g) * normal).sum(0).to(weight_type)],
+                   [g, x, weight, rstd], [dx.to(dtype), (as_double(g) * normal).sum(0).to(weight_type)],
                    inplace, 3e-6 if dtype == F32 else None)
 
 
@@ -116,23 +89,23 @@ def moment_cases():
     for dtype in (F32, BF16, F16):
         for shape, dims in shapes:
             # A mean far from zero beside a small variance.
-            x, g = (_random(*shape, dtype=F32) + 30).to(dtype), _random(*shape, dtype=dtype)
-            mean = _d(x).mean(dims, keepdim=True) if dims else _d(x)
-            variance = ((_d(x) - mean) ** 2).mean(dims, keepdim=True) if dims else 0 * mean
+            x, g = (random(*shape, dtype=F32) + 30).to(dtype), random(*shape, dtype=dtype)
+            mean = as_double(x).mean(dims, keepdim=True) if dims else as_double(x)
+            variance = ((as_double(x) - mean) ** 2).mean(dims, keepdim=True) if dims else 0 * mean
             label = f"{shape} {dims} {dtype}"
             yield Case("moments " + label, f"remat.moments {{0}}, {dims} : ({{o}}) -> ({{r}})",
                        [x], [mean.float(), variance.float()], tolerance=1e-5)
             mean = mean.float()
             total = lambda v: v.sum([i for i, n in enumerate(mean.shape) if n == 1], keepdim=True)  # noqa: B023, E731
-            sums = [g, _d(g) * (_d(x) - _d(mean))]
-            sums = [(total(_d(v)) if 1 in mean.shape else _d(v)).float() for v in sums]
+            sums = [g, as_double(g) * (as_double(x) - as_double(mean))]
+            sums = [(total(as_double(v)) if 1 in mean.shape else as_double(v)).float() for v in sums]
             yield Case("normalize_sums " + label, "remat.normalize_sums {0}, {1}, {2} : ({o}) -> ({r})",
                        [g, x, mean], sums, tolerance=1e-5)
             # Few terms, far from where rounding decides.
-            rstd, scale, bias = (_random(*mean.shape) for _ in range(3))
+            rstd, scale, bias = (random(*mean.shape) for _ in range(3))
             normal = (x.float() - mean) * rstd * scale + bias
-            g = torch.where(normal.abs() < 0.02, 0.0, _d(g)).to(dtype)
-            sums = [torch.where(normal > 0, _d(v), 0.0) for v in (g, _d(g) * (_d(x) - _d(mean)))]
+            g = torch.where(normal.abs() < 0.02, 0.0, as_double(g)).to(dtype)
+            sums = [torch.where(normal > 0, as_double(v), 0.0) for v in (g, as_double(g) * (as_double(x) - as_double(mean)))]
             sums = [(total(v) if 1 in mean.shape else v).float() for v in sums]
             yield Case("normalize_sums relu " + label,
                        "remat.normalize_sums {0}, {1}, {2} relu {3}, {4}, {5} : ({o}) -> ({r})",
@@ -147,8 +120,8 @@ def reduce_cases():
               ((6, 5, 7, 9), [0, 2, 3]), ((40, 33, 16), [0, 2]), ((3, 2, 1, 4, 70), [0, 4])]
     for dtype in (F32, BF16, torch.int32, torch.int64):
         for shape, dims in shapes:
-            x = _random(*shape, dtype=dtype) if dtype.is_floating_point else torch.randint(-50, 50, shape, dtype=dtype)
-            wide = _d(x) if dtype.is_floating_point else x.long()
+            x = random(*shape, dtype=dtype) if dtype.is_floating_point else torch.randint(-50, 50, shape, dtype=dtype)
+            wide = as_double(x) if dtype.is_floating_point else x.long()
             results = {"sum": wide.sum(dims), "max": wide.amax(dims)}
             if dtype.is_floating_point:
                 results["mean"] = wide.mean(dims)
@@ -156,15 +129,15 @@ def reduce_cases():
                 yield Case(f"reduce {kind} {shape} {dims} {dtype}",
                            f"remat.reduce #remat.reduction<{kind}> {{0}}, {dims} : ({{o}}) -> ({{r}})",
                            [x], [value.to(dtype)], tolerance=1e-5 if dtype == F32 else None)
-    x = _random(4, 6)
+    x = random(4, 6)
     yield Case("reduce keep_dims", "remat.reduce #remat.reduction<sum> {0}, [0] {{keep_dims}} : ({o}) -> ({r})",
-               [x], [_d(x).sum(0, keepdim=True).float()])
+               [x], [as_double(x).sum(0, keepdim=True).float()])
 
 
 def shape_cases():
     for dtype in (F32, BF16, torch.int64, torch.bool):
         def fill(*shape):
-            return torch.randint(0, 2, shape).to(dtype) if dtype == torch.bool else _random(*shape, scale=99.0).to(dtype)
+            return torch.randint(0, 2, shape).to(dtype) if dtype == torch.bool else random(*shape, scale=99.0).to(dtype)
         for shape, order in (((5, 7), [1, 0]), ((64, 96), [1, 0]), ((2, 3, 4, 8), [0, 2, 1, 3]), ((2, 3, 40), [2, 0, 1]),
                              ((3, 5, 35, 2), [3, 1, 2, 0]), ((4, 6, 10), [0, 2, 1]), ((1, 8, 1, 5), [3, 2, 1, 0])):
             x = fill(*shape)
@@ -190,7 +163,7 @@ def shape_cases():
 def embedding_cases():
     for dtype in (F32, BF16):
         for rows, columns, count in ((11, 5, 30), (50, 24, 3000), (70000, 8, 1500), (300, 768, 100)):
-            table = _random(rows, columns, dtype=dtype)
+            table = random(rows, columns, dtype=dtype)
             for id_type in (torch.int32, torch.int64):
                 ids = torch.randint(0, rows, (count,), dtype=id_type)
                 ids[0], ids[-1] = rows, -1
@@ -199,9 +172,9 @@ def embedding_cases():
                 out = table[safe] * known[:, None].to(dtype)
                 yield Case(f"embedding {rows} {columns} {dtype}", "remat.embedding {0}, {1} : ({o}) -> ({r})",
                            [ids.reshape(2, -1), table], [out.reshape(2, count // 2, columns)])
-                g = _random(count, columns, dtype=dtype)
+                g = random(count, columns, dtype=dtype)
                 sums = torch.zeros(rows, columns, dtype=torch.float64)
-                sums.index_add_(0, safe, _d(g) * known[:, None])
+                sums.index_add_(0, safe, as_double(g) * known[:, None])
                 yield Case(f"embedding_backward {rows} {columns} {count} {dtype}",
                            "remat.embedding_backward {0}, {1} : ({o}) -> ({r})", [ids, g], [sums.to(dtype)])
 
@@ -209,12 +182,12 @@ def embedding_cases():
 def loss_cases():
     for dtype in (F32, BF16):
         for rows, columns in ((9, 13), (40, 256), (5, 1001), (4, 8200), (3, 50304)):
-            x = _random(rows, columns, dtype=dtype, scale=4)
+            x = random(rows, columns, dtype=dtype, scale=4)
             for ignored in (0, 2, rows):
                 targets = torch.randint(0, columns, (rows,))
                 targets[:ignored] = -100
-                lse = torch.logsumexp(_d(x), -1)
-                picked = _d(x)[torch.arange(rows), targets.clamp(min=0)]
+                lse = torch.logsumexp(as_double(x), -1)
+                picked = as_double(x)[torch.arange(rows), targets.clamp(min=0)]
                 counted = targets != -100
                 count = max(int(counted.sum()), 1)
                 loss = ((lse - picked) * counted).sum() / count
@@ -223,7 +196,7 @@ def loss_cases():
                            [x, targets], [loss.float(), lse.float()])
                 g = torch.tensor(1.7)
                 one_hot = torch.nn.functional.one_hot(targets.clamp(min=0), columns)
-                dx = (torch.exp(_d(x) - _d(lse.float())[:, None]) - one_hot) * counted[:, None] * _d(g) / count
+                dx = (torch.exp(as_double(x) - as_double(lse.float())[:, None]) - one_hot) * counted[:, None] * as_double(g) / count
                 yield Case("cross_entropy_backward " + label,
                            "remat.cross_entropy_backward {0}, {1}, {2}, {3} : ({o}) -> ({r})",
                            [g, x, targets, lse.float()], [dx.to(dtype)], {0: 1}, 3e-6 if dtype == F32 else None)
@@ -231,9 +204,9 @@ def loss_cases():
                            "remat.cross_entropy_with_grad {0}, {1}, {2} : ({o}) -> ({r})", [g, x, targets],
                            [loss.float(), lse.float(), dx.to(dtype)], {2: 1}, 3e-6 if dtype == F32 else None)
         for shape in ((7,), (30, 1000), (3, 100001)):
-            x, y = _random(*shape, dtype=dtype), _random(*shape, dtype=dtype)
+            x, y = random(*shape, dtype=dtype), random(*shape, dtype=dtype)
             yield Case(f"mse {shape} {dtype}", "remat.mse {0}, {1} : ({o}) -> ({r})", [x, y],
-                       [((_d(x) - _d(y)) ** 2).mean().float()])
+                       [((as_double(x) - as_double(y)) ** 2).mean().float()])
 
 
 def group_cases():
@@ -241,11 +214,11 @@ def group_cases():
     for dtype in (F32, BF16, F16):
         # One part of the rows and one column, odd sizes, several parts and tiles.
         for rows, columns in ((3, 1), (70, 33), (9, 512), (4500, 24), (700, 264)):
-            x, y = _random(rows, columns, dtype=dtype), _random(rows, columns, dtype=dtype)
-            scale = _random(columns, dtype=dtype)
+            x, y = random(rows, columns, dtype=dtype), random(rows, columns, dtype=dtype)
+            scale = random(columns, dtype=dtype)
             full, row = tensor_type(x), tensor_type(scale)
-            product = (_d(x) * _d(scale)).to(dtype)
-            difference = (_d(product) - _d(y)).to(dtype)
+            product = (as_double(x) * as_double(scale)).to(dtype)
+            difference = (as_double(product) - as_double(y)).to(dtype)
             text = (f"remat.kernel(%x = {{0}} : {full}, %y = {{1}} : {full}, %s = {{2}} : {row}) -> ({{r}}) {{{{\n"
                     f"    %p = remat.mul %x, %s : ({full}, {row}) -> {full}\n"
                     f"    %d = remat.sub %p, %y : ({full}, {full}) -> {full}\n"
@@ -253,7 +226,7 @@ def group_cases():
                     f"    %u = remat.reduce <sum> %p, [0] : ({full}) -> {row}\n"
                     f"    remat.yield %d, %t, %p, %u : {full}, {row}, {full}, {row}\n  }}}}")
             yield Case(f"sums of a group ({rows}, {columns}) {dtype}", text, [x, y, scale],
-                       [difference, _d(difference).sum(0).to(dtype), product, _d(product).sum(0).to(dtype)],
+                       [difference, as_double(difference).sum(0).to(dtype), product, as_double(product).sum(0).to(dtype)],
                        {0: 1, 2: 0}, 3e-6 if dtype == F32 else None)
 
 
@@ -261,12 +234,12 @@ def optimizer_cases():
     rate, step, scale = torch.tensor(0.01), torch.tensor(4), torch.tensor(0.5)
     for dtype, grad_type in ((F32, F32), (F32, BF16), (BF16, BF16)):
         for shape in ((7,), (33, 40)):
-            p, g = _random(*shape, dtype=dtype), _random(*shape, dtype=grad_type)
-            m, v = _random(*shape, scale=0.1), _random(*shape).abs() * 0.1
+            p, g = random(*shape, dtype=dtype), random(*shape, dtype=grad_type)
+            m, v = random(*shape, scale=0.1), random(*shape).abs() * 0.1
             for scaled in (False, True):
-                grad = _d(g) * (0.5 if scaled else 1.0)
-                m1, v1 = 0.9 * _d(m) + 0.1 * grad, 0.999 * _d(v) + 0.001 * grad ** 2
-                new = _d(p) * (1 - 0.01 * 0.1)
+                grad = as_double(g) * (0.5 if scaled else 1.0)
+                m1, v1 = 0.9 * as_double(m) + 0.1 * grad, 0.999 * as_double(v) + 0.001 * grad ** 2
+                new = as_double(p) * (1 - 0.01 * 0.1)
                 new = new - 0.01 * (m1 / (1 - 0.9 ** 5)) / (torch.sqrt(v1 / (1 - 0.999 ** 5)) + 1e-8)
                 more, text = ([scale], "scale {6} ") if scaled else ([], "")
                 yield Case(f"adamw {shape} {dtype} {grad_type} {scaled}",
@@ -274,19 +247,19 @@ def optimizer_cases():
                            "{{weight_decay = 1.0e-1 : f64}} : ({o}) -> ({r})",
                            [p, g, m, v, rate, step] + more, [new.to(dtype), m1.float(), v1.float()],
                            {0: 0, 1: 2, 2: 3})
-                base = grad + 0.1 * _d(p)
-                b = 0.8 * _d(m) + base
+                base = grad + 0.1 * as_double(p)
+                b = 0.8 * as_double(m) + base
                 more, text = ([scale], "scale {4} ") if scaled else ([], "")
                 yield Case(f"sgd momentum {shape} {dtype} {grad_type}",
                            "remat.sgd {0}, {1} buffer {2} rate {3} " + text +
                            "{{momentum = 8.0e-1 : f64, weight_decay = 1.0e-1 : f64}} : ({o}) -> ({r})",
-                           [p, g, m, rate] + more, [(_d(p) - 0.01 * b).to(dtype), b.float()], {0: 0, 1: 2})
+                           [p, g, m, rate] + more, [(as_double(p) - 0.01 * b).to(dtype), b.float()], {0: 0, 1: 2})
                 text = "scale {3} " if scaled else ""
                 yield Case(f"sgd {shape} {dtype} {grad_type}",
                            "remat.sgd {0}, {1} rate {2} " + text + "{{weight_decay = 1.0e-1 : f64}} : ({o}) -> ({r})",
-                           [p, g, rate] + more, [(_d(p) - 0.01 * base).to(dtype)], {0: 0})
-    tensors = [_random(30, 7), _random(40000), _random(3, 3, dtype=BF16)]
-    norm = torch.sqrt(sum((_d(t) ** 2).sum() for t in tensors))
+                           [p, g, rate] + more, [(as_double(p) - 0.01 * base).to(dtype)], {0: 0})
+    tensors = [random(30, 7), random(40000), random(3, 3, dtype=BF16)]
+    norm = torch.sqrt(sum((as_double(t) ** 2).sum() for t in tensors))
     yield Case("global_norm", "remat.global_norm {0}, {1}, {2} : ({o}) -> ({r})", tensors, [norm.float()])
 
 
@@ -302,7 +275,7 @@ def attention(q, k, v, causal, window, mask, scale, dropped):
         ahead = torch.arange(s)[None] - torch.arange(t)[:, None]
         scores = scores.masked_fill((ahead > 0) | (ahead <= -(window or t)), -math.inf)
     if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + _d(mask)
+        scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + as_double(mask)
     lse = torch.logsumexp(scores, -1)
     p = torch.exp(scores - lse.masked_fill(lse == -math.inf, 0)[..., None])
     if dropped:
@@ -321,19 +294,19 @@ def attention_cases():
                 # Heads that share keys, with what belongs to a head; windows that leave out whole tiles.
                 (2, 70, 70, 6, 3, 16, True, None, None, False, 0), (2, 20, 33, 4, 4, 24, False, None, "float", False, 0.25),
                 (1, 200, 200, 1, 1, 16, True, 50, None, True, 0), (1, 150, 40, 4, 2, 16, True, 20, None, False, 0)):
-            q = _random(batch, t, heads, width, dtype=dtype)
-            k, v = (_random(batch, s, heads // shared, width, dtype=dtype) for _ in range(2))
+            q = random(batch, t, heads, width, dtype=dtype)
+            k, v = (random(batch, s, heads // shared, width, dtype=dtype) for _ in range(2))
             mask = None
             if mask_kind == "bool":
                 mask = torch.rand(batch, 1, t, s) > 0.3
                 mask[0, 0, 3] = False
             elif mask_kind == "float":
-                mask = _random(heads, 1, s)
+                mask = random(heads, 1, s)
             scale = 1 / math.sqrt(width) if packed else 0.3
-            wide = [_d(x).requires_grad_() for x in (q, k, v)]
+            wide = [as_double(x).requires_grad_() for x in (q, k, v)]
             out, lse = attention(*wide, causal, window, mask, scale, dropped)
-            g = _random(batch, t, heads, width, dtype=dtype)
-            grads = torch.autograd.grad(out, wide, _d(g))
+            g = random(batch, t, heads, width, dtype=dtype)
+            grads = torch.autograd.grad(out, wide, as_double(g))
             out, lse = out.detach().to(dtype), lse.detach().float()
             attributes = (["causal"] if causal else []) + ([f"window = {window}"] if window else [])
             attributes += ([] if packed else ["scale = 3.0e-1 : f64"])
@@ -355,109 +328,6 @@ def attention_cases():
                        f"remat.attention_backward {{0}} qkv {names} output {{{n + 1}}}, {{{n + 2}}} {read(n + 3)}{attributes}"
                        " : ({o}) -> ({r})", [g] + qkv + [out, lse] + more, dqkv,
                        tolerance=1e-5 if dtype == F32 else 2e-2)
-
-
-def window_cases():
-    for dtype in (F32, BF16, F16):
-        for x, w, strides, low, high, dilation, groups in (
-                ((2, 3, 9, 8), (5, 3, 3, 2), (2, 1), (1, 0), (1, 1), (1, 2), 1),
-                ((1, 4, 40), (6, 2, 5), (1,), (2,), (2,), (1,), 2),
-                ((2, 6, 11, 7), (6, 1, 3, 3), (1, 1), (1, 1), (1, 1), (1, 1), 6),  # depthwise
-                ((2, 20, 9, 9), (33, 20, 3, 3), (1, 1), (1, 1), (1, 1), (1, 1), 1),  # tiles
-                ((2, 70, 8, 8), (80, 35, 1, 1), (2, 2), (0, 0), (0, 0), (1, 1), 2),
-                ((1, 2, 5, 4, 6), (3, 2, 2, 2, 3), (1, 2, 1), (1, 0, 1), (0, 0, 1), (1, 1, 1), 1),
-                # So few weights of so many positions that their gradient is made in parts.
-                ((3, 18, 40, 40), (20, 18, 3, 3), (1, 1), (1, 1), (1, 1), (1, 1), 1)):
-            yield from convolution_cases(dtype, x, w, strides, low, high, dilation, groups)
-        for shape, window, strides, low, high, dilation in (
-                ((2, 3, 9, 8), (3, 2), (2, 2), (1, 0), (1, 1), (1, 1)), ((4, 30), (3,), (1,), (1,), (1,), (2,)),
-                ((2, 6, 7, 5), (2, 3, 2), (2, 1, 2), (1, 1, 0), (1, 1, 1), (1, 1, 1))):
-            yield from pool_cases(dtype, shape, window, strides, low, high, dilation)
-
-
-def _padded(x, low, high, value=0.0):
-    sides = [side for pair in zip(reversed(low), reversed(high)) for side in pair]
-    return torch.nn.functional.pad(x, sides, value=value)
-
-
-def _movement(strides, low, high, dilation):
-    return f"strides {list(strides)} pad {list(low)} {list(high)} dilation {list(dilation)}"
-
-
-def convolution_cases(dtype, x_shape, w_shape, strides, low, high, dilation, groups):
-    x, w = _random(*x_shape, dtype=dtype), _random(*w_shape, dtype=dtype)
-    wide = [_d(x).requires_grad_(), _d(w).requires_grad_()]
-    function = getattr(torch.nn.functional, f"conv{len(strides)}d")
-    y = function(_padded(wide[0], low, high), wide[1], None, strides, 0, dilation, groups)
-    g = _random(*y.shape, dtype=dtype)
-    dx, dw = torch.autograd.grad(y, wide, _d(g))
-    how = _movement(strides, low, high, dilation) + f" {{{{groups = {groups} : i64}}}} : ({{o}}) -> ({{r}})"
-    label = f"{x_shape} {w_shape} {dtype}"
-    for name, operands, result in (("convolution", [x, w], y.detach()), ("convolution_input_grad", [g, w], dx),
-                                   ("convolution_weight_grad", [g, x], dw)):
-        tolerance, last = 5e-6 if dtype == F32 else None, how.replace("{{", "{{channels_last, ", 1)
-        yield Case(f"{name} {label}", f"remat.{name} {{0}}, {{1}} {how}", operands, [result.to(dtype)],
-                   tolerance=tolerance)
-        yield Case(f"{name} channels_last {label}", f"remat.{name} {{0}}, {{1}} {last}",
-                   [_channels_last(v) for v in operands], [_channels_last(result.to(dtype))], tolerance=tolerance)
-
-
-def _channels_last(x, place=1):
-    return x.movedim(place, -1).contiguous()
-
-
-def pool_cases(dtype, shape, window, strides, low, high, dilation):
-    x = (_random(*shape, dtype=F32, scale=2).round() / 2).to(dtype)  # some are equal
-    wide, rank = _d(x).requires_grad_(), len(window)
-    planes = _padded(wide.reshape(1, -1, *shape[-rank:]), low, high, -math.inf)
-    y = getattr(torch.nn.functional, f"max_pool{rank}d")(planes, window, strides, 0, dilation)
-    y = y.reshape(*shape[:-rank], *y.shape[2:])
-    g = _random(*y.shape, dtype=dtype)
-    dx = torch.autograd.grad(y, wide, _d(g))[0]
-    how = f"window {list(window)} {_movement(strides, low, high, dilation)} : ({{o}}) -> ({{r}})"
-    label = f"{shape} {window} {dtype}"
-    yield Case("max_pool " + label, "remat.max_pool {0} " + how, [x], [y.detach().to(dtype)])
-    yield Case("max_pool_backward " + label, "remat.max_pool_backward {0}, {1} " + how, [g, x], [dx.to(dtype)])
-    if rank == len(shape):
-        return
-    last = lambda v: _channels_last(v, len(shape) - rank - 1)  # noqa: E731
-    how = how.replace(" : (", " {{channels_last}} : (")
-    yield Case("max_pool channels_last " + label, "remat.max_pool {0} " + how, [last(x)], [last(y.detach().to(dtype))])
-    yield Case("max_pool_backward channels_last " + label, "remat.max_pool_backward {0}, {1} " + how,
-               [last(g), last(x)], [last(dx.to(dtype))])
-
-
-def index_cases():
-    for dtype in (F32, BF16, torch.int64, torch.int32):
-        make = lambda *s: _random(*s, scale=9).to(dtype)  # noqa: E731
-        for shape, dim, count in (((5, 70), 1, 9), ((40, 6), 0, 50), ((3, 300, 4), 1, 20)):
-            x, size = make(*shape), shape[dim]
-            taken = shape[:dim] + (count,) + shape[dim + 1:]
-            i = torch.randint(0, size, taken, dtype=torch.int32 if dtype == BF16 else torch.int64)
-            how = f"{{{{dim = {dim} : i64}}}} : ({{o}}) -> ({{r}})"
-            label = f"{shape} {dim} {dtype}"
-            yield Case("gather " + label, "remat.gather {0}, {1} " + how, [x, i], [x.gather(dim, i.long())])
-            if dtype.is_floating_point:
-                u, zeros = make(*taken), torch.zeros(shape, dtype=torch.float64)
-                yield Case("scatter_add " + label, "remat.scatter_add {0}, {1} " + how, [i, u],
-                           [zeros.scatter_add(dim, i.long(), _d(u)).to(dtype)])
-            for k, smallest in ((1, False), (min(size, 7), True), (size, False)):
-                x = make(*shape)
-                if dtype.is_floating_point:
-                    x.view(-1)[3] = math.nan
-                values, places = torch.sort(x, dim=dim, descending=not smallest, stable=True)
-                more = ", smallest" if smallest else ""
-                yield Case(f"top_k {k} {smallest} {label}",
-                           f"remat.top_k {{0}} {{{{k = {k} : i64, dim = {dim} : i64{more}}}}} : ({{o}}) -> ({{r}})",
-                           [x], [values.narrow(dim, 0, k).contiguous(), places.narrow(dim, 0, k).contiguous()])
-            for reverse in (False, True):
-                x = make(*shape)
-                turn = (lambda v: v.flip(dim)) if reverse else (lambda v: v)
-                wide = _d(x) if dtype.is_floating_point else x
-                y = turn(turn(wide).cumsum(dim)).to(dtype)
-                more = ", reverse" if reverse else ""
-                yield Case(f"cumsum {reverse} {label}", f"remat.cumsum {{0}} {{{{dim = {dim} : i64{more}}}}} : {{r}}",
-                           [x], [y], tolerance=5e-6 if dtype == F32 else None)
 
 
 def all_cases():

@@ -17,6 +17,7 @@ import tempfile
 import torch
 
 import cases
+from case import TOLERANCE, tensor_type
 
 GUARD = 512
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
@@ -27,8 +28,8 @@ def make_module(all_cases):
     lines = []
     for number, case in enumerate(all_cases):
         names = [f"%a{i}" for i in range(len(case.operands))]
-        types = [cases.tensor_type(t) for t in case.operands]
-        results = [cases.tensor_type(t) for t in case.results]
+        types = [tensor_type(t) for t in case.operands]
+        results = [tensor_type(t) for t in case.results]
         text = case.text.format(*names, o=", ".join(types), r=", ".join(results))
         outs = f"%r:{len(results)}" if len(results) > 1 else "%r"
         returned = ", ".join(f"%r#{i}" if len(results) > 1 else "%r" for i in range(len(results)))
@@ -181,7 +182,7 @@ def run_case(case, operation, machine):
     machine.synchronize()
     wrong = []
     for i, (expected, buffer) in enumerate(zip(case.results, results)):
-        tolerance = case.tolerance or cases.TOLERANCE.get(expected.dtype, 0.0)
+        tolerance = case.tolerance or TOLERANCE.get(expected.dtype, 0.0)
         error = relative_error(buffer.read(expected), expected)
         if not error <= tolerance:
             wrong.append(f"result {i}: relative error {error:.2e} > {tolerance:.0e}")
