@@ -6,7 +6,7 @@ import copy
 import random
 from dataclasses import dataclass, field
 from math import log
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Optional, Sequence, Tuple
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -122,6 +122,11 @@ def move_last_bits(module: torch.nn.Module, seed: int) -> None:
             tensor.mul_(1 + size * torch.randint(-1, 2, tensor.shape, generator=generator))
 
 
+def adamw(parameters: Iterable[torch.Tensor], settings: Tuple[float, float]) -> torch.optim.AdamW:
+    """The optimizer with which both sides train: of a learning rate and an epsilon."""
+    return torch.optim.AdamW(parameters, lr=settings[0], eps=settings[1])
+
+
 def evaluate(
     module: torch.nn.Module,
     args: Sequence[Any],
@@ -154,9 +159,7 @@ def train(
         lambda x: _converted(x, dtype), (tuple(args), kwargs or {})
     )
     parameters = {name: p for name, p in module.named_parameters() if p.requires_grad}
-    optimizer = None
-    if steps:
-        optimizer = torch.optim.AdamW(parameters.values(), lr=settings[0], eps=settings[1])
+    optimizer = adamw(parameters.values(), settings) if steps else None
     made = None
     state = random.getstate(), torch.get_rng_state()
     try:

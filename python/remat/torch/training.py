@@ -1,7 +1,12 @@
-"""Compares a few steps of training with PyTorch's, and what a budget changes: not one bit."""
+"""Compares a few steps of training with PyTorch's, and what a budget changes: not one bit.
+
+Where a parameter or a buffer is further from PyTorch's after the last step than the tolerance, the
+steps are compared one by one (`stepwise`), and all of them must hold.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Sequence
 
@@ -16,13 +21,13 @@ from .check import (
     Sides,
     compare_buffers,
     distance,
-    excuse_rounding,
     in_float64,
     zero_gradients,
 )
 from .importer import Imported, import_module
-from .reference import train
+from .reference import Reference, train
 from .step import Step
+from .stepwise import Setup, check_steps
 
 PARAMETER = 1e-4  # relative, as that of the buffers after several steps
 # AdamW divides by the size of a gradient and this: with much less, one that is zero but for
@@ -43,13 +48,24 @@ class Budgeted:
 
 @dataclass
 class Training(Check):
-    """Comparisons of what the steps without a budget left, and the trainings within budgets."""
+    """Comparisons of what the steps without a budget left, and the trainings within budgets.
+
+    `steps`: of each step by itself, where what they left together is over a tolerance. Where they
+    hold, `rounded` has how far PyTorch's own float32 leaves what is over from float64."""
 
     budgets: List[Budgeted] = field(default_factory=list)
+    steps: List[Check] = field(default_factory=list)
+    again: str = ""  # the digest that the steps left when they were run again, one by one
+
+    @property
+    def failed(self) -> List[Compared]:
+        hold = self.steps and all(one.passed for one in self.steps)
+        return [] if hold else super().failed
 
     @property
     def equal_bits(self) -> bool:
-        return len({one.digest for one in self.budgets if not one.refused}) == 1
+        digests = {one.digest for one in self.budgets if not one.refused}
+        return len(digests | ({self.again} if self.again else set())) == 1
 
     @property
     def passed(self) -> bool:
@@ -57,6 +73,11 @@ class Training(Check):
 
     def __str__(self) -> str:
         lines = [super().__str__()] if self.compared else []
+        for number, one in enumerate(self.steps, 1):
+            lines.append(f"step {number} by itself, from the state before it:")
+            lines.append(textwrap.indent(str(one), "  "))
+        if self.again and self.again != self.budgets[0].digest:
+            lines.append("the same steps left OTHER bits when they were run again")
         for one in self.budgets:
             name = f"budget {one.budget}" if one.budget else "no budget"
             if one.refused:
@@ -84,48 +105,46 @@ def check_training(
     `imported` is that of `check`."""
     if imported is None:
         imported = import_module(module, args, kwargs, dropout=False, unused=unused)
+    setup = Setup(module, args, kwargs, imported, (RATE, EPSILON))
     made = Training()
     step = None
     for budget in ("", *budgets):
-        ran = _trained(module, args, kwargs, imported, steps, budget, device, made)
+        ran = _trained(made, setup, steps, budget, device)
         step = step or ran
-    _compare(made, module, args, kwargs, imported, step, steps)
+    _compare(made, setup, step, steps)
     return made
 
 
-def _trained(
-    module, args, kwargs, imported: Imported, steps, budget, device, made
-) -> Optional[Step]:
-    optimizer = torch.optim.AdamW(module.parameters(), lr=RATE, eps=EPSILON)
-    name, settings = optimizers.options_of(optimizer)
+def _trained(made: Training, setup: Setup, steps: int, budget: str, device: str) -> Optional[Step]:
+    name, settings = optimizers.options_of(setup.optimizer())
     entry = Budgeted(budget)
     made.budgets.append(entry)
     try:
         program = runtime.compile(
-            imported.graph, budget=budget or None, device=device, optimizer=name, **settings
+            setup.imported.graph, budget=budget or None, device=device, optimizer=name, **settings
         )
     except BudgetRefused as error:
         entry.refused, entry.smallest_feasible_bytes = True, error.smallest_feasible_bytes
         return None
-    step = Step(module, imported, program, optimizer, 1)
+    step = setup.step(program)
     for _ in range(steps):
-        step(*args, **(kwargs or {}))
+        setup.run(step)
     entry.digest = step.session.parameters_digest()
     entry.peak_bytes = step.session.peak_bytes
     entry.smallest_feasible_bytes = program.report["smallest_feasible_bytes"]
     return step
 
 
-def _compare(made: Training, module, args, kwargs, imported: Imported, step: Step, steps) -> None:
-    def trained(dtype=None, rounding=0):
-        return train(module, args, kwargs, steps, (RATE, EPSILON), dtype, rounding)
+def _compare(made: Training, setup: Setup, step: Step, steps: int) -> None:
+    def trained(dtype=None) -> Reference:
+        return train(setup.module, setup.args, setup.kwargs, steps, setup.settings, dtype)
 
-    expected = trained()
+    imported, expected = setup.imported, trained()
     exact = in_float64(lambda: trained(torch.float64), made.notes)
     state = step.state_dict()["module"]
     ours = {("parameter", name): state[name] for name in imported.parameters}
     ours.update({("buffer", name): state[name] for name in imported.written})
-    sides = Sides(ours, expected, exact, lambda way: trained(rounding=way))
+    sides = Sides(ours, expected, exact)
     made.zero = zero_gradients(imported, sides.true)
     for name in imported.parameters:
         actual = ours["parameter", name]
@@ -137,4 +156,14 @@ def _compare(made: Training, module, args, kwargs, imported: Imported, step: Ste
             error = distance(actual, expected.parameters[name])
             made.compared.append(Compared("parameter", name, error, PARAMETER))
     compare_buffers(made, imported, sides, PARAMETER, RATE * steps)
-    excuse_rounding(made, sides)
+    if made.failed:
+        _compare_steps(made, setup, sides, step)
+
+
+def _compare_steps(made: Training, setup: Setup, sides: Sides, step: Step) -> None:
+    over, again = made.failed, setup.step(step.program)
+    made.steps = check_steps(setup, again, step.session.steps)
+    made.again = again.session.parameters_digest()
+    for one in over if not made.failed else ():
+        theirs = sides.expected.tensor(one.kind, one.name)
+        made.rounded[one.name] = distance(theirs, sides.true.tensor(one.kind, one.name))

@@ -1,0 +1,220 @@
+"""Compares steps of training with PyTorch's one by one, each from the state before ours.
+
+Training magnifies rounding. AdamW divides a gradient by its size, element by element: one that is
+nothing but rounding moves its element by as much as any other, each side in its own direction, and
+what began as zero then has nothing in common. So after a few steps PyTorch's own float32 may be
+half of a parameter away from float64, and no tolerance tells a wrong step from a right one.
+
+From one and the same state nothing has grown yet. There the loss, the gradients and the written
+buffers must be PyTorch's by the rules of `check`, and the update must be the one that PyTorch's
+AdamW makes in float64 of the gradient that ours took. Where that holds for each step, and the first
+one begins with the module's parameters and no moments, the whole training is right.
+
+Of a ReLU a rounding may take the one element whose input is zero but for rounding, on our side or on
+PyTorch's. A gradient or a buffer that fails is therefore compared from `OTHERS` states more, whose
+parameters' last bits are moved: what is wrong is so from each of them, and what fails from less
+than half of them was chance.
+
+The gradient that ours took is read from the first moment, m = b1 m' + (1 - b1) g, since a step with
+an optimizer keeps no gradients. A wrong b1 is thus a wrong gradient.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+
+import torch
+
+from .. import runtime
+from .check import Check, Compared, Sides, compare, distance, in_float64
+from .importer import Imported
+from .optimizers import MOMENTS
+from .reference import adamw, evaluate, move_last_bits
+from .step import Step
+
+UPDATE = 1e-5  # relative, of what a step adds
+OTHERS = 5
+LAST_BIT = torch.finfo(torch.float32).eps
+FIRST, SECOND = MOMENTS["adamw"].values()
+
+
+@dataclass
+class State:
+    """What a step leaves to the next one: parameters and buffers by name, both moments by that of
+    their parameter."""
+
+    tensors: Dict[str, torch.Tensor]
+    first: Dict[str, torch.Tensor]
+    second: Dict[str, torch.Tensor]
+
+
+@dataclass
+class Setup:
+    """What both sides train: a module with its arguments, imported, with AdamW of a learning rate
+    and an epsilon."""
+
+    module: torch.nn.Module
+    args: Sequence[Any]
+    kwargs: Optional[Dict[str, Any]]
+    imported: Imported
+    settings: Tuple[float, float]
+
+    def optimizer(self, parameters: Optional[Iterable[torch.Tensor]] = None) -> torch.optim.AdamW:
+        """Of the module's parameters, or of others."""
+        return adamw(self.module.parameters() if parameters is None else parameters, self.settings)
+
+    @property
+    def betas(self) -> Tuple[float, float]:
+        return self.optimizer().defaults["betas"]
+
+    def step(self, program: runtime.Program) -> Step:
+        """A step that has not run yet."""
+        return Step(self.module, self.imported, program, self.optimizer(), 1)
+
+    def run(self, step: Step) -> torch.Tensor:
+        """The loss of one step more."""
+        return step(*self.args, **(self.kwargs or {}))
+
+
+@dataclass
+class Taken:
+    """The gradient of a parameter, read from the first moment: no element of `value` is further
+    from it than that of `lost`, by rounding of the moments."""
+
+    value: torch.Tensor
+    lost: torch.Tensor
+
+
+def read_state(step: Step) -> State:
+    def read(names, suffix=""):
+        return {n: torch.from_dlpack(step.session.read(n + suffix)) for n in names}
+
+    imported = step.imported
+    moments = [read(imported.parameters, f".{one}") for one in (FIRST, SECOND)]
+    return State(read([*imported.parameters, *imported.states]), *moments)
+
+
+def write_state(step: Step, state: State, number: int) -> None:
+    """Lets `step` go on from a state, with step `number`, of which the first is 1."""
+    written: Dict[str, Any] = {**state.tensors, "step": number - 1}
+    for suffix, moments in ((FIRST, state.first), (SECOND, state.second)):
+        written.update({f"{name}.{suffix}": tensor for name, tensor in moments.items()})
+    step.session.write_all(written)
+
+
+def check_steps(setup: Setup, step: Step, steps: int) -> List[Check]:
+    """Runs `step`, which has run none yet, so many times; the comparisons of each."""
+    before = read_state(step)
+    made = [Check(_compare_start(setup.imported, before)) for _ in range(steps)]
+    aside = setup.step(step.program)
+    for number, done in enumerate(made, 1):
+        loss = setup.run(step)
+        after = read_state(step)
+        check_step(done, setup, before, after, loss, number)
+        if done.failed:
+            _leave_chance(done, setup, aside, before, number)
+        before = after
+    return made
+
+
+def check_step(
+    made: Check, setup: Setup, before: State, after: State, loss: torch.Tensor, number: int
+) -> None:
+    """Compares step `number` from the states before and after it."""
+    args, kwargs, imported = setup.args, setup.kwargs, setup.imported
+    at = _with_state(setup.module, before)
+    expected = evaluate(at, args, kwargs)
+    exact = in_float64(lambda: evaluate(at, args, kwargs, torch.float64), made.notes)
+    taken = {name: _gradient(setup, before, after, name) for name in imported.parameters}
+    ours = {("gradient", name): one.value for name, one in taken.items()}
+    ours.update({("buffer", name): after.tensors[name] for name in imported.written})
+    sides = Sides(ours, expected, exact, lambda way: evaluate(at, args, kwargs, rounding=way))
+    compare(made, imported, loss, sides, {name: x.lost.norm().item() for name, x in taken.items()})
+    for name, one in taken.items():
+        made.compared += _compare_update(setup, before, after, name, one, number)
+
+
+def _compare_start(imported: Imported, before: State) -> List[Compared]:
+    """The first step begins with the module's parameters and buffers, and with no moments."""
+    made = []
+    for name, tensor in imported.weights().items():
+        made.append(Compared("start", name, distance(before.tensors[name], tensor), 0.0))
+    for moments, suffix in ((before.first, FIRST), (before.second, SECOND)):
+        for name, tensor in moments.items():
+            made.append(Compared("start", f"{name}.{suffix}", tensor.norm().item(), 0.0))
+    return made
+
+
+def _leave_chance(made: Check, setup: Setup, aside: Step, before: State, number: int) -> None:
+    """Moves what fails from this state, but from less than half of others nearby, from the
+    comparisons of a step to its `chance`."""
+    fails: Dict[Tuple[str, str], int] = {}
+    for way in range(1, OTHERS + 1):
+        moved = _moved(setup, before, way)
+        write_state(aside, moved, number)
+        loss, other = setup.run(aside), Check()
+        check_step(other, setup, moved, read_state(aside), loss, number)
+        for one in other.failed:
+            fails[one.kind, one.name] = fails.get((one.kind, one.name), 0) + 1
+    for one in made.failed:
+        if one.kind in ("gradient", "buffer") and fails.get((one.kind, one.name), 0) < OTHERS / 2:
+            made.compared.remove(one)
+            made.chance.append(one)
+
+
+def _moved(setup: Setup, state: State, way: int) -> State:
+    module = _with_state(setup.module, state)
+    move_last_bits(module, way)
+    moved = {name: tensor.detach() for name, tensor in module.named_parameters()}
+    tensors = {name: moved.get(name, tensor) for name, tensor in state.tensors.items()}
+    return State(tensors, state.first, state.second)
+
+
+def _with_state(module: torch.nn.Module, state: State) -> torch.nn.Module:
+    """A copy of the module with a step's parameters and buffers."""
+    module = copy.deepcopy(module)
+    theirs = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    with torch.no_grad():
+        for name, tensor in state.tensors.items():
+            theirs[name].copy_(tensor)
+    return module
+
+
+def _gradient(setup: Setup, before: State, after: State, name: str) -> Taken:
+    decay = setup.betas[0]
+    old, new = before.first[name].double(), after.first[name].double()
+    lost = LAST_BIT * (old.abs() + new.abs()) / (1 - decay)
+    return Taken((new - decay * old) / (1 - decay), lost)
+
+
+def _compare_update(
+    setup: Setup, before: State, after: State, name: str, gradient: Taken, number: int
+) -> List[Compared]:
+    """What a step added to a parameter and to its second moment, with what PyTorch's update adds in
+    float64. Both are kept in float32: a rounding of the last bit is no difference."""
+    parameter = torch.nn.Parameter(before.tensors[name].double())
+    parameter.grad = gradient.value.view_as(parameter)
+    optimizer = setup.optimizer([parameter])
+    optimizer.state[parameter] = {
+        "step": torch.tensor(float(number - 1)),
+        "exp_avg": before.first[name].double(),
+        "exp_avg_sq": before.second[name].double(),
+    }
+    optimizer.step()
+    expected, second = parameter.detach(), optimizer.state[parameter]["exp_avg_sq"]
+    square = gradient.lost * (2 * gradient.value.abs() + gradient.lost)
+    square = LAST_BIT * second + (1 - setup.betas[1]) * square
+    return [
+        _added(name, before.tensors, after.tensors, name, expected, LAST_BIT * expected),
+        _added(f"{name}.{SECOND}", before.second, after.second, name, second, square),
+    ]
+
+
+def _added(label: str, before, after, name: str, expected: torch.Tensor, lost: torch.Tensor):
+    """`lost`: what rounding may change of each element."""
+    added, wanted = after[name].double() - before[name].double(), expected - before[name].double()
+    size, least = wanted.norm().item(), lost.norm().item()
+    tolerance = UPDATE + least / size if size > 0 else least
+    return Compared("update", label, distance(added, wanted), tolerance)
