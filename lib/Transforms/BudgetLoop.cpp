@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace remat;
 
 /// Plans for one budget, the first included.
-static constexpr int MaxPlans = 5;
+static constexpr int MaxPlans = 6;
 /// On problems of more operations one attempt finds the smallest budget: there
 /// each takes seconds.
 static constexpr size_t MaxOpsOfSeries = 5'000;
@@ -244,6 +244,12 @@ std::optional<int64_t> BudgetLoop::getBudgetBytes() const {
   return std::nullopt;
 }
 
+int64_t remat::getNextTarget(int64_t Budget, int64_t Target, int64_t Over,
+                             int Tried) {
+  int64_t More = Tried < 2 ? 0 : Budget / 1000 * (int64_t(1) << (Tried - 2));
+  return Target - std::max(Over, More);
+}
+
 /// Plans for a budget that is between the smallest found and the peak without
 /// recomputation.
 LogicalResult BudgetLoop::fit(int64_t Budget) {
@@ -265,8 +271,7 @@ LogicalResult BudgetLoop::fit(int64_t Budget) {
       return failure();
     if (*Arena <= Budget || isInterrupted())
       return success();
-    // What the planner did not foresee, it must save beforehand.
-    Target -= *Arena - Budget;
+    Target = getNextTarget(Budget, Target, *Arena - Budget, I + 1);
   }
   return success();
 }

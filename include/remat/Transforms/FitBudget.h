@@ -45,6 +45,13 @@ struct FitRequest {
   std::string Function;
 };
 
+/// The bytes to plan for after so many plans, the last for `Target` bytes, of
+/// which each needed more than `Budget`, the last by `Over`: what the planner
+/// did not foresee it must save beforehand. Where that alone was not enough, a
+/// thousandth of the budget is saved too, then two and so on, for plans of
+/// nearly the same bytes are often one and the same.
+int64_t getNextTarget(int64_t Budget, int64_t Target, int64_t Over, int Tried);
+
 /// The pass remat-fit-budget with a request. What that points to may be null,
 /// else outlives the pass.
 std::unique_ptr<mlir::Pass> createFitBudget(FitBudgetOptions Options,
