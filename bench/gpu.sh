@@ -5,7 +5,8 @@
 # usage: bench/gpu.sh OUTPUT_FOLDER [PART...]
 #   parts: kernels device types convolutions small package ranks training random
 #   sanitizer gpt2 resume curve (default: all)
-#   models partition: beside torch.compile, many minutes each; only when named
+#   models partition: beside torch.compile, many minutes each; only when named,
+#   as is memory: each memory-bound kernel of GPT-2 beside a copy
 #
 # REMAT_BIN names the folder of the tools (default build/bin), REMAT_LIBRARY the
 # library of the Python package (default: that of the tools), REMAT_DATA a token
@@ -64,6 +65,8 @@ for part in $parts; do
     run resume python3 bench/resume.py --kills 5 --steps 40 --every 5 \
       --model "--layers 12 --width 768 --heads 12 --vocab 50304 --batch 8 --seq 1024" \
       --options "--device cuda --autocast bf16 --budget 8GiB" ;;
+  memory) run memory python3 bench/gpu/memory_bound.py --print-kernels "$REMAT_BIN/print-kernels" \
+    -o "$out/memory.jsonl" ;;
   models) run models python3 bench/gpu/models.py -o "$out/models.jsonl" ;;
   partition) run partition python3 bench/gpu/partition.py -o "$out/partition.jsonl" ;;
   random) # random graphs against PyTorch and the host, at several budgets

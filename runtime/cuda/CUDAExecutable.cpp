@@ -82,10 +82,17 @@ Status CUDAExecutable::runLaunch(const Step &S, const Launch &L) {
       break;
     }
   }
-  Code Launched = State->D.LaunchKernel(
-      Functions[L.Kernel], L.Grid[0], L.Grid[1], L.Grid[2], L.Block[0],
-      L.Block[1], L.Block[2], L.SharedBytes, State->TheStream, Pointers.data(),
-      nullptr);
+  // Beside collectives on streams of their own kernels start in turn.
+  bool StartsEarly = HasEarlyStart && !State->TheCollectives;
+  LaunchAttribute Early = {EarlyStart, 1, {}};
+  LaunchConfig Config = {{L.Grid[0], L.Grid[1], L.Grid[2]},
+                         {L.Block[0], L.Block[1], L.Block[2]},
+                         L.SharedBytes,
+                         State->TheStream,
+                         &Early,
+                         StartsEarly ? 1u : 0u};
+  Code Launched = State->D.LaunchKernelEx(&Config, Functions[L.Kernel],
+                                          Pointers.data(), nullptr);
   std::fill_n(Pointers.begin(), Words.size(), const_cast<char *>(Zeros.data()));
   return State->D.check(Launched, "cannot launch kernel '" +
                                       TheProgram->Kernels[L.Kernel].Name + "'");

@@ -61,7 +61,7 @@ private:
     bool IsCollective = false;
   };
 
-  Status checkArch() const;
+  Status checkArch();
   Status loadKernels();
   Status checkLaunch(const Launch &L) const;
   Status prepareStep(const Step &S, PreparedStep &Out);
@@ -111,6 +111,7 @@ private:
   std::map<std::string, std::shared_ptr<Convolution>> KnownConvolutions;
   char *Base = nullptr; ///< the arena that the graph was captured for
   const LoopFrame *Frame = nullptr; ///< while this is a loop's body that runs
+  bool HasEarlyStart = false;       ///< kernels wait for those before them
   bool Poisons = false;
   /// Steps run beside collectives whose bytes they do not touch.
   bool Overlaps = false;

@@ -29,7 +29,8 @@ Status CUDAExecutable::prepare() {
 }
 
 /// Machine code of one architecture runs on later ones of the same generation.
-Status CUDAExecutable::checkArch() const {
+/// From Hopper on a kernel may be started early.
+Status CUDAExecutable::checkArch() {
   if (TheProgram->Device != "cuda")
     return Error(ErrorCode::Unavailable,
                  "the program was compiled for device '" + TheProgram->Device +
@@ -41,6 +42,8 @@ Status CUDAExecutable::checkArch() const {
                  "the program was compiled for '" + TheProgram->Arch +
                      "', this GPU (" + State->Name + ") is " + State->Arch +
                      "; compile it again for that");
+  constexpr unsigned Hopper = 90;
+  HasEarlyStart = TheProgram->KernelsWait && *Here >= Hopper;
   return {};
 }
 

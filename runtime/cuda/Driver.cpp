@@ -53,7 +53,7 @@ Result<Driver> Driver::load() {
   Bind("cuModuleGetFunction", D.ModuleGetFunction);
   Bind("cuFuncSetAttribute", D.FuncSetAttribute);
   Bind("cuFuncGetParamInfo", D.FuncGetParamInfo);
-  Bind("cuLaunchKernel", D.LaunchKernel);
+  Bind("cuLaunchKernelEx", D.LaunchKernelEx);
   Bind("cuEventCreate", D.EventCreate);
   Bind("cuEventRecord", D.EventRecord);
   Bind("cuEventSynchronize", D.EventSynchronize);

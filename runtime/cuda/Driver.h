@@ -43,6 +43,23 @@ inline constexpr unsigned PortableHost = 1;     ///< host memory flag
 inline constexpr int CaptureRelaxed = 2;        ///< capture mode
 inline constexpr unsigned NoTiming = 2;         ///< event flag
 
+inline constexpr int EarlyStart = 6; ///< launch attribute
+
+/// CUlaunchAttribute, of which one is used here: that a kernel may be started
+/// while what is before it on the stream ends.
+struct LaunchAttribute {
+  int Id;
+  alignas(8) int Value;
+  char Rest[60];
+};
+/// CUlaunchConfig.
+struct LaunchConfig {
+  unsigned Grid[3], Block[3], SharedBytes;
+  Stream On;
+  const LaunchAttribute *Attributes;
+  unsigned NumAttributes;
+};
+
 /// The functions by the names that the driver exports.
 struct Driver {
   Code (*Init)(unsigned) = nullptr;
@@ -82,9 +99,8 @@ struct Driver {
   Code (*ModuleGetFunction)(Function *, Module, const char *) = nullptr;
   Code (*FuncSetAttribute)(Function, int, int) = nullptr;
   Code (*FuncGetParamInfo)(Function, size_t, size_t *, size_t *) = nullptr;
-  Code (*LaunchKernel)(Function, unsigned, unsigned, unsigned, unsigned,
-                       unsigned, unsigned, unsigned, Stream, void **,
-                       void **) = nullptr;
+  Code (*LaunchKernelEx)(const LaunchConfig *, Function, void **,
+                         void **) = nullptr;
   Code (*EventCreate)(Event *, unsigned) = nullptr;
   Code (*EventRecord)(Event, Stream) = nullptr;
   Code (*EventSynchronize)(Event) = nullptr;

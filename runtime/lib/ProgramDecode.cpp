@@ -277,6 +277,7 @@ Program Decoder::program(const format::Program &From) {
     return MeshAxis{text(A.name()), A.size()};
   });
   P.CudaSource = text(From.cuda_source());
+  P.KernelsWait = From.kernels_wait();
   if (From.plan())
     plan(*From.plan(), P.Plan);
   return P;

@@ -47,15 +47,10 @@ static std::string express(LeakyReluOp Op) {
 }
 static std::string express(ReluBackwardOp) { return "a > 0.0f ? b : 0.0f"; }
 
-/// 0.5 (1 + tanh(sqrt(2 / pi) (a + 0.044715 a^3))).
-static std::string expressGeluSigmoid() {
-  return "sigmoidOf(1.5957691216057308f * (a + 0.044715f * a * a * a))";
-}
-
 static std::string express(GeluOp Op) {
   if (Op.getKind() == Gelu::erf)
     return "0.5f * a * (1.0f + erff(a * 0.70710678118654752f))";
-  return "a * " + expressGeluSigmoid();
+  return "a * geluSigmoid(a)";
 }
 
 static std::string express(GeluBackwardOp Op) {
@@ -63,10 +58,7 @@ static std::string express(GeluBackwardOp Op) {
   if (Op.getKind() == Gelu::erf)
     return "b * (0.5f * (1.0f + erff(a * 0.70710678118654752f)) + "
            "a * 0.39894228040143268f * expf(-0.5f * a * a))";
-  // tanh, with s = sigmoid(u(a)): s + a s (1 - s) u'(a).
-  const std::string S = expressGeluSigmoid();
-  return "b * " + S + " * (1.0f + a * (1.0f - " + S +
-         ") * 1.5957691216057308f * (1.0f + 0.134145f * a * a))";
+  return "b * geluSlope(a)";
 }
 
 static std::string express(AddOp) { return "a + b"; }

@@ -386,12 +386,15 @@ void PointwisePrinter::printRun() {
   for (Operation *Op : Ops)
     printOp(Op);
   for (const Output &Out : Outputs) {
-    std::string Value = Names[Out.Inner];
-    if (isFloat(Out.Inner))
-      Value = "fromFloat<" + getTypeName(elementOf(Out.Inner)).str() + ">(" +
-              Value + ".value)";
+    std::string Name = Names[Out.Inner], Value = Name;
+    if (isFloat(Out.Inner)) {
+      Value = "stored<" + getTypeName(elementOf(Out.Inner)).str() + ">(" +
+              Name + ")";
+      Name += ".value";
+    }
     line(element("y" + std::to_string(Out.Result)) + " = " + Value + ";",
          Width > 1 ? 2 : 1);
+    Body += Sums.printAdd(Out.Result, Width > 1 ? "k" : "0", Name);
   }
   if (Width > 1)
     line("}");
@@ -405,7 +408,7 @@ void PointwisePrinter::print(SmallVectorImpl<Launch> &Launches) {
   printBegin();
   printRun();
   if (!Sums.empty()) {
-    Body += Sums.printAdd(Width) + Sums.printEnd(Width);
+    Body += Sums.printEnd(Width);
     Sums.addParameters(Parameters, Result.Arguments);
   }
   Result.Name = getPointwiseName(Ops, Shape) + (Sums.empty() ? "" : "_sums");

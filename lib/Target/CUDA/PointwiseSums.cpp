@@ -65,14 +65,13 @@ std::string PointwiseSums::printBegin(int64_t Width, StringRef Index) const {
   return Text;
 }
 
-std::string PointwiseSums::printAdd(int64_t Width) const {
+std::string PointwiseSums::printAdd(unsigned Result, StringRef Place,
+                                    StringRef Value) const {
   std::string Text;
   for (const Sum &S : Sums)
-    Text += llvm::formatv(R"(#pragma unroll
-  for (int k = 0; k < {0}; ++k)
-    sum{1}[k] += toFloat(y{2}[k]);
-)",
-                          Width, S.Result, S.Summed);
+    if (S.Summed == Result)
+      Text +=
+          llvm::formatv("    sum{0}[{1}] += {2};\n", S.Result, Place, Value);
   return Text;
 }
 

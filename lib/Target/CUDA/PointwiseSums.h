@@ -31,8 +31,10 @@ public:
   /// From the kernel's begin into its loop, where `i` is the first element of
   /// the thread's run; `Index` is the type of `i`.
   std::string printBegin(int64_t Width, llvm::StringRef Index) const;
-  /// Adds the run of each summed result, called y and its number.
-  std::string printAdd(int64_t Width) const;
+  /// Adds `Value`, the element of a result at `Place` of the thread's run, to
+  /// the sums of that result.
+  std::string printAdd(unsigned Result, llvm::StringRef Place,
+                       llvm::StringRef Value) const;
   /// From the loop's end on.
   std::string printEnd(int64_t Width) const;
   /// The parameters for partial or whole sums.

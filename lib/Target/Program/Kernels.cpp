@@ -107,6 +107,7 @@ LogicalResult ProgramBuilder::addKernels() {
     Program.kernels.back()->name = Name;
   }
   Program.cuda_source = Table.getSource();
+  Program.kernels_wait = true;
   return Options.CompileKernels ? compileKernels(Table) : success();
 }
 

@@ -286,6 +286,8 @@ void Printer::print(const program::Program &Program) {
       quote(Kernel->name());
       OS << " module " << Kernel->module_() << '\n';
     }
+  if (Program.kernels_wait())
+    OS << "kernels wait for those before them\n";
   size_t CubinBytes = 0;
   if (Program.modules())
     for (const program::Module *Module : *Program.modules())

@@ -117,15 +117,14 @@ class GPU:
         self.module = cupy.RawModule(code=prelude + "".join(texts), backend="nvrtc", options=("--std=c++17",))
         self.functions = {}
 
-    def launch(self, launch, addresses):
+    def launch(self, launch, addresses, stream=None):
         name = launch["entry"]
         if name not in self.functions:
             self.functions[name] = self.module.get_function(name)
             if launch["shared"] > 48 * 1024:
                 self.functions[name].max_dynamic_shared_size_bytes = launch["shared"]
         values = tuple(self.cupy.uint64(a) for a in addresses)
-        stream = self.cupy.cuda.Stream.null
-        with stream:
+        with stream or self.cupy.cuda.Stream.null:
             self.functions[name](tuple(launch["grid"]), tuple(launch["block"]), values, shared_mem=launch["shared"])
 
     def synchronize(self):

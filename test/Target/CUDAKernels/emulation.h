@@ -13,12 +13,14 @@
 
 #define REMAT_EMULATION 1
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <ucontext.h>
 #include <vector>
 
@@ -56,6 +58,7 @@ inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
+inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 inline float __fsqrt_rn(float a) { return std::sqrt(a); }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 
@@ -75,6 +78,7 @@ inline bf16 toBF16(float x) {
   memcpy(&u, &x, 4);
   return {static_cast<unsigned short>((u + 0x7fff + ((u >> 16) & 1)) >> 16)};
 }
+inline float roundToBF16(float x) { return toFloat(toBF16(x)); }
 inline float toFloat(f16 x) {
   _Float16 h;
   memcpy(&h, &x.bits, 2);
@@ -89,7 +93,13 @@ inline f16 toF16(float x) {
 
 inline float fastExp2(float x) { return exp2f(x); }
 inline float fastReciprocal(float x) { return 1.0f / x; }
+inline void beginKernel() {}
 inline void prefetch(const void *) {}
+template <int Bytes> void startCopy(void *to, const void *from) {
+  memcpy(to, from, Bytes);
+}
+inline void endCopies() {}
+template <int Left> void waitForCopies() {}
 
 inline dim3 blockIdx, gridDim, blockDim, threadIdx;
 
@@ -108,7 +118,7 @@ inline ucontext_t Scheduler;
 inline unsigned Now;
 inline std::function<void()> Body;
 inline uint64_t Progress;
-inline Barrier Block;
+inline Barrier Block, Parts[16];
 inline std::vector<Barrier> Warps;
 inline std::vector<uint64_t> Slots;
 
@@ -147,6 +157,9 @@ template <typename T> T exchange(T Value, unsigned From) {
 } // namespace emulation
 
 inline void __syncthreads() { emulation::wait(emulation::Block, blockDim.x); }
+inline void partBarrier(int Number, int Threads) {
+  emulation::wait(emulation::Parts[Number], Threads);
+}
 template <typename T> T __shfl_xor_sync(unsigned, T Value, int Mask) {
   return emulation::exchange(Value, (emulation::Now % 32) ^ unsigned(Mask));
 }
@@ -176,6 +189,7 @@ inline int atomicAdd(int *Address, int Value) {
 namespace emulation {
 inline void runBlock(unsigned Threads) {
   Block = {};
+  std::fill(std::begin(Parts), std::end(Parts), Barrier());
   Warps.assign((Threads + 31) / 32, {});
   Slots.assign((Threads + 31) / 32 * 32, 0);
   for (unsigned I = 0; I < Threads; ++I) {

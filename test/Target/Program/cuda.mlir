@@ -15,6 +15,7 @@
 // CHECK-NEXT: launch kernel 1 {{.*}} arguments (%[[Y]], %[[Z]])
 // CHECK: kernel 0 "add_dropout_4x8"
 // CHECK: kernel 1 "softmax
+// CHECK-NEXT: kernels wait for those before them
 // CHECK: cuda source of {{[1-9][0-9]*}} bytes, cubins of {{[1-9][0-9]*}} bytes
 // TEXT: cuda source of {{[1-9][0-9]*}} bytes, cubins of 0 bytes
 // ARCH: error: kernels do not compile for 'sm_91': no such architecture: 'sm_91'; known are sm_80, sm_86, sm_89, sm_90, sm_100, sm_120

@@ -80,6 +80,20 @@ __device__ __forceinline__ Exact tanhf(Exact x) { return tanhf(x.value); }
 __device__ __forceinline__ Exact sigmoidOf(Exact x) {
   return fastReciprocal(1.0f + expf(-x.value));
 }
+// s(x) = sigmoid(u(x)) with u(x) = sqrt(8 / pi) (x + 0.044715 x^3), which is
+// 0.5 (1 + tanh(u(x) / 2)): GELU by tanh is x s(x). Inside one operation it is
+// for us to fuse products, and a GPU's exponential is one of 2: with more
+// instructions these, not memory, would bound the kernel.
+__device__ __forceinline__ Exact geluSigmoid(Exact x) {
+  float u = __fmaf_rn(__fmul_rn(x.value, x.value), -0.10294324f, -2.3022082f);
+  return fastReciprocal(1.0f + fastExp2(__fmul_rn(x.value, u)));
+}
+// Its derivative: s + x s (1 - s) u'(x).
+__device__ __forceinline__ Exact geluSlope(Exact x) {
+  float s = geluSigmoid(x).value, square = __fmul_rn(x.value, x.value);
+  float slope = __fmul_rn(x.value, __fmaf_rn(square, 0.21406445f, 1.5957691f));
+  return __fmaf_rn(__fmaf_rn(-s, slope, slope), s, s);
+}
 __device__ __forceinline__ Exact erff(Exact x) { return erff(x.value); }
 __device__ __forceinline__ Exact powf(Exact x, Exact y) {
   return powf(x.value, y.value);
@@ -136,4 +150,16 @@ template <typename T, int N> struct Run {
 // x as it is once stored as a T.
 template <typename T> __device__ __forceinline__ Exact rounded(Exact x) {
   return toFloat(fromFloat<T>(x.value));
+}
+template <> __device__ __forceinline__ Exact rounded<bf16>(Exact x) {
+  return roundToBF16(x.value);
+}
+// x, which is rounded to a T, as one.
+template <typename T> __device__ __forceinline__ T stored(Exact x) {
+  return fromFloat<T>(x.value);
+}
+template <> __device__ __forceinline__ bf16 stored<bf16>(Exact x) {
+  bf16 r;
+  r.bits = (unsigned short)((uint32)__float_as_int(x.value) >> 16);
+  return r;
 }

@@ -21,5 +21,5 @@ std::string remat::cuda::printKernel(const Launch &Launch,
     Bounds += ", " + std::to_string(Launch.BlocksPerMultiprocessor);
   return Launch.Comment + "extern \"C\" __global__ void __launch_bounds__(" +
          Bounds + ") " + std::string(Name) + "(\n    " + Launch.Parameters +
-         ") {\n" + Launch.Body + "}\n";
+         ") {\n  beginKernel();\n" + Launch.Body + "}\n";
 }

@@ -14,144 +14,238 @@
 
 namespace kernels {
 
+// Zero of the type that counts elements: an int where that is enough, to save
+// registers.
+template <bool IsLarge> __device__ __forceinline__ auto countFromZero() {
+  if constexpr (IsLarge)
+    return int64(0);
+  else
+    return 0;
+}
+
 // How rows are shared out: each block of `block` threads has `rowsPerBlock` of
 // them, and each group of `threads` one at a time, `access` elements at a time
-// in `steps` steps.
+// in `steps` steps. Where that is one step, registers have room for the next
+// row of the group, which is loaded while one is worked on.
 template <int64 rows, int64 rowsPerBlock, int columns, int block, int threads,
           int access, int steps>
 struct GradientShape {
-  enum : int64 { Rows = rows, RowsPerBlock = rowsPerBlock };
+  typedef decltype(countFromZero<(rows * columns > 0x7fffffff)>()) Count;
+  enum : Count { Rows = rows, RowsPerBlock = rowsPerBlock };
   enum : int { C = columns, Threads = threads, Groups = block / threads };
-  enum : int { N = access, Steps = steps };
+  enum : int { N = access, Steps = steps, Warps = threads / 32 };
+  enum : bool { Ahead = steps == 1 };
+
+  static __device__ __forceinline__ int getGroup() {
+    return threadIdx.x / Threads;
+  }
+  // Where the elements of this thread begin that it has at a step.
+  static __device__ __forceinline__ int getColumn(int step) {
+    return (step * Threads + threadIdx.x % Threads) * N;
+  }
+  static __device__ __forceinline__ Count getBegin() {
+    return blockIdx.x * RowsPerBlock;
+  }
+  static __device__ __forceinline__ Count getEnd() {
+    return getBegin() + RowsPerBlock < Rows ? getBegin() + RowsPerBlock : Rows;
+  }
 };
 
-// Adds in float and rounds.
-template <typename T, int N>
-__device__ __forceinline__ void addTo(Vec<T, N> &to, const Vec<T, N> &x) {
-  for (int k = 0; k < N; ++k)
-    to[k] = fromFloat<T>(toFloat(to[k]) + toFloat(x[k]));
+// What a thread has of a row.
+template <typename Shape, typename T, bool HasAddend> struct GradientRow {
+  typedef typename Shape::Count Count;
+  Vec<T, Shape::N> x[Shape::Steps], g[Shape::Steps], added[Shape::Steps];
+
+  __device__ __forceinline__ void load(const T *from, const T *grad,
+                                       const T *addend, Count row) {
+#pragma unroll
+    for (int s = 0; s < Shape::Steps; ++s) {
+      Count i = row * Shape::C + Shape::getColumn(s);
+      if (Shape::getColumn(s) >= Shape::C)
+        continue;
+      x[s] = ::load<Shape::N>(from + i);
+      g[s] = ::load<Shape::N>(grad + i);
+      if (HasAddend && Shape::Ahead)
+        added[s] = ::load<Shape::N>(addend + i);
+      else if (HasAddend)
+        prefetch(addend + i);
+    }
+  }
+  // Starts to bring a row into the cache, for which registers have no room.
+  static __device__ __forceinline__ void announce(const T *from, const T *grad,
+                                                  Count row) {
+#pragma unroll
+    for (int s = 0; s < Shape::Steps; ++s)
+      if (int i = Shape::getColumn(s); i < Shape::C) {
+        prefetch(from + row * Shape::C + i);
+        prefetch(grad + row * Shape::C + i);
+      }
+  }
+  // Writes what x has become, with the addend, which is added in float.
+  __device__ __forceinline__ void store(const T *addend, T *to, Count row) {
+#pragma unroll
+    for (int s = 0; s < Shape::Steps; ++s) {
+      Count i = row * Shape::C + Shape::getColumn(s);
+      if (Shape::getColumn(s) >= Shape::C)
+        continue;
+      if (HasAddend && !Shape::Ahead)
+        added[s] = ::load<Shape::N>(addend + i);
+      if (HasAddend)
+        for (int k = 0; k < Shape::N; ++k)
+          x[s][k] = fromFloat<T>(toFloat(x[s][k]) + toFloat(added[s][k]));
+      ::store(to + i, x[s]);
+    }
+  }
+};
+
+// Sums over the threads that share a row, for each of them: the same bits.
+// `turn` alternates between 0 and 1, so that one barrier will do.
+template <typename Shape, int Count>
+__device__ __forceinline__ void sumRow(float (&x)[Count], int turn) {
+  for (int c = 0; c < Count; ++c)
+    x[c] = warpSum(x[c]);
+  if constexpr (Shape::Warps > 1) {
+    __shared__ float shares[2][Shape::Groups][Count][Shape::Warps];
+    auto &mine = shares[turn][Shape::getGroup()];
+    int lane = threadIdx.x % 32;
+    if (lane == 0)
+      for (int c = 0; c < Count; ++c)
+        mine[c][threadIdx.x % Shape::Threads / 32] = x[c];
+    partBarrier(1 + Shape::getGroup(), Shape::Threads);
+    for (int c = 0; c < Count; ++c)
+      if constexpr (Shape::Warps <= 8) {
+        x[c] = mine[c][0];
+        for (int w = 1; w < Shape::Warps; ++w)
+          x[c] += mine[c][w];
+      } else {
+        x[c] = warpSum(lane < Shape::Warps ? mine[c][lane] : 0.0f);
+      }
+  }
+}
+
+// Adds what the groups of a block have summed, one after the other: a row of
+// the partial sums. All threads call it.
+template <typename Shape>
+__device__ __forceinline__ void
+joinGroups(const float (&sums)[Shape::Steps * Shape::N], float *out) {
+  constexpr int C = Shape::C, N = Shape::N, Groups = Shape::Groups;
+  __shared__ float all[Groups > 1 ? Groups : 1][Groups > 1 ? C : 1];
+#pragma unroll
+  for (int e = 0; e < Shape::Steps * N; ++e)
+    if (int i = Shape::getColumn(e / N) + e % N; i < C) {
+      if (Groups > 1)
+        all[Shape::getGroup()][i] = sums[e];
+      else
+        out[i] = sums[e];
+    }
+  if (Groups == 1)
+    return;
+  __syncthreads();
+  for (int i = threadIdx.x; i < C; i += Groups * Shape::Threads) {
+    float sum = all[0][i];
+    for (int group = 1; group < Groups; ++group)
+      sum += all[group][i];
+    out[i] = sum;
+  }
+  __syncthreads();
 }
 
 // dx of layer norm, and a partial sum a block of the gradients of scale and
 // bias: partial is [2, blocks, C]. Scale is read M elements at a time. An
-// addend is added to dx after that is rounded. While a row is worked on, the
-// next one of the same threads is on its way to the cache: registers have no
-// room for it.
+// addend is added to dx after that is rounded.
 template <typename T, typename S, typename Shape, int M, bool HasAddend>
 REMAT_KERNEL layerNormBackward(const T *dy, const T *x, const S *scale,
                                const float *mean, const float *rstd,
                                const T *addend, T *dx, float *partial) {
-  constexpr int C = Shape::C, Threads = Shape::Threads, N = Shape::N;
-  constexpr int Groups = Shape::Groups, Steps = Shape::Steps;
-  int group = threadIdx.x / Threads, lane = threadIdx.x % Threads;
-  float sumScale[Steps * N], sumBias[Steps * N];
+  constexpr int C = Shape::C, N = Shape::N, Groups = Shape::Groups;
+  constexpr int Steps = Shape::Steps;
+  float sumScale[Steps * N], sumBias[Steps * N], factor[Steps][N];
 #pragma unroll
   for (int e = 0; e < Steps * N; ++e)
     sumScale[e] = sumBias[e] = 0.0f;
-  int64 begin = blockIdx.x * Shape::RowsPerBlock;
-  int64 end = begin + Shape::RowsPerBlock < Shape::Rows
-                  ? begin + Shape::RowsPerBlock
-                  : Shape::Rows;
-  for (int64 row = begin + group; row < end; row += Groups) {
-    const T *rowX = x + row * C, *rowG = dy + row * C;
-    float m = mean[row], r = rstd[row];
-    Vec<T, N> cacheX[Steps], cacheG[Steps];
-    float sumG = 0.0f, sumGX = 0.0f;
+  if (Shape::Ahead && Shape::getColumn(0) < C)
+    loadFloats<M>(scale + Shape::getColumn(0), factor[0]);
+  GradientRow<Shape, T, HasAddend> next;
+  float nextMean = 0.0f, nextRstd = 0.0f;
+  typename Shape::Count row = Shape::getBegin() + Shape::getGroup(),
+                        end = Shape::getEnd();
+  auto loadNext = [&](typename Shape::Count which) {
+    if (which >= end)
+      return;
+    next.load(x, dy, addend, which);
+    nextMean = mean[which];
+    nextRstd = rstd[which];
+  };
+  if (Shape::Ahead)
+    loadNext(row);
+  for (int turn = 0; row < end; row += Groups, turn ^= 1) {
+    if (!Shape::Ahead)
+      loadNext(row);
+    auto now = next;
+    float m = nextMean, r = nextRstd, sums[2] = {0.0f, 0.0f};
+    if (Shape::Ahead)
+      loadNext(row + Groups);
+    else if (row + Groups < end)
+      next.announce(x, dy, row + Groups);
 #pragma unroll
     for (int s = 0; s < Steps; ++s) {
-      int i = (s * Threads + lane) * N;
-      if (i >= C)
+      if (Shape::getColumn(s) >= C)
         continue;
-      cacheX[s] = load<N>(rowX + i);
-      cacheG[s] = load<N>(rowG + i);
-      if (row + Groups < end) {
-        prefetch(rowX + (int64)Groups * C + i);
-        prefetch(rowG + (int64)Groups * C + i);
-      }
-      if (HasAddend)
-        prefetch(addend + row * C + i);
-    }
-#pragma unroll
-    for (int s = 0; s < Steps; ++s) {
-      int i = (s * Threads + lane) * N;
-      if (i >= C)
-        continue;
-      float factor[N];
-      loadFloats<M>(scale + i, factor);
+      if (!Shape::Ahead)
+        loadFloats<M>(scale + Shape::getColumn(s), factor[s]);
       for (int k = 0; k < N; ++k) {
-        float normal = (toFloat(cacheX[s][k]) - m) * r;
-        float g = toFloat(cacheG[s][k]);
+        float normal = (toFloat(now.x[s][k]) - m) * r;
+        float g = toFloat(now.g[s][k]);
         sumScale[s * N + k] += g * normal;
         sumBias[s * N + k] += g;
-        float scaled = g * factor[k];
-        sumG += scaled;
-        sumGX += scaled * normal;
+        float scaled = g * factor[s][k];
+        sums[0] += scaled;
+        sums[1] += scaled * normal;
       }
     }
-    sumG = groupSum<Threads>(sumG) * (1.0f / C);
-    sumGX = groupSum<Threads>(sumGX) * (1.0f / C);
+    sumRow<Shape>(sums, turn);
+    float sumG = sums[0] * (1.0f / C), sumGX = sums[1] * (1.0f / C);
 #pragma unroll
     for (int s = 0; s < Steps; ++s) {
-      int i = (s * Threads + lane) * N;
-      if (i >= C)
+      if (Shape::getColumn(s) >= C)
         continue;
-      float factor[N];
-      loadFloats<M>(scale + i, factor);
+      if (!Shape::Ahead)
+        loadFloats<M>(scale + Shape::getColumn(s), factor[s]);
       for (int k = 0; k < N; ++k) {
-        float normal = (toFloat(cacheX[s][k]) - m) * r;
-        float scaled = toFloat(cacheG[s][k]) * factor[k];
-        cacheX[s][k] = fromFloat<T>((scaled - sumG - normal * sumGX) * r);
-      }
-      if constexpr (HasAddend)
-        addTo(cacheX[s], load<N>(addend + row * C + i));
-      store(dx + row * C + i, cacheX[s]);
-    }
-  }
-  float *partialScale = partial + (int64)blockIdx.x * C;
-  float *partialBias = partial + ((int64)gridDim.x + blockIdx.x) * C;
-  // The groups of a block add their sums one after the other.
-  __shared__ float sharedScale[Groups > 1 ? C : 1];
-  __shared__ float sharedBias[Groups > 1 ? C : 1];
-#pragma unroll 1
-  for (int turn = 0; turn < Groups; ++turn) {
-    if (group == turn) {
-#pragma unroll
-      for (int e = 0; e < Steps * N; ++e) {
-        int i = ((e / N) * Threads + lane) * N + e % N;
-        if (i >= C)
-          continue;
-        float s = sumScale[e], b = sumBias[e];
-        if (turn > 0) {
-          s += sharedScale[i];
-          b += sharedBias[i];
-        }
-        if (turn == Groups - 1) {
-          partialScale[i] = s;
-          partialBias[i] = b;
-        } else {
-          sharedScale[i] = s;
-          sharedBias[i] = b;
-        }
+        float normal = (toFloat(now.x[s][k]) - m) * r;
+        float scaled = toFloat(now.g[s][k]) * factor[s][k];
+        now.x[s][k] = fromFloat<T>((scaled - sumG - normal * sumGX) * r);
       }
     }
-    __syncthreads();
+    now.store(addend, dx, row);
   }
+  joinGroups<Shape>(sumScale, partial + (int64)blockIdx.x * C);
+  joinGroups<Shape>(sumBias, partial + ((int64)gridDim.x + blockIdx.x) * C);
 }
 
-// Adds up the partial sums of Blocks blocks: gradients of scale and bias.
+// Adds up the partial sums of Blocks blocks: gradients of scale and bias. Few
+// threads run, so that each loads many at a time.
 template <typename S, int C, int Blocks>
 REMAT_KERNEL layerNormBackwardColumns(const float *partial, S *scaleGrad,
                                       S *biasGrad) {
-  constexpr int Lanes = 32, Parts = 256 / Lanes;
+  constexpr int Lanes = 32, Parts = 256 / Lanes, Unroll = 16;
   __shared__ float sums[Parts][Lanes];
   int lane = threadIdx.x % Lanes, part = threadIdx.x / Lanes;
   int column = blockIdx.x * Lanes + lane;
   const float *from = partial + (int64)blockIdx.y * Blocks * C;
   float sum = 0.0f;
   if (column < C)
-#pragma unroll 4
-    for (int b = part; b < Blocks; b += Parts)
-      sum += from[(int64)b * C + column];
+    for (int begin = part; begin < Blocks; begin += Unroll * Parts) {
+      float loaded[Unroll];
+#pragma unroll
+      for (int u = 0; u < Unroll; ++u) {
+        int b = begin + u * Parts;
+        loaded[u] = b < Blocks ? from[(int64)b * C + column] : 0.0f;
+      }
+#pragma unroll
+      for (int u = 0; u < Unroll; ++u)
+        sum += loaded[u];
+    }
   sums[part][lane] = sum;
   __syncthreads();
   if (part == 0 && column < C) {

@@ -107,9 +107,27 @@ static void addCrossEntropyBackward(CrossEntropyBackwardOp Op, Launches &Out) {
             Split.Size, Out);
 }
 
+/// Makes room for the rows of a block in shared memory, where every supported
+/// GPU has it (99 KiB a block, less what sums over threads take); else returns
+/// false. Copies in the background move 4 bytes or more, and the code has each
+/// of a thread's.
+static bool keepRows(mlir::Value Logits, LossRows &Split) {
+  constexpr int64_t MostBytes = int64_t(99) * 1024 - 512, LeastCopy = 4,
+                    MostCopies = 32;
+  int64_t Columns = getColumns(Logits), Width = Split.Shape.Access.Value;
+  RowPlan Plan = getLossPlan(Columns);
+  int64_t Bytes = Plan.RowsPerBlock * Columns * getBytes(Logits);
+  if (Bytes > MostBytes || Width * getBytes(Logits) < LeastCopy ||
+      Columns > MostCopies * Plan.Threads * Width)
+    return false;
+  Split.Size.SharedBytes = Bytes;
+  return true;
+}
+
 /// Losses of the rows in the workspace, then the scale.
 static void addCrossEntropyWithGrad(CrossEntropyWithGradOp Op, Launches &Out) {
   LossRows Split = splitLoss(Op.getLogits(), Op.getLogitsGrad());
+  bool IsKept = keepRows(Op.getLogits(), Split);
   Passed Scale = workspace(Split.Rows * 4);
   addScale(Op, Split.Rows, operand(2), Scale, Out);
   addLaunch("cross_entropy_with_grad",
@@ -117,6 +135,7 @@ static void addCrossEntropyWithGrad(CrossEntropyWithGradOp Op, Launches &Out) {
                                           .I = getName(Op.getTargets()),
                                           .Shape = Split.Shape,
                                           .Ignore = getIgnored(Op),
+                                          .Kept = IsKept,
                                           .Logits = operand(1),
                                           .Targets = operand(2),
                                           .Scale = Scale,

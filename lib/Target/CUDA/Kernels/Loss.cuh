@@ -12,15 +12,55 @@
 namespace kernels {
 
 // How rows of C logits are shared out: `threads` to a row, `access` elements at
-// a time.
+// a time in `Steps` steps.
 template <int64 rows, int columns, int threads, int rowsPerBlock, int access>
 struct LossShape {
   enum : int64 { Rows = rows };
   enum : int { C = columns, Threads = threads, N = access };
   enum : int { RowsPerBlock = rowsPerBlock };
+  enum : int { Steps = (columns + threads * access - 1) / (threads * access) };
 
   static __device__ __forceinline__ int64 getRow() {
     return (int64)blockIdx.x * RowsPerBlock + threadIdx.x / Threads;
+  }
+  // Where the elements of this thread begin that it has at a step.
+  static __device__ __forceinline__ int getColumn(int step) {
+    return (step * Threads + threadIdx.x % Threads) * N;
+  }
+};
+
+// A row as it lies in memory.
+template <typename Shape, typename T> struct RowInMemory {
+  enum : int { Unroll = 4 };
+  enum : bool { Whole = false };
+  const T *x;
+  __device__ __forceinline__ Vec<T, Shape::N> get(int step) const {
+    return load<Shape::N>(x + Shape::getColumn(step));
+  }
+};
+
+// A row on its way to shared memory: each thread copies what it reads itself, a
+// group of copies a step. Loops over the steps of a whole row are unrolled.
+template <typename Shape, typename T> struct RowOnItsWay {
+  enum : int { Unroll = Shape::Steps };
+  enum : bool { Whole = true };
+  T *x;
+  __device__ __forceinline__ RowOnItsWay(T *place, const T *row) : x(place) {
+#pragma unroll
+    for (int s = 0; s < Shape::Steps; ++s) {
+      int i = Shape::getColumn(s);
+      if (i < Shape::C)
+        startCopy<Shape::N * sizeof(T)>(x + i, row + i);
+      endCopies();
+    }
+  }
+  template <int Left = Shape::Steps - 1>
+  __device__ __forceinline__ Vec<T, Shape::N> get(int step) const {
+    if constexpr (Left > 0)
+      if (Shape::Steps - 1 - step < Left)
+        return get<Left - 1>(step);
+    waitForCopies<Left>();
+    return load<Shape::N>(x + Shape::getColumn(step));
   }
 };
 
@@ -29,13 +69,16 @@ constexpr float Log2E = 1.4426950408889634f;
 
 // Log-sum-exp of a row, for every thread of it. A thread keeps the maximum of
 // what it saw and the sum relative to it.
-template <typename Shape, typename T>
-__device__ __forceinline__ float logSumExp(const T *x) {
-  constexpr int Threads = Shape::Threads, N = Shape::N;
+template <typename Shape, typename Row>
+__device__ __forceinline__ float logSumExp(const Row &row) {
+  constexpr int Threads = Shape::Threads, N = Shape::N, Unroll = Row::Unroll;
   float high = -infinity(), sum = 0.0f;
-#pragma unroll 4
-  for (int i = threadIdx.x % Threads * N; i < Shape::C; i += Threads * N) {
-    Vec<T, N> v = load<N>(x + i);
+#pragma unroll Unroll
+  for (int s = 0;
+       Row::Whole ? s < Shape::Steps : Shape::getColumn(s) < Shape::C; ++s) {
+    if (Row::Whole && Shape::getColumn(s) >= Shape::C)
+      break;
+    auto v = row.get(s);
     float local = toFloat(v[0]);
     for (int k = 1; k < N; ++k)
       local = fmaxf(local, toFloat(v[k]));
@@ -68,7 +111,7 @@ REMAT_KERNEL crossEntropyRows(const T *logits, const I *targets, float *lse,
   if (row >= Shape::Rows)
     return;
   const T *x = logits + row * Shape::C;
-  float result = logSumExp<Shape>(x);
+  float result = logSumExp<Shape>(RowInMemory<Shape, T>{x});
   if (threadIdx.x % Shape::Threads != 0)
     return;
   lse[row] = result;
@@ -168,9 +211,10 @@ REMAT_KERNEL crossEntropyBackward(const T *logits, const I *targets,
                               logitsGrad + row * Shape::C);
 }
 
-// Both for each row, which is in the cache when it is read again: few rows are
-// worked on at a time.
-template <typename T, typename I, typename Shape, int64 Ignore>
+// Both for each row. A row that fits is kept in shared memory between the two;
+// else it is in the cache when it is read again, since few rows are worked on
+// at a time.
+template <typename T, typename I, typename Shape, int64 Ignore, bool Kept>
 REMAT_KERNEL crossEntropyWithGrad(const T *logits, const I *targets,
                                   const float *scale, float *lse, float *losses,
                                   T *logitsGrad) {
@@ -181,8 +225,16 @@ REMAT_KERNEL crossEntropyWithGrad(const T *logits, const I *targets,
   int64 target = targets[row];
   bool first = threadIdx.x % Shape::Threads == 0;
   // Before a thread writes the gradient over it.
-  float own = first ? targetLogit<Shape>(x, target) : 0.0f;
-  float result = logSumExp<Shape>(x);
+  float own = first ? targetLogit<Shape>(x, target) : 0.0f, result;
+  if constexpr (Kept) {
+    REMAT_SHARED(rows);
+    T *place = (T *)rows + threadIdx.x / Shape::Threads * Shape::C;
+    RowOnItsWay<Shape, T> kept(place, x);
+    result = logSumExp<Shape>(kept);
+    x = place;
+  } else {
+    result = logSumExp<Shape>(RowInMemory<Shape, T>{x});
+  }
   if (first) {
     lse[row] = result;
     losses[row] = target == Ignore ? 0.0f : result - own;

@@ -3,8 +3,9 @@
 // Types, conversions, vector accesses, reductions and random numbers. Nothing
 // else is included: NVRTC compiles programs without an include path.
 // Conversions to and from the 16-bit types, the declaration of dynamic shared
-// memory, approximations and hints for the cache are the only parts that only
-// CUDA can run; a host emulation that defines REMAT_EMULATION brings its own.
+// memory and copies to it in the background, barriers of some warps,
+// approximations and hints for the cache are the only parts that only CUDA can
+// run; a host emulation that defines REMAT_EMULATION brings its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,6 +41,12 @@ __device__ __forceinline__ bf16 toBF16(float x) {
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
   return r;
 }
+// x as it is once it is a bf16, which is the upper half of a float.
+__device__ __forceinline__ float roundToBF16(float x) {
+  uint32 r;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(x), "f"(0.0f));
+  return __uint_as_float(r);
+}
 __device__ __forceinline__ f16 toF16(float x) {
   f16 r;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
@@ -59,9 +66,47 @@ __device__ __forceinline__ float fastReciprocal(float x) {
   return r;
 }
 
+// Begins every kernel. From Hopper on, one is started while the last blocks of
+// the one before it run, and waits here until what came before is done.
+__device__ __forceinline__ void beginKernel() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 // Starts to bring what lies at p into the cache.
 __device__ __forceinline__ void prefetch(const void *p) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
+// A barrier for some of a block's warps: Threads threads that give the same
+// number, 1 to 15.
+__device__ __forceinline__ void partBarrier(int number, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
+// Starts to copy 4, 8 or 16 bytes to shared memory, as part of this thread's
+// next group of copies.
+template <int Bytes>
+__device__ __forceinline__ void startCopy(void *to, const void *from) {
+  uint32 place = (uint32)__cvta_generic_to_shared(to);
+  if constexpr (Bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place),
+                 "l"(from)
+                 : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(place),
+                 "l"(from), "n"(Bytes)
+                 : "memory");
+}
+// Ends a group of copies of this thread.
+__device__ __forceinline__ void endCopies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+// Waits until at most Left of this thread's groups are under way.
+template <int Left> __device__ __forceinline__ void waitForCopies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");
 }
 #endif
 

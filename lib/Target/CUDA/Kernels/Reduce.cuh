@@ -78,11 +78,12 @@ REMAT_KERNEL reduceRows(const In *x, Out *y) {
 }
 
 // Over dimension 1 of [outer, R, C], in Chunks parts of Part; a block has 32 *
-// N of C columns, of which there are Tiles.
+// N of C columns, of which there are Tiles. Threads load several rows at a
+// time: what little is joined at the end waits for nothing else.
 template <typename In, typename Out, typename Kind, int64 R, int64 C,
           int64 Part, int64 Chunks, int64 Tiles, int N>
 REMAT_KERNEL reduceColumns(const In *x, Out *y) {
-  constexpr int Lanes = 32, Parts = 8;
+  constexpr int Lanes = 32, Parts = 8, Unroll = N == 1 ? 16 : 4;
   __shared__ typename Kind::Total totals[Parts][Lanes * N];
   int lane = threadIdx.x % Lanes, part = threadIdx.x / Lanes;
   int64 column = ((int64)blockIdx.x % Tiles * Lanes + lane) * N;
@@ -94,11 +95,17 @@ REMAT_KERNEL reduceColumns(const In *x, Out *y) {
   for (int k = 0; k < N; ++k)
     total[k] = Kind::begin();
   if (column < C)
-#pragma unroll 4
-    for (int64 r = begin + part; r < end; r += Parts) {
-      Vec<In, N> v = load<N>(x + r * C);
-      for (int k = 0; k < N; ++k)
-        total[k] = Kind::join(total[k], Kind::widen(v[k]));
+    for (int64 first = begin + part; first < end; first += Unroll * Parts) {
+      Vec<In, N> v[Unroll];
+#pragma unroll
+      for (int u = 0; u < Unroll; ++u)
+        if (first + u * Parts < end)
+          v[u] = load<N>(x + (first + u * Parts) * C);
+#pragma unroll
+      for (int u = 0; u < Unroll; ++u)
+        if (first + u * Parts < end)
+          for (int k = 0; k < N; ++k)
+            total[k] = Kind::join(total[k], Kind::widen(v[u][k]));
     }
   for (int k = 0; k < N; ++k)
     totals[part][k * Lanes + lane] = total[k];

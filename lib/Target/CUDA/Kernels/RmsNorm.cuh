@@ -64,79 +64,64 @@ template <typename T, typename S, typename Shape, int M, bool HasAddend>
 REMAT_KERNEL rmsNormBackward(const T *dy, const T *x, const S *weight,
                              const float *rstd, const T *addend, T *dx,
                              float *partial) {
-  constexpr int C = Shape::C, Threads = Shape::Threads, N = Shape::N;
-  constexpr int Groups = Shape::Groups, Steps = Shape::Steps;
-  int group = threadIdx.x / Threads, lane = threadIdx.x % Threads;
-  float sums[Steps * N];
+  constexpr int C = Shape::C, N = Shape::N, Groups = Shape::Groups;
+  constexpr int Steps = Shape::Steps;
+  float sums[Steps * N], factor[Steps][N];
 #pragma unroll
   for (int e = 0; e < Steps * N; ++e)
     sums[e] = 0.0f;
-  int64 begin = blockIdx.x * Shape::RowsPerBlock;
-  int64 end = begin + Shape::RowsPerBlock < Shape::Rows
-                  ? begin + Shape::RowsPerBlock
-                  : Shape::Rows;
-  for (int64 row = begin + group; row < end; row += Groups) {
-    const T *rowX = x + row * C, *rowG = dy + row * C;
-    float r = rstd[row], dot = 0.0f;
-    Vec<T, N> cacheX[Steps], cacheG[Steps];
+  if (Shape::Ahead && Shape::getColumn(0) < C)
+    loadFloats<M>(weight + Shape::getColumn(0), factor[0]);
+  GradientRow<Shape, T, HasAddend> next;
+  float nextRstd = 0.0f;
+  typename Shape::Count row = Shape::getBegin() + Shape::getGroup(),
+                        end = Shape::getEnd();
+  auto loadNext = [&](typename Shape::Count which) {
+    if (which >= end)
+      return;
+    next.load(x, dy, addend, which);
+    nextRstd = rstd[which];
+  };
+  if (Shape::Ahead)
+    loadNext(row);
+  for (int turn = 0; row < end; row += Groups, turn ^= 1) {
+    if (!Shape::Ahead)
+      loadNext(row);
+    auto now = next;
+    float r = nextRstd, dot[1] = {0.0f};
+    if (Shape::Ahead)
+      loadNext(row + Groups);
+    else if (row + Groups < end)
+      next.announce(x, dy, row + Groups);
 #pragma unroll
     for (int s = 0; s < Steps; ++s) {
-      int i = (s * Threads + lane) * N;
-      if (i >= C)
+      if (Shape::getColumn(s) >= C)
         continue;
-      cacheX[s] = load<N>(rowX + i);
-      cacheG[s] = load<N>(rowG + i);
-      if (row + Groups < end) {
-        prefetch(rowX + (int64)Groups * C + i);
-        prefetch(rowG + (int64)Groups * C + i);
-      }
-      if (HasAddend)
-        prefetch(addend + row * C + i);
-      float factor[N];
-      loadFloats<M>(weight + i, factor);
+      if (!Shape::Ahead)
+        loadFloats<M>(weight + Shape::getColumn(s), factor[s]);
       for (int k = 0; k < N; ++k) {
-        float product = toFloat(cacheG[s][k]) * (toFloat(cacheX[s][k]) * r);
+        float product = toFloat(now.g[s][k]) * (toFloat(now.x[s][k]) * r);
         sums[s * N + k] += product;
-        dot += product * factor[k];
+        dot[0] += product * factor[s][k];
       }
     }
-    dot = groupSum<Threads>(dot) * (1.0f / C);
+    sumRow<Shape>(dot, turn);
+    dot[0] *= 1.0f / C;
 #pragma unroll
     for (int s = 0; s < Steps; ++s) {
-      int i = (s * Threads + lane) * N;
-      if (i >= C)
+      if (Shape::getColumn(s) >= C)
         continue;
-      float factor[N];
-      loadFloats<M>(weight + i, factor);
+      if (!Shape::Ahead)
+        loadFloats<M>(weight + Shape::getColumn(s), factor[s]);
       for (int k = 0; k < N; ++k) {
-        float weighted = toFloat(cacheG[s][k]) * factor[k];
-        float normal = toFloat(cacheX[s][k]) * r;
-        cacheX[s][k] = fromFloat<T>((weighted - normal * dot) * r);
-      }
-      if constexpr (HasAddend)
-        addTo(cacheX[s], load<N>(addend + row * C + i));
-      store(dx + row * C + i, cacheX[s]);
-    }
-  }
-  // The groups of a block add their sums one after the other.
-  __shared__ float shared[Groups > 1 ? C : 1];
-#pragma unroll 1
-  for (int turn = 0; turn < Groups; ++turn) {
-    if (group == turn) {
-#pragma unroll
-      for (int e = 0; e < Steps * N; ++e) {
-        int i = ((e / N) * Threads + lane) * N + e % N;
-        if (i >= C)
-          continue;
-        float s = turn > 0 ? sums[e] + shared[i] : sums[e];
-        if (turn == Groups - 1)
-          partial[(int64)blockIdx.x * C + i] = s;
-        else
-          shared[i] = s;
+        float weighted = toFloat(now.g[s][k]) * factor[s][k];
+        float normal = toFloat(now.x[s][k]) * r;
+        now.x[s][k] = fromFloat<T>((weighted - normal * dot[0]) * r);
       }
     }
-    __syncthreads();
+    now.store(addend, dx, row);
   }
+  joinGroups<Shape>(sums, partial + (int64)blockIdx.x * C);
 }
 
 } // namespace kernels

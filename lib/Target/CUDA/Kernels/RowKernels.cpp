@@ -90,17 +90,19 @@ template <typename OpT>
 static RowSplit<kernels::GradientShape> splitGradient(OpT Op) {
   int64_t Rows = getCount(Op.getRstd()), Columns = getColumns(Op.getOperand());
   int64_t Blocks = getGradientBlocks(Op.getRstd());
-  // Long rows are spread over more threads, so that the sums fit in registers.
-  int64_t Threads = Columns <= 1024   ? 32
-                    : Columns <= 4096 ? 128
-                    : Columns <= 8192 ? 256
-                                      : 1024;
-  int64_t Block = Threads == 32 ? 256 : Threads;
   llvm::SmallVector<mlir::Value> Moved = {Op.getGrad(), Op.getOperand(),
                                           Op.getOperandGrad()};
   if (Op.getAddend())
     Moved.push_back(Op.getAddend());
   int64_t Width = getAccessWidth(Moved, Columns);
+  // One access of a thread is all of its row where that leaves registers for
+  // the next row. Longer rows are spread so that their sums fit in registers.
+  constexpr int64_t MostThreads = 512, UsualBlock = 384;
+  int64_t Accesses = llvm::divideCeil(Columns, Width);
+  int64_t Threads = Accesses <= MostThreads ? llvm::alignTo(Accesses, 32)
+                    : Columns <= 8192       ? 256
+                                            : 1024;
+  int64_t Block = Threads * std::max<int64_t>(1, UsualBlock / Threads);
   return {{.Rows = Rows,
            .RowsPerBlock = llvm::divideCeil(Rows, Blocks),
            .Columns = Columns,
@@ -109,10 +111,10 @@ static RowSplit<kernels::GradientShape> splitGradient(OpT Op) {
            .Access = Width,
            .Steps = llvm::divideCeil(Columns, Threads * Width)},
           Width,
-          // Two blocks of warps that have a row each keep memory busy.
+          // Two usual blocks keep memory busy.
           {.Block = Block,
            .GridX = Blocks,
-           .BlocksPerMultiprocessor = Threads == 32 ? 2 : 0}};
+           .BlocksPerMultiprocessor = Block <= UsualBlock ? 2 : 0}};
 }
 
 /// `Sums` rows of f32 a block between the launches.

@@ -260,6 +260,7 @@ struct Program {
   std::vector<Kernel> Kernels;
   std::string CudaSource;
   std::vector<std::vector<uint8_t>> Cubins; ///< empty: the text only
+  bool KernelsWait = false; ///< each by itself for those before it
   PlanSummary Plan;
   std::vector<ProgramFunction> Functions;
   std::vector<MeshAxis> Mesh; ///< empty: one rank

@@ -3,6 +3,7 @@
 // mul, add, mul, add, mul over 4x6x32.
 extern "C" __global__ void __launch_bounds__(192) mul_add_mul_add_and_1_more_4x6x32(
     const float *in0, const float *in1, const float *in2, const float *in3, const float *in4, const float *in5, float *out0) {
+  beginKernel();
   uint32 i = ((uint32)blockIdx.x * 192u + threadIdx.x) * 4u;
   if (i >= 768u)
     return;
@@ -23,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(192) mul_add_mul_add_and_1_more_4x6
     const Exact v2 = v1 * x3; // mul
     const Exact v3 = v2 + x4; // add
     const Exact v4 = v3 * x5; // mul
-    y0[k] = fromFloat<float>(v4.value);
+    y0[k] = stored<float>(v4);
   }
   y0.store(out0 + i);
 }
@@ -32,6 +33,7 @@ extern "C" __global__ void __launch_bounds__(192) mul_add_mul_add_and_1_more_4x6
 // add over 5x6.
 extern "C" __global__ void __launch_bounds__(32) add_5x6(
     const float *in0, const float *in1, float *out0) {
+  beginKernel();
   uint32 i = ((uint32)blockIdx.x * 32u + threadIdx.x) * 2u;
   if (i >= 30u)
     return;
@@ -43,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(32) add_5x6(
     const Exact x0 = toFloat(run0[k]);
     const Exact x1 = toFloat(run1[k]);
     const Exact v0 = x0 + x1; // add
-    y0[k] = fromFloat<float>(v0.value);
+    y0[k] = stored<float>(v0);
   }
   y0.store(out0 + i);
 }

@@ -3,6 +3,7 @@
 // mul, add, gelu over 64x96.
 extern "C" __global__ void __launch_bounds__(256) mul_add_gelu_64x96(
     const float *in0, const float *in1, float *out0) {
+  beginKernel();
   uint32 i = ((uint32)blockIdx.x * 256u + threadIdx.x) * 4u;
   if (i >= 6144u)
     return;
@@ -17,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(256) mul_add_gelu_64x96(
     const Exact v1 = 0.100000001f;
     const Exact v2 = v0 + v1; // add
     const Exact v3 = 0.5f * v2 * (1.0f + erff(v2 * 0.70710678118654752f)); // gelu
-    y0[k] = fromFloat<float>(v3.value);
+    y0[k] = stored<float>(v3);
   }
   y0.store(out0 + i);
 }

@@ -3,6 +3,7 @@
 // div, cast, max, add, compare, select, max over 1024.
 extern "C" __global__ void __launch_bounds__(128) div_cast_max_add_and_3_more_1024(
     const int64 *in0, const int *in1, const float *in2, int64 *out0, bool *out1, float *out2) {
+  beginKernel();
   uint32 i = ((uint32)blockIdx.x * 128u + threadIdx.x) * 8u;
   if (i >= 1024u)
     return;
@@ -30,7 +31,7 @@ extern "C" __global__ void __launch_bounds__(128) div_cast_max_add_and_3_more_10
     const Exact v10 = v8 > v9 || v8 != v8 ? v8 : v9; // max
     y0[k] = v5;
     y1[k] = v6;
-    y2[k] = fromFloat<float>(v10.value);
+    y2[k] = stored<float>(v10);
   }
   y0.store(out0 + i);
   y1.store(out1 + i);

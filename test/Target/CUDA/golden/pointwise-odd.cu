@@ -3,13 +3,14 @@
 // tanh over 7x11.
 extern "C" __global__ void __launch_bounds__(96) tanh_7x11(
     const float *in0, float *out0) {
+  beginKernel();
   uint32 i = ((uint32)blockIdx.x * 96u + threadIdx.x);
   if (i >= 77u)
     return;
   Exact x0 = toFloat(in0[i]);
   Run<float, 1> y0;
   const Exact v0 = tanhf(x0); // tanh
-  y0[0] = fromFloat<float>(v0.value);
+  y0[0] = stored<float>(v0);
   y0.store(out0 + i);
 }
 
@@ -17,6 +18,7 @@ extern "C" __global__ void __launch_bounds__(96) tanh_7x11(
 // add over one element.
 extern "C" __global__ void __launch_bounds__(32) add_scalar(
     const int64 *in0, int64 *out0) {
+  beginKernel();
   uint32 i = ((uint32)blockIdx.x * 32u + threadIdx.x);
   if (i >= 1u)
     return;

@@ -3,6 +3,7 @@
 // silu, cast, add, cast, mul, cast over 256x64.
 extern "C" __global__ void __launch_bounds__(256) silu_cast_add_cast_and_2_more_256x64(
     const bf16 *in0, const float *in1, const f16 *in2, float *out0, bf16 *out1) {
+  beginKernel();
   uint32 i = ((uint32)blockIdx.x * 256u + threadIdx.x) * 8u;
   if (i >= 16384u)
     return;
@@ -22,8 +23,8 @@ extern "C" __global__ void __launch_bounds__(256) silu_cast_add_cast_and_2_more_
     const Exact v3 = (float)x2; // cast
     const Exact v4 = v2 * v3; // mul
     const Exact v5 = rounded<bf16>((float)v4); // cast
-    y0[k] = fromFloat<float>(v4.value);
-    y1[k] = fromFloat<bf16>(v5.value);
+    y0[k] = stored<float>(v4);
+    y1[k] = stored<bf16>(v5);
   }
   y0.store(out0 + i);
   y1.store(out1 + i);

@@ -3,6 +3,7 @@
 // dropout, add over 32x64.
 extern "C" __global__ void __launch_bounds__(256) dropout_add_32x64(
     const float *in0, const int64 *in1, const int64 *in2, const float *in3, int64 id0, float *out0) {
+  beginKernel();
   uint32 i = ((uint32)blockIdx.x * 256u + threadIdx.x) * 4u;
   if (i >= 2048u)
     return;
@@ -19,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(256) dropout_add_32x64(
     const Exact x3 = toFloat(run3[k]);
     const Exact v1 = uniformOf(wordOf(words0[k / 4], k % 4)) >= 0.100000001f ? x0 * 1.11111116f : Exact(0.0f); // dropout
     const Exact v2 = v1 + x3; // add
-    y0[k] = fromFloat<float>(v2.value);
+    y0[k] = stored<float>(v2);
   }
   y0.store(out0 + i);
 }
@@ -28,6 +29,7 @@ extern "C" __global__ void __launch_bounds__(256) dropout_add_32x64(
 // dropout over 9.
 extern "C" __global__ void __launch_bounds__(32) dropout_9(
     const float *in0, const int64 *in1, const int64 *in2, int64 id0, float *out0) {
+  beginKernel();
   uint32 i = ((uint32)blockIdx.x * 32u + threadIdx.x);
   if (i >= 9u)
     return;
@@ -37,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(32) dropout_9(
   int64 words0Seed = x1, words0Id = id0, words0Step = x2;
   Run<float, 1> y0;
   const Exact v1 = randomUniform(words0Seed, words0Id, words0Step, i + 0) >= 0.5f ? x0 * 2.0f : Exact(0.0f); // dropout
-  y0[0] = fromFloat<float>(v1.value);
+  y0[0] = stored<float>(v1);
   y0.store(out0 + i);
 }
 
@@ -45,6 +47,7 @@ extern "C" __global__ void __launch_bounds__(32) dropout_9(
 // random over 16.
 extern "C" __global__ void __launch_bounds__(32) random_16(
     const int64 *in0, const int64 *in1, int64 id0, float *out0) {
+  beginKernel();
   uint32 i = ((uint32)blockIdx.x * 32u + threadIdx.x) * 4u;
   if (i >= 16u)
     return;
@@ -55,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(32) random_16(
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     const Exact v1 = randomNormal(words0Seed, words0Id, words0Step, i + k); // random
-    y0[k] = fromFloat<float>(v1.value);
+    y0[k] = stored<float>(v1);
   }
   y0.store(out0 + i);
 }
@@ -64,6 +67,7 @@ extern "C" __global__ void __launch_bounds__(32) random_16(
 // random over 16.
 extern "C" __global__ void __launch_bounds__(32) random_16_2(
     const int64 *in0, const int64 *in1, int64 id0, bf16 *out0) {
+  beginKernel();
   uint32 i = ((uint32)blockIdx.x * 32u + threadIdx.x) * 8u;
   if (i >= 16u)
     return;
@@ -76,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(32) random_16_2(
 #pragma unroll
   for (int k = 0; k < 8; ++k) {
     const Exact v1 = rounded<bf16>(uniformOf(wordOf(words0[k / 4], k % 4))); // random
-    y0[k] = fromFloat<bf16>(v1.value);
+    y0[k] = stored<bf16>(v1);
   }
   y0.store(out0 + i);
 }

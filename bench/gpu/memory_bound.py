@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""The memory-bound operations of a step of GPT-2 124M (32 x 1,024 tokens, vocabulary 50,304, bf16), each
+alone, beside a copy of as many bytes in the same call: microseconds, TB/s and the share of the copy's rate.
+
+  memory_bound.py --print-kernels build/bin/print-kernels --save F    writes the kernels only
+  memory_bound.py --print-kernels build/bin/print-kernels -o F.jsonl  on a GPU, with CuPy
+  memory_bound.py --kernels F -o F.jsonl                              the same with kernels of --save
+
+An operation's bytes are those of its operands and results. All its launches run one after the other in a
+CUDA graph of 20 runs; of five graph launches the fastest counts. What fits in the cache is faster than a
+copy that does not. Matrix products come first, for a second: an idle GPU's clock is low.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "test" / "Target" / "CUDAKernels"))
+
+import check_kernels  # noqa: E402
+from cases import Case, tensor_type  # noqa: E402
+
+F32, BF16 = torch.float32, torch.bfloat16
+ROWS, WIDTH, VOCAB = 32 * 1024, 768, 50304
+RUNS = 20
+
+
+@dataclass
+class Row:
+    """An operation and how often a step runs it."""
+
+    case: Case
+    count: int
+
+
+def empty(*shape: int, dtype: torch.dtype = BF16) -> torch.Tensor:
+    return torch.empty(shape, dtype=dtype, device="meta")
+
+
+def make_row(name: str, count: int, text: str, operands: list, results: list, inplace: dict | None = None) -> Row:
+    return Row(Case(name, text, operands, results, inplace), count)
+
+
+def make_kernel(name: str, count: int, body: str, operands: list, results: list, inplace: dict | None = None) -> Row:
+    """A kernel of elementwise operations: `body` makes %r0, ... of the operands %x0, ..., whose types are
+    {x0}, ..., as those of the results are {r0}, ..."""
+    types = {f"x{i}": tensor_type(t) for i, t in enumerate(operands)}
+    types |= {f"r{i}": tensor_type(t) for i, t in enumerate(results)}
+    inputs = ", ".join(f"%x{i} = {{{i}}} : {tensor_type(t)}" for i, t in enumerate(operands))
+    lines = "".join(f"    {line}\n" for line in body.format(**types).split("\n"))
+    values = ", ".join(f"%r{i}" for i in range(len(results)))
+    text = (f"remat.kernel({inputs}) -> ({{r}}) {{{{\n{lines}"
+            f"    remat.yield {values} : {', '.join(map(tensor_type, results))}\n  }}}}")
+    return make_row(name, count, text, operands, results, inplace)
+
+
+def norms() -> list[Row]:
+    x, line, row = empty(ROWS, WIDTH), empty(WIDTH, dtype=F32), empty(ROWS, dtype=F32)
+    gradient = "remat.layer_norm_backward {0}, {1}, {2}, {3}, {4}"
+    return [
+        make_row("layer norm", 25, "remat.layer_norm {0}, {1}, {2} : ({o}) -> ({r})", [x, line, line], [x, row, row]),
+        make_row("gradient of layer norm", 1, gradient + " : ({o}) -> ({r})", [x, x, line, row, row],
+                 [x, line, line], {0: 0}),
+        make_row("gradient of layer norm, added", 24, gradient + " add {5} : ({o}) -> ({r})",
+                 [x, x, line, row, row, x], [x, line, line], {0: 5}),
+    ]
+
+
+def updates() -> list[Row]:
+    rows = []
+    for count, shape in ((24, (4 * WIDTH, WIDTH)), (12, (WIDTH, 3 * WIDTH)), (12, (WIDTH, WIDTH)), (1, (VOCAB, WIDTH)),
+                         (98, (WIDTH,))):
+        p = empty(*shape, dtype=F32)
+        rows.append(make_row(f"AdamW {'x'.join(map(str, shape))}", count,
+                             "remat.adamw {0}, {1} moments {2}, {3} rate {4} step {5} : ({o}) -> ({r})",
+                             [p, empty(*shape), p, p, empty(dtype=F32), empty(dtype=torch.int64)], [p, p, p],
+                             {0: 0, 1: 2, 2: 3}))
+    return rows
+
+
+def make_rows() -> list[Row]:
+    x, wide, logits = empty(ROWS, WIDTH), empty(ROWS, 4 * WIDTH), empty(ROWS, VOCAB)
+    scalar, row, targets = empty(dtype=F32), empty(ROWS, dtype=F32), empty(ROWS, dtype=torch.int64)
+    table = empty(VOCAB, WIDTH, dtype=F32)
+    column_sum = "remat.reduce #remat.reduction<sum> {0}, [0] : ({o}) -> ({r})"
+    cast = "%r0 = remat.cast %x0 : {x0} to {r0}"
+    return [
+        make_kernel("GELU", 12, "%r0 = remat.gelu %x0 : {r0}", [wide], [wide]),
+        make_kernel("gradient of GELU with sums", 12, "%r0 = remat.gelu_backward %x0, %x1 : {r0}\n"
+                    "%r1 = remat.reduce #remat.reduction<sum> %r0, [0] : ({r0}) -> {r1}", [wide, wide],
+                    [wide, empty(4 * WIDTH)], {0: 1}),
+        *norms(),
+        make_row("cross entropy with its gradient", 1, "remat.cross_entropy_with_grad {0}, {1}, {2} : ({o}) -> ({r})",
+                 [scalar, logits, targets], [scalar, row, logits], {2: 1}),
+        *updates(),
+        make_row("sums over rows of 2304", 12, column_sum, [empty(ROWS, 3 * WIDTH)], [empty(3 * WIDTH)]),
+        make_row("sums over rows of 768", 24, column_sum, [x], [empty(WIDTH)]),
+        make_kernel("residual", 24, "%r0 = remat.add %x0, %x1 : ({x0}, {x1}) -> {r0}", [x, x], [x]),
+        make_kernel("cast of a table", 1, cast, [table], [empty(VOCAB, WIDTH)]),
+        make_kernel("cast of 3072x768", 24, cast, [empty(4 * WIDTH, WIDTH, dtype=F32)], [empty(4 * WIDTH, WIDTH)]),
+        make_kernel("cast of 768", 48, cast, [empty(WIDTH, dtype=F32)], [empty(WIDTH)]),
+    ]
+
+
+def get_bytes(t: torch.Tensor) -> int:
+    return t.numel() * t.element_size()
+
+
+def fill(t: torch.Tensor) -> torch.Tensor:
+    """Numbers that are no zeros; targets and steps are small."""
+    if t.dtype == torch.int64:
+        return torch.randint(1, 1000, t.shape, device="cuda")
+    return torch.empty(t.shape, dtype=t.dtype, device="cuda").uniform_(0.1, 1.0)
+
+
+def warm_up() -> None:
+    """Until the clock is that of work."""
+    x = torch.randn(8192, 8192, device="cuda", dtype=BF16)
+    begin = time.monotonic()
+    while time.monotonic() - begin < 1:
+        x @ x
+        torch.cuda.synchronize()
+
+
+def measure(cupy, launch) -> float:
+    """Microseconds of one run."""
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        launch(stream)
+        stream.synchronize()
+        stream.begin_capture()
+        for _ in range(RUNS):
+            launch(stream)
+        graph = stream.end_capture()
+        times = []
+        for _ in range(5):
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            begin.record(stream)
+            graph.launch(stream)
+            end.record(stream)
+            end.synchronize()
+            times.append(cupy.cuda.get_elapsed_time(begin, end) * 1000 / RUNS)
+    return min(times)
+
+
+def run(row: Row, operation: dict, machine: check_kernels.GPU) -> dict:
+    case = row.case
+    operands = [fill(t) for t in case.operands]
+    results = [operands[case.inplace[i]] if i in case.inplace
+               else torch.empty(t.shape, dtype=t.dtype, device="cuda") for i, t in enumerate(case.results)]
+    workspace = torch.empty(operation["workspace"] + 512, dtype=torch.uint8, device="cuda")
+    places = {"operand": operands, "result": results}
+
+    def launch(stream) -> None:
+        for one in operation["launches"]:
+            addresses = [workspace.data_ptr() + a["int"] if a["kind"] == "workspace" else a["int"] if a["kind"] == "int"
+                         else places[a["kind"]][a["index"]].data_ptr() for a in one["arguments"]]
+            machine.launch(one, addresses, stream)
+
+    moved = sum(map(get_bytes, case.operands)) + sum(map(get_bytes, case.results))
+    half = max(moved // 2, 4)
+    source, target = (torch.empty(half, dtype=torch.uint8, device="cuda") for _ in range(2))
+
+    def copy(stream) -> None:
+        machine.cupy.cuda.runtime.memcpyAsync(target.data_ptr(), source.data_ptr(), half, 3, stream.ptr)
+
+    torch.cuda.synchronize()
+    own, copied = measure(machine.cupy, launch), measure(machine.cupy, copy)
+    return {"operation": case.name, "count": row.count, "bytes": moved, "us": own, "copy_us": copied,
+            "share": copied / own, "ms_per_step": own * row.count / 1000}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--print-kernels", help="the tool that prints kernels")
+    parser.add_argument("--kernels", help="kernels that --save has written")
+    parser.add_argument("--save", help="write the kernels to this file and stop")
+    parser.add_argument("-o", "--output", help="a line of JSON for each operation")
+    options = parser.parse_args()
+    rows = make_rows()
+    if options.kernels:
+        kernels = json.loads(Path(options.kernels).read_text())
+    else:
+        kernels = check_kernels.print_kernels(options.print_kernels, [row.case for row in rows])
+    if options.save:
+        Path(options.save).write_text(json.dumps(kernels))
+        return
+    operations = kernels["operations"]
+    if len(operations) != len(rows):
+        sys.exit(f"{len(rows)} operations, but kernels for {len(operations)}")
+    texts = check_kernels.name_kernels(operations)
+    machine = check_kernels.GPU("\n".join(source["text"] for source in kernels["sources"]), texts, operations)
+    warm_up()
+    lines = []
+    print(f"{'operation':34} count      us    MB  TB/s  of a copy  ms a step")
+    for row, operation in zip(rows, operations):
+        line = run(row, operation, machine)
+        lines.append(json.dumps(line))
+        print(f"{line['operation']:34} {line['count']:5} {line['us']:7.1f} {line['bytes'] / 1e6:5.0f} "
+              f"{line['bytes'] / line['us'] / 1e6:5.2f} {line['share']:9.0%} {line['ms_per_step']:9.2f}", flush=True)
+    print(f"sum {sum(json.loads(line)['ms_per_step'] for line in lines):.2f} ms")
+    if options.output:
+        Path(options.output).write_text("\n".join(lines) + "\n")
+
+
+main()
