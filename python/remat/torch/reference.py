@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from math import log
 from typing import Any, Dict, Iterable, Optional, Sequence, Tuple
@@ -92,6 +93,22 @@ class WithoutChance(TorchDispatchMode):
         return _middle(name, made, args, kwargs) if name in _RANDOM else made
 
 
+class Widened(TorchDispatchMode):
+    """What a module casts to float32, or makes of it, is of another type, such as float64: a mask
+    that it scales by the least number of its own type would overflow, and all would be rounded."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        def wide(x):
+            return self.dtype if x is torch.float32 else x
+
+        kwargs = {name: wide(x) for name, x in (kwargs or {}).items()}
+        return operation(*map(wide, args), **kwargs)
+
+
 @dataclass
 class Reference:
     """Names are those of `named_parameters()` and `named_buffers()`."""
@@ -165,7 +182,7 @@ def train(
     try:
         for _ in range(max(steps, 1)):
             module.zero_grad()
-            with WithoutDropout(), WithoutChance():
+            with WithoutDropout(), Widened(dtype) if dtype else nullcontext(), WithoutChance():
                 loss = module(*args, **kwargs)
             loss.backward()
             if made is None:

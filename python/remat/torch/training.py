@@ -7,7 +7,7 @@ steps are compared one by one (`stepwise`), and all of them must hold.
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Optional, Sequence
 
 import torch
@@ -162,7 +162,7 @@ def _compare(made: Training, setup: Setup, step: Step, steps: int) -> None:
 
 def _compare_steps(made: Training, setup: Setup, sides: Sides, step: Step) -> None:
     over, again = made.failed, setup.step(step.program)
-    made.steps = check_steps(setup, again, step.session.steps)
+    made.steps = check_steps(replace(setup, zero=made.zero), again, step.session.steps)
     made.again = again.session.parameters_digest()
     for one in over if not made.failed else ():
         theirs = sides.expected.tensor(one.kind, one.name)

@@ -7,9 +7,10 @@ import pytest
 import remat.torch.optimizers
 import remat.torch.rules
 import torch
-from remat import ops
+from remat import Graph, ops
 from remat.torch import check as checking
 from remat.torch.check import Check, Compared, Sides, check
+from remat.torch.importer import Imported
 from remat.torch.reference import Reference, evaluate
 from remat.torch.training import check_training
 from torch import nn
@@ -105,6 +106,48 @@ def test_a_wrong_gradient_is_not_rounding():
     assert not made.passed and not made.rounded
 
 
+class Scores(nn.Module):
+    """Attention whose mask is made in float32 from the least number of the scores' type, which has
+    no float32 where the scores are of float64: 0 times infinity. The bias of the keys has a
+    gradient of zero, since it moves all scores of a query alike."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(16, 16) for _ in range(3))
+
+    def forward(self, x, mask):
+        scores = self.query(x) @ self.key(x).mT
+        scores = scores + (1.0 - mask.float()) * torch.finfo(scores.dtype).min
+        return (scores.softmax(-1) @ self.value(x)).square().mean()
+
+
+def test_float64_is_float64_throughout():
+    module, args = Scores(), (torch.randn(2, 8, 16), torch.ones(2, 1, 8, dtype=torch.int64))
+    done = check(module, args)
+    assert done.passed and done.zero == ["key.bias"] and not done.notes, str(done)
+    true = evaluate(module, args, None, torch.float64)
+    module.double()
+    x = args[0].double().requires_grad_()
+    scores = module.query(x) @ module.key(x).mT
+    loss = (scores.softmax(-1) @ module.value(x)).square().mean()
+    assert true.loss == pytest.approx(loss.item(), rel=1e-14)
+
+
+def test_a_module_that_has_no_loss_in_float64():
+    class Wide(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            return (self.w * x).sum() * (torch.nan if x.dtype == torch.float64 else 1.0)
+
+    done = check(Wide(), (torch.ones(3),))
+    assert done.passed and done.notes == [
+        "PyTorch does not run the module in float64: its loss is nan"
+    ]
+
+
 def test_training_and_budgets():
     module, args = modules.tiny_gpt()
     done = check_training(module, args, budgets=["90%", "smallest"])
@@ -129,3 +172,16 @@ def test_training_finds_another_update(monkeypatch):
     monkeypatch.setattr(remat.torch.optimizers, "options_of", other)
     done = check_training(module, args, budgets=())
     assert not done.passed and "parameter body.0.weight" in str(done)
+
+
+@pytest.mark.parametrize(
+    ("away", "zero", "passed"),
+    [(1e-8, ["mean"], True), (1e-8, [], False), (2e-5, ["mean"], False)],
+)
+def test_a_buffer_that_is_zero_but_for_rounding(away, zero, passed):
+    """A running mean of what was normalised before: a state of float32 has rounding in its place."""
+    true = {"mean": torch.tensor([1e-8])}
+    sides = Sides({("buffer", "mean"): true["mean"] + away}, Reference(0.0, {}, true), None)
+    made = Check()
+    checking.compare_buffers(made, Imported(Graph("m"), written=["mean"]), sides, 1e-5, zero=zero)
+    assert made.passed == passed and made.zero == zero
