@@ -93,6 +93,36 @@ def test_what_is_nearer_than_pytorchs_own(away, excused):
     assert made.passed == excused
 
 
+@pytest.mark.parametrize(("away", "excused"), [(0.08, True), (0.1, False)])
+def test_what_ours_was_read_from(away, excused):
+    """PyTorch's own is 0.0316 from float64's, and 0.02 may be missing of ours: 0.0832 passes."""
+    module, args = Kink(), (torch.zeros(1),)
+    expected, true = evaluate(module, args), evaluate(module, args, None, torch.float64)
+    ours = {("gradient", "w"): true.gradients["w"] * (1 + away)}
+    made = Check([Compared("gradient", "w", away, checking.GRADIENT + 0.02, 0.02)])
+    sides = Sides(ours, expected, true, lambda way: evaluate(module, args, rounding=way))
+    checking.excuse_rounding(made, sides)
+    assert made.passed == excused
+
+
+@pytest.mark.parametrize(("away", "passed"), [(0.5e-4, True), (1.5e-4, False)])
+def test_what_is_float64s_to_the_tolerance(away, passed):
+    """PyTorch's float32 is further from float64 than the tolerance, on the other side of it."""
+    true = Reference(1.0, {"w": torch.ones(4)})
+    theirs = Reference(1.0, {"w": torch.ones(4) * (1 - 0.7e-4)})
+    ours = {("gradient", "w"): torch.ones(4, dtype=torch.float64) * (1 + away)}
+    made = Check([Compared("gradient", "w", away + 0.7e-4, checking.GRADIENT)])
+    checking.excuse_rounding(made, Sides(ours, theirs, true, lambda way: theirs))
+    assert made.passed == passed
+
+
+@pytest.mark.parametrize(("ours", "passed"), [(1.1, True), (1.0, True), (1.05, False)])
+def test_a_loss_is_pytorchs_in_float32_or_in_float64(ours, passed):
+    made, sides = Check(), Sides({}, Reference(1.0), Reference(1.1))
+    checking.compare(made, Imported(Graph("m")), torch.tensor(ours), sides)
+    assert made.passed == passed
+
+
 def test_a_wrong_gradient_is_not_rounding():
     """Where float32 and float64 agree, an error of a thousandth is one."""
     module, args = modules.tiny_gpt()
