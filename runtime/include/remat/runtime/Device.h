@@ -40,7 +40,7 @@ struct DeviceOptions {
   /// cuda: a file of algorithms of matrix products; what it does not hold, and
   /// the runtime does not know, is measured and added. "": what the environment
   /// variable REMAT_MATMUL_CACHE says, else none.
-  std::string MatmulAlgorithms;
+  std::string MatmulAlgorithms = {};
   /// Those that run programs side by side with this one. Null: one rank.
   std::shared_ptr<Ranks> TheRanks = nullptr;
 };
