@@ -20,11 +20,18 @@ static MemoryClass getArgumentClass(BlockArgument Argument) {
   auto Func = cast<func::FuncOp>(Argument.getOwner()->getParentOp());
   auto Attr =
       Func.getArgAttrOfType<RoleAttr>(Argument.getArgNumber(), RoleAttrName);
-  switch (Attr ? Attr.getValue() : Role::input) {
+  // What has no role is made around the loop that this is the body of.
+  if (!Attr)
+    return MemoryClass::Temporaries;
+  switch (Attr.getValue()) {
   case Role::parameter:
     return MemoryClass::Parameters;
   case Role::state:
     return MemoryClass::OptimizerState;
+  case Role::gradient: // a sum of gradients, in the body of a loop
+    return MemoryClass::Gradients;
+  case Role::output:
+    return MemoryClass::Outputs;
   default:
     return MemoryClass::Inputs;
   }

@@ -28,7 +28,7 @@ struct BodyLayout {
 
 } // namespace
 
-static bool isAligned(Type Row) {
+bool remat::isAlignedRow(Type Row) {
   return getByteSize(Row).value_or(0) % BufferAlignment == 0;
 }
 
@@ -40,7 +40,7 @@ static SmallVector<BodyArgument> listArguments(ScanOp Scan) {
       A.Of = V.getType();
       A.Kind = Kind;
       A.Number = I;
-      A.IsBound = !IsRow || isAligned(A.Of);
+      A.IsBound = !IsRow || isAlignedRow(A.Of);
       if (Donated >= 0)
         A.Donated = Donated + I;
     }
@@ -156,6 +156,15 @@ void remat::takeBody(ScanOp Scan, func::FuncOp Body) {
   Scan.getBody().takeBody(Body.getBody());
 }
 
+double remat::getCopyMicroseconds(const Target &Where, ScanOp Scan) {
+  double Microseconds = 0;
+  for (const BodyArgument &A : listArguments(Scan))
+    if (!A.IsBound)
+      Microseconds += Where.getElementwiseMicroseconds(
+          0, 2.0 * static_cast<double>(*getByteSize(A.Of)));
+  return Microseconds;
+}
+
 KernelAttr remat::getScanKernel(const Target &Where, ScanOp Scan) {
   FailureOr<int64_t> Bound = getBoundBytes(Scan);
   if (failed(Bound) || !Scan.getArena())
@@ -167,11 +176,7 @@ KernelAttr remat::getScanKernel(const Target &Where, ScanOp Scan) {
       return {};
     Microseconds += Kernel.getMicroseconds();
   }
-  // A row that is not aligned is copied in each step.
-  for (const BodyArgument &A : listArguments(Scan))
-    if (!A.IsBound)
-      Microseconds += Where.getElementwiseMicroseconds(
-          0, 2.0 * static_cast<double>(*getByteSize(A.Of)));
+  Microseconds += getCopyMicroseconds(Where, Scan);
   auto Arena = static_cast<int64_t>(*Scan.getArena());
   return KernelAttr::get(Scan.getContext(), KernelKind::own,
                          Microseconds * static_cast<double>(Scan.getSteps()),
@@ -182,6 +187,9 @@ KernelAttr remat::getScanKernel(const Target &Where, ScanOp Scan) {
 InFlightDiagnostic remat::emitNoScanKernel(ScanOp Scan) {
   InFlightDiagnostic Diag =
       Scan.emitOpError("cannot run: its body has no assigned memory");
-  Diag.attachNote() << "run remat-plan-bodies first";
+  Diag.attachNote() << "run "
+                    << (Scan->hasAttr(MicroBatchesAttrName)
+                            ? "remat-fit-budget, which plans micro-batches"
+                            : "remat-plan-bodies first");
   return Diag;
 }

@@ -8,10 +8,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Functions.h"
-#include "RefusalCauses.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Pass/PassManager.h"
 #include "remat/IR/GraphFile.h"
+#include "remat/IR/Refusal.h"
 #include "remat/Support/Parallel.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Memory.h"

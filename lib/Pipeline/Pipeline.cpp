@@ -9,6 +9,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "remat/IR/GraphFile.h"
+#include "remat/IR/Refusal.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/Target/Program.h"
 #include "remat/Transforms/FitBudget.h"
@@ -92,7 +93,20 @@ static void addDistribution(OpPassManager &PM, const CompileOptions &O) {
   PM.addPass(createDistribute(Pass));
 }
 
-/// From the forward to a whole step.
+/// Simplifies, splits and lays out the graph.
+static void addSimplification(OpPassManager &PM, const CompileOptions &O) {
+  PM.addPass(createCanonicalizerPass());
+  PM.addPass(createCSEPass());
+  if (O.Slices > 1) {
+    PM.addPass(createSplit({O.Slices}));
+    PM.addPass(createCanonicalizerPass());
+    PM.addPass(createCSEPass());
+  }
+  PM.addPass(createChannelsLast());
+}
+
+/// From the forward to a whole step. What is to be done to micro-batches is
+/// done before they are the body of a loop.
 static void addTraining(OpPassManager &PM, const CompileOptions &Options) {
   DifferentiateOptions Scale;
   // Only an optimizer divides by it again.
@@ -101,9 +115,12 @@ static void addTraining(OpPassManager &PM, const CompileOptions &Options) {
     Scale.dynamicLossScale = Options.Optimizer.DynamicLossScale;
   }
   PM.addPass(createDifferentiate(Scale));
-  if (Options.MicroBatches > 1)
-    PM.addPass(createAccumulate({Options.MicroBatches}));
   addShards(PM, Options);
+  if (Options.MicroBatches > 1) {
+    addSimplification(PM, Options);
+    addControls(PM, Options.Controls);
+    PM.addPass(createAccumulate({Options.MicroBatches}));
+  }
   addDistribution(PM, Options);
   if (Options.Optimizer.Kind != "none")
     PM.addPass(createAddOptimizer(getOptimizer(Options.Optimizer)));
@@ -127,14 +144,7 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
     addTraining(FuncPM, Options);
   else
     addDistribution(FuncPM, Options);
-  FuncPM.addPass(createCanonicalizerPass());
-  FuncPM.addPass(createCSEPass());
-  if (Options.Slices > 1) {
-    FuncPM.addPass(createSplit({Options.Slices}));
-    FuncPM.addPass(createCanonicalizerPass());
-    FuncPM.addPass(createCSEPass());
-  }
-  FuncPM.addPass(createChannelsLast());
+  addSimplification(FuncPM, Options);
   if (Options.Fuse)
     FuncPM.addPass(createFuse({"before-plan"}));
   FuncPM.addPass(createSinkConstants());

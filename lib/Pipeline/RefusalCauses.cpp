@@ -7,14 +7,6 @@
 using namespace mlir;
 using namespace remat;
 
-RefusalHolder::RefusalHolder(MLIRContext *Context)
-    : Handler(Context, [this](Diagnostic &D) {
-        if (!isRefusal(D))
-          return failure();
-        Held = std::move(D);
-        return success();
-      }) {}
-
 /// The bytes of a program within the budget, if there is one with these
 /// controls.
 static std::optional<int64_t>

@@ -7,18 +7,6 @@
 
 namespace remat {
 
-/// Keeps back the diagnostic of a refused budget, while it lives.
-class RefusalHolder {
-public:
-  explicit RefusalHolder(mlir::MLIRContext *Context);
-  /// What was kept back; nothing if no budget was refused.
-  std::optional<mlir::Diagnostic> take() { return std::move(Held); }
-
-private:
-  std::optional<mlir::Diagnostic> Held;
-  mlir::ScopedDiagnosticHandler Handler;
-};
-
 /// Compiles `Graph` without each of the controls, and without all where none
 /// alone does, and writes down what meets the refused budget.
 void findCauses(mlir::ModuleOp Graph, const CompileOptions &Options,

@@ -1,7 +1,7 @@
 //===- Slices.cpp - in how many slices is fastest -------------------------===//
 
 #include "Slices.h"
-#include "RefusalCauses.h"
+#include "remat/IR/Refusal.h"
 
 using namespace mlir;
 using namespace remat;

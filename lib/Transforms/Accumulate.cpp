@@ -1,19 +1,20 @@
 //===- Accumulate.cpp - a step over several micro-batches -----------------===//
 //
-// The block is unrolled: micro-batch i runs every operation on slice i of the
-// inputs. What depends neither on an input, a state that is updated, nor on
-// random numbers is computed once. Gradients and losses are added up as they
-// are made, in f32, and divided by the number of micro-batches; outputs are
-// stacked. A state is given from one micro-batch to the next, as from step to
-// step.
+// A loop runs what differs from one micro-batch to another; all else stands
+// before it and is computed once. The loop carries the states, which pass from
+// one micro-batch to the next as from step to step, the seeds, and sums of
+// gradients and losses in f32, which are divided behind it. It slices inputs
+// and stacks outputs.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/IRMapping.h"
+#include "remat/Analysis/ScanBody.h"
 #include "remat/Analysis/Uses.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -35,42 +36,55 @@ public:
 private:
   LogicalResult check();
   void findStates();
+  void findSeeds();
   void markVarying();
   void sortResults();
+  void collectOperands();
   void widenInputs();
-  void sliceInputs(int64_t Index);
-  void mapSeeds(int64_t Index);
-  void cloneBody(int64_t Index);
-  void passStates();
-  void addToSum(Value Original, Value Part, bool Last);
+  void buildLoop();
+  void addArguments(ScanOp Loop);
+  void cloneBody(OpBuilder &Inner);
+  Value nextSeed(OpBuilder &Inner, Value Seed);
+  Value addToSum(OpBuilder &Inner, Value Original, Value Sum);
+  void yield(ScanOp Loop, OpBuilder &Inner);
+  Value average(Value Original, Value Sum);
   void replaceResults();
-  Value stack(unsigned Result);
 
+  /// Whether the seeds that `Op` reads are those of the micro-batch.
+  bool readsSeeds(Operation *Op) const {
+    return drawsNumbers(*Op) || SeedOps.contains(Op);
+  }
   bool isAveraged(unsigned Result) const {
     std::optional<Role> R = getResultRole(Graph, Result);
     return R == Role::loss || R == Role::gradient;
+  }
+  Value getReturned(unsigned Result) {
+    return getReturn(Graph).getOperand(Result);
   }
 
   func::FuncOp Graph;
   Block &Block;
   int64_t Count;
   OpBuilder B;
-  SmallVector<std::pair<BlockArgument, RankedTensorType>> Inputs;
-  /// A state that is updated, the result that is its new value, and its value
-  /// before the current micro-batch.
+  SmallVector<BlockArgument> Inputs;
+  /// A state that is updated, and the result that is its new value.
   struct State {
     BlockArgument Argument;
     unsigned Result;
-    Value Current;
   };
   SmallVector<State> States;
+  SmallVector<BlockArgument> Seeds; ///< those that numbers are drawn with
+  /// Operations that compute, from a seed, another one to draw with.
+  DenseSet<Operation *> SeedOps;
   SmallVector<Operation *> Body; ///< the operations that differ by micro-batch
   DenseSet<Value> Varying;       ///< their results, inputs, updated states
-  IRMapping Mapping;             ///< of the current micro-batch
-  DenseMap<Value, Value> Seeds;  ///< what draws numbers reads instead
-  DenseSet<Value> Averaged;      ///< losses and gradients
-  DenseMap<Value, Value> Sums;   ///< of averaged results
-  DenseMap<Value, SmallVector<Value>> Parts; ///< of stacked results
+  llvm::SetVector<Value> Averaged; ///< losses and gradients that vary
+  llvm::SetVector<Value> Stacked;  ///< outputs
+  SmallVector<Type> Sums, Stacks; ///< of these, the types in the loop's results
+  llvm::SetVector<Value> Reads;   ///< what the loop reads from outside
+  SmallVector<Operation *> Splats; ///< constants that it makes itself
+  IRMapping Mapping;               ///< into the loop
+  SmallVector<Value> Made;         ///< the loop's results
 };
 
 } // namespace
@@ -129,8 +143,39 @@ void Accumulation::findStates() {
   for (unsigned Index : getArgsOfRole(Graph, Role::state)) {
     BlockArgument Argument = Graph.getArgument(Index);
     if (std::optional<unsigned> Result = getDonatedResult(Argument))
-      States.push_back({Argument, *Result, Argument});
+      States.push_back({Argument, *Result});
   }
+}
+
+/// What draws numbers may read a seed or what is computed from one, as ranks
+/// that draw other numbers do.
+void Accumulation::findSeeds() {
+  SmallVector<Value> Read;
+  for (Operation &Op : Block.without_terminator())
+    if (drawsNumbers(Op))
+      llvm::append_range(Read, Op.getOperands());
+  DenseSet<Value> FromSeeds;
+  for (unsigned Index : getArgsOfRole(Graph, Role::seed))
+    FromSeeds.insert(Graph.getArgument(Index));
+  for (Operation &Op : Block.without_terminator())
+    if (!drawsNumbers(Op) && llvm::any_of(Op.getOperands(), [&](Value V) {
+          return FromSeeds.contains(V);
+        }))
+      FromSeeds.insert_range(Op.getResults());
+  llvm::SetVector<BlockArgument> Found;
+  while (!Read.empty()) {
+    Value V = Read.pop_back_val();
+    if (!FromSeeds.contains(V))
+      continue;
+    if (auto Argument = dyn_cast<BlockArgument>(V))
+      Found.insert(Argument);
+    else if (SeedOps.insert(V.getDefiningOp()).second)
+      llvm::append_range(Read, V.getDefiningOp()->getOperands());
+  }
+  Seeds = Found.takeVector();
+  llvm::sort(Seeds, [](BlockArgument L, BlockArgument R) {
+    return L.getArgNumber() < R.getArgNumber();
+  });
 }
 
 void Accumulation::markVarying() {
@@ -139,7 +184,7 @@ void Accumulation::markVarying() {
   for (unsigned Index : getArgsOfRole(Graph, Role::input))
     Varying.insert(Graph.getArgument(Index));
   for (Operation &Op : Block.without_terminator()) {
-    if (!drawsNumbers(Op) && llvm::none_of(Op.getOperands(), [&](Value V) {
+    if (!readsSeeds(&Op) && llvm::none_of(Op.getOperands(), [&](Value V) {
           return Varying.contains(V);
         }))
       continue;
@@ -148,125 +193,192 @@ void Accumulation::markVarying() {
   }
 }
 
+/// A loss or gradient that is equal in every micro-batch is its own average.
 void Accumulation::sortResults() {
   for (unsigned I = 0; I < Graph.getNumResults(); ++I) {
-    Value Original = getReturn(Graph).getOperand(I);
-    if (isAveraged(I))
-      Averaged.insert(Original);
-    else if (getResultRole(Graph, I) == Role::output)
-      Parts[Original];
+    Value V = getReturned(I);
+    auto Type = cast<RankedTensorType>(V.getType());
+    if (getResultRole(Graph, I) == Role::output) {
+      if (Stacked.insert(V))
+        Stacks.push_back(prepend(Count, Type));
+    } else if (isAveraged(I) && Varying.contains(V) && Averaged.insert(V)) {
+      Sums.push_back(Type.clone(B.getF32Type()));
+    }
   }
+}
+
+/// Inputs that are read, and what is read of the values outside. A constant of
+/// one value is made where it is read, which costs nothing inside a kernel.
+void Accumulation::collectOperands() {
+  llvm::SetVector<Value> Outside;
+  for (Operation *Op : Body)
+    for (Value V : Op->getOperands())
+      if (!readsSeeds(Op) || !llvm::is_contained(Seeds, V))
+        Outside.insert(V);
+  Outside.insert_range(Stacked);
+  Outside.insert_range(Averaged);
+  for (const State &S : States)
+    Outside.insert(getReturned(S.Result));
+  for (Value V : Outside) {
+    auto Argument = dyn_cast<BlockArgument>(V);
+    if (Argument && getArgRole(Graph, Argument.getArgNumber()) == Role::input)
+      Inputs.push_back(Argument);
+    else if (auto Splat = V.getDefiningOp<ConstantOp>();
+             Splat && Splat.getValue().isSplat())
+      Splats.push_back(Splat);
+    else if (!Varying.contains(V))
+      Reads.insert(V);
+  }
+  llvm::sort(Inputs, [](BlockArgument L, BlockArgument R) {
+    return L.getArgNumber() < R.getArgNumber();
+  });
 }
 
 void Accumulation::widenInputs() {
   SignatureEditor Signature(Graph);
   for (unsigned Index : getArgsOfRole(Graph, Role::input)) {
     auto Type = cast<RankedTensorType>(Graph.getArgument(Index).getType());
-    if (!Graph.getArgument(Index).use_empty())
-      Inputs.push_back({Graph.getArgument(Index), Type});
     Signature.setArgumentType(Index, prepend(Count, Type));
   }
   Signature.write();
 }
 
-/// Maps each input to slice `Index`: two views, no bytes move.
-void Accumulation::sliceInputs(int64_t Index) {
-  for (auto [Input, Type] : Inputs) {
-    SmallVector<int64_t> Offsets(Type.getRank() + 1, 0), Sizes = {1};
-    Offsets.front() = Index;
-    llvm::append_range(Sizes, Type.getShape());
-    Value Slice = SliceOp::create(B, Input.getLoc(), Input, Offsets, Sizes);
-    Value Part = ReshapeOp::create(B, Input.getLoc(), Type, Slice);
-    Mapping.map(Input, Part);
-    if (Averaged.contains(Input))
-      addToSum(Input, Part, Index == Count - 1);
+/// The arguments of the loop's body in the order of its operands, each with
+/// what it stands for. Seeds are mapped where numbers are drawn only.
+void Accumulation::addArguments(ScanOp Loop) {
+  mlir::Block &Inside = Loop.getBody().emplaceBlock();
+  auto Add = [&](Type Of, Location Loc) { return Inside.addArgument(Of, Loc); };
+  for (const State &S : States)
+    Mapping.map(S.Argument, Add(S.Argument.getType(), S.Argument.getLoc()));
+  for (BlockArgument Seed : Seeds)
+    Add(Seed.getType(), Seed.getLoc());
+  for (auto [V, Sum] : llvm::zip_equal(Averaged, Sums))
+    Add(Sum, V.getLoc());
+  for (BlockArgument Input : Inputs) {
+    auto Type = cast<RankedTensorType>(Input.getType());
+    Mapping.map(Input,
+                Add(Type.clone(Type.getShape().drop_front()), Input.getLoc()));
+  }
+  for (Value V : Reads)
+    Mapping.map(V, Add(V.getType(), V.getLoc()));
+}
+
+void Accumulation::cloneBody(OpBuilder &Inner) {
+  auto Own =
+      Inner.getBlock()->getArguments().slice(States.size(), Seeds.size());
+  for (Operation *Op : Splats)
+    Inner.clone(*Op, Mapping);
+  for (Operation *Op : Body) {
+    Operation *Clone = Inner.clone(*Op, Mapping);
+    if (readsSeeds(Op))
+      for (auto [Seed, Next] : llvm::zip_equal(Seeds, Own))
+        Clone->replaceUsesOfWith(Mapping.lookupOrDefault(Seed), Next);
   }
 }
 
 /// Micro-batches draw other numbers: the upper half of the seed counts them.
-void Accumulation::mapSeeds(int64_t Index) {
-  if (Index == 0)
-    return;
-  for (unsigned Argument : getArgsOfRole(Graph, Role::seed)) {
-    Value Seed = Graph.getArgument(Argument);
-    if (Seed.use_empty())
-      continue;
-    auto Type = cast<RankedTensorType>(Seed.getType());
-    Value Shift = ConstantOp::create(
-        B, Seed.getLoc(),
-        DenseElementsAttr::get(Type, B.getI64IntegerAttr(Index << 32)));
-    Seeds[Seed] = AddOp::create(B, Seed.getLoc(), Seed, Shift);
-  }
+Value Accumulation::nextSeed(OpBuilder &Inner, Value Seed) {
+  auto Type = cast<RankedTensorType>(Seed.getType());
+  Value One = ConstantOp::create(
+      Inner, Seed.getLoc(),
+      DenseElementsAttr::get(Type, Inner.getI64IntegerAttr(int64_t(1) << 32)));
+  return AddOp::create(Inner, Seed.getLoc(), Seed, One);
 }
 
-/// Adds micro-batch `Part` of an averaged result to the sum so far; the last
-/// one divides it. The sum belongs to the phase of what it adds.
-void Accumulation::addToSum(Value Original, Value Part, bool Last) {
+/// Adds this micro-batch's part, behind the operation that makes it.
+Value Accumulation::addToSum(OpBuilder &Inner, Value Original, Value Sum) {
+  Value Part = Mapping.lookup(Original);
   PhaseMarker Marker(Graph.getContext(), Phase::backward);
-  Operation *Op = Original.getDefiningOp();
-  OpBuilder Adder(B);
-  if (Op && Op->hasAttr(PhaseAttrName))
+  OpBuilder Adder(Inner);
+  if (Operation *Op = Part.getDefiningOp())
+    Adder.setInsertionPointAfter(Op);
+  Operation *Maker = Original.getDefiningOp();
+  if (Maker && Maker->hasAttr(PhaseAttrName))
     Adder.setListener(&Marker);
   Location Loc = Original.getLoc();
-  Type F32 = Adder.getF32Type();
-  auto Type = cast<RankedTensorType>(Part.getType()).clone(F32);
-  if (Part.getType() != Type)
-    Part = CastOp::create(Adder, Loc, Type, Part);
-  Value &Sum = Sums[Original];
-  Sum = Sum ? AddOp::create(Adder, Loc, Sum, Part).getResult() : Part;
-  if (!Last)
+  if (Part.getType() != Sum.getType())
+    Part = CastOp::create(Adder, Loc, Sum.getType(), Part);
+  return AddOp::create(Adder, Loc, Sum, Part);
+}
+
+void Accumulation::yield(ScanOp Loop, OpBuilder &Inner) {
+  mlir::Block::BlockArgListType Arguments = Loop.getCarryArguments();
+  SmallVector<Value> Yielded;
+  for (const State &S : States)
+    Yielded.push_back(Mapping.lookup(getReturned(S.Result)));
+  for (Value Seed : Arguments.slice(States.size(), Seeds.size()))
+    Yielded.push_back(nextSeed(Inner, Seed));
+  for (auto [V, Sum] :
+       llvm::zip_equal(Averaged, Arguments.take_back(Averaged.size())))
+    Yielded.push_back(addToSum(Inner, V, Sum));
+  for (Value V : Stacked)
+    Yielded.push_back(Mapping.lookup(V));
+  Inner.setInsertionPointToEnd(&Loop.getBlock());
+  YieldOp::create(Inner, Loop.getLoc(), Yielded);
+}
+
+/// Sums begin with -0, so that the first part is added as it is: 0 would make
+/// 0 of -0.
+void Accumulation::buildLoop() {
+  SmallVector<Value> Inits, Slices(Inputs.begin(), Inputs.end());
+  for (const State &S : States)
+    Inits.push_back(S.Argument);
+  llvm::append_range(Inits, Seeds);
+  for (auto [V, Sum] : llvm::zip_equal(Averaged, Sums))
+    Inits.push_back(
+        ConstantOp::create(B, V.getLoc(),
+                           DenseElementsAttr::get(cast<RankedTensorType>(Sum),
+                                                  B.getF32FloatAttr(-0.0F))));
+  SmallVector<Type> Types(ValueRange(Inits).getTypes());
+  llvm::append_range(Types, Stacks);
+  if (Types.empty())
     return;
-  Value Factor = ConstantOp::create(
-      Adder, Loc,
-      DenseElementsAttr::get(RankedTensorType::get({}, F32),
-                             Adder.getF32FloatAttr(1.0 / double(Count))));
-  Sum = MulOp::create(Adder, Loc, Sum, Factor);
+  auto Loop = ScanOp::create(B, Graph.getLoc(), Types, Inits, Slices,
+                             Reads.getArrayRef(), B.getI64IntegerAttr(Count),
+                             UnitAttr(), IntegerAttr());
+  Loop->setAttr(MicroBatchesAttrName, B.getUnitAttr());
+  addArguments(Loop);
+  OpBuilder Inner = OpBuilder::atBlockEnd(&Loop.getBlock());
+  cloneBody(Inner);
+  yield(Loop, Inner);
+  llvm::append_range(Made, Loop.getResults());
 }
 
-void Accumulation::cloneBody(int64_t Index) {
-  for (Operation *Op : Body) {
-    Operation *Clone = B.clone(*Op, Mapping);
-    if (drawsNumbers(*Op))
-      for (auto [Seed, Own] : Seeds)
-        Clone->replaceUsesOfWith(Seed, Own);
-    for (auto [Original, Part] :
-         llvm::zip_equal(Op->getResults(), Clone->getResults()))
-      if (Averaged.contains(Original))
-        addToSum(Original, Part, Index == Count - 1);
-  }
-  for (auto &[Original, Copies] : Parts)
-    Copies.push_back(Mapping.lookupOrDefault(Original));
-}
-
-/// What a micro-batch leaves in the states is what the next one finds there.
-void Accumulation::passStates() {
-  for (State &S : States)
-    S.Current = Mapping.lookupOrDefault(getReturn(Graph).getOperand(S.Result));
-}
-
-Value Accumulation::stack(unsigned Result) {
-  Value Original = getReturn(Graph).getOperand(Result);
+/// The mean of a sum, which belongs to the phase of what was added up.
+Value Accumulation::average(Value Original, Value Sum) {
+  PhaseMarker Marker(Graph.getContext(), Phase::backward);
+  OpBuilder Divider(B);
+  Operation *Op = Original.getDefiningOp();
+  if (Op && Op->hasAttr(PhaseAttrName))
+    Divider.setListener(&Marker);
   Location Loc = Original.getLoc();
-  SmallVector<Value> Rows;
-  for (Value Part : Parts[Original]) {
-    RankedTensorType Row = prepend(1, cast<RankedTensorType>(Part.getType()));
-    Rows.push_back(ReshapeOp::create(B, Loc, Row, Part));
-  }
-  return ConcatOp::create(B, Loc, Rows, B.getI64IntegerAttr(0));
+  Value Factor = ConstantOp::create(
+      Divider, Loc,
+      DenseElementsAttr::get(RankedTensorType::get({}, Divider.getF32Type()),
+                             Divider.getF32FloatAttr(1.0 / double(Count))));
+  return MulOp::create(Divider, Loc, Sum, Factor);
 }
 
-/// A result that is equal in every micro-batch is its own average.
 void Accumulation::replaceResults() {
+  ArrayRef<Value> Carried = ArrayRef(Made).drop_front(States.size());
+  DenseMap<Value, Value> Means, Rows;
+  for (auto [V, Sum] :
+       llvm::zip_equal(Averaged, Carried.slice(Seeds.size(), Averaged.size())))
+    Means[V] = average(V, Sum);
+  for (auto [V, Stack] :
+       llvm::zip_equal(Stacked, Carried.take_back(Stacked.size())))
+    Rows[V] = Stack;
   SignatureEditor Signature(Graph);
   for (unsigned I = 0; I < Graph.getNumResults(); ++I) {
-    Value Original = getReturn(Graph).getOperand(I);
+    Value Original = getReturned(I);
     if (getResultRole(Graph, I) == Role::output)
-      Signature.setResult(I, stack(I));
-    else if (Value Sum = isAveraged(I) ? Sums.lookup(Original) : Value())
-      Signature.setResult(I, Sum);
+      Signature.setResult(I, Rows.at(Original));
+    else if (Value Mean = isAveraged(I) ? Means.lookup(Original) : Value())
+      Signature.setResult(I, Mean);
   }
-  for (const State &S : States)
-    Signature.setResult(S.Result, S.Current);
+  for (auto [S, New] :
+       llvm::zip_equal(States, ArrayRef(Made).take_front(States.size())))
+    Signature.setResult(S.Result, New);
   Signature.write();
 }
 
@@ -274,22 +386,14 @@ LogicalResult Accumulation::run() {
   findStates();
   if (failed(check()))
     return failure();
+  findSeeds();
   markVarying();
   sortResults();
+  collectOperands();
   widenInputs();
-  for (int64_t Index = 0; Index < Count; ++Index) {
-    Mapping.clear();
-    for (const State &S : States) {
-      Mapping.map(S.Argument, S.Current);
-      if (Averaged.contains(S.Argument))
-        addToSum(S.Argument, S.Current, Index == Count - 1);
-    }
-    sliceInputs(Index);
-    mapSeeds(Index);
-    cloneBody(Index);
-    passStates();
-  }
-  replaceResults();
+  buildLoop();
+  if (!Made.empty())
+    replaceResults();
   for (Operation *Op : llvm::reverse(Body))
     Op->erase();
   return success();
@@ -304,7 +408,7 @@ private:
   void runOnGraph() override {
     func::FuncOp Graph = getOperation();
     int64_t Count = microBatches.getValue();
-    // Each micro-batch copies the graph; a count past any use is a slip.
+    // The upper half of a seed counts them; a count past any use is a slip.
     constexpr int64_t Most = 4096;
     if (Count < 1 || Count > Most) {
       Graph.emitError() << "micro-batches is " << Count

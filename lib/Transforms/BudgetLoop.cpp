@@ -225,6 +225,16 @@ BudgetLoop::getFastest(std::optional<int64_t> Budget) const {
   return *Best;
 }
 
+int64_t BudgetLoop::getUnplannedBytes() const {
+  return std::max(Attempts.front().ArenaBytes,
+                  Options.Around.UnplannedPeakBytes);
+}
+
+int64_t BudgetLoop::getSmallestBytes() const {
+  return std::max(getSmallest().ArenaBytes,
+                  Options.Around.SmallestFeasibleBytes);
+}
+
 std::optional<int64_t> BudgetLoop::getBudgetBytes() const {
   switch (Options.Budget.Kind) {
   case Budget::Kind::Unlimited:
@@ -233,10 +243,10 @@ std::optional<int64_t> BudgetLoop::getBudgetBytes() const {
   case Budget::Kind::Bytes:
     return Options.Budget.Bytes;
   case Budget::Kind::Smallest:
-    return getSmallest().ArenaBytes;
+    return getSmallestBytes();
   case Budget::Kind::PercentOfUnplanned: {
     // The product first: whole percentages are then rounded down exactly.
-    double Bytes = static_cast<double>(Attempts.front().ArenaBytes) *
+    double Bytes = static_cast<double>(getUnplannedBytes()) *
                    Options.Budget.Percent / 100.0;
     return Bytes < 9.2e18 ? static_cast<int64_t>(Bytes) : solver::MaxTotalBytes;
   }
@@ -326,10 +336,9 @@ LogicalResult BudgetLoop::run() {
   std::optional<int64_t> Budget = getBudgetBytes();
   if (failed(tryWithoutEffort(Budget)))
     return failure();
-  int64_t Unplanned = Attempts.front().ArenaBytes;
-  int64_t Smallest = getSmallest().ArenaBytes;
+  int64_t Smallest = getSmallestBytes();
   Report.BudgetBytes = Budget;
-  Report.UnplannedPeakBytes = Unplanned;
+  Report.UnplannedPeakBytes = getUnplannedBytes();
   Report.SmallestFeasibleBytes = Smallest;
   if (failed(findBounds(Budget)))
     return failure();
@@ -339,7 +348,8 @@ LogicalResult BudgetLoop::run() {
     return emitError(Func.getLoc())
            << "interrupted while planning: no plan of " << *Budget
            << " bytes was found yet, the smallest found needs " << Smallest;
-  if (!Refused && Budget && *Budget < Unplanned && failed(fit(*Budget)))
+  if (!Refused && Budget && *Budget < Attempts.front().ArenaBytes &&
+      failed(fit(*Budget)))
     return failure();
   if (!Refused && failed(trySeeds(Budget)))
     return failure();

@@ -26,6 +26,13 @@ private:
   Clock::time_point Start = Clock::now();
 };
 
+/// What the rest of a step needs, whatever becomes of the function that is
+/// fitted: its numbers are no less.
+struct Surroundings {
+  int64_t UnplannedPeakBytes = 0, SmallestFeasibleBytes = 0;
+  int64_t ImpossibleBytes = 0;
+};
+
 /// The options of remat-fit-budget, read.
 struct FitOptions {
   struct Budget Budget;
@@ -48,6 +55,9 @@ struct FitOptions {
   const PlanWatcher *Watcher = nullptr;
   /// Plans for other budgets; may be null.
   const std::vector<PlanSeed> *Seeds = nullptr;
+  Surroundings Around;
+  /// Whether bodies of loops may have no memory yet: nothing will run.
+  bool IsTrial = false;
 };
 
 /// Only assigned memory tells a plan's true peak. The loop plans for a target,
@@ -108,8 +118,8 @@ private:
   mlir::LogicalResult record();
   mlir::LogicalResult tryBetween();
   mlir::LogicalResult recordFrontier();
-  void writePlan(const Attempt &Best);
-  void fillClasses(mlir::func::FuncOp Planned, const Attempt &A);
+  int64_t getUnplannedBytes() const;
+  int64_t getSmallestBytes() const;
   bool isInterrupted() const { return Options.Interrupt && *Options.Interrupt; }
   bool takesBest() const {
     return Options.Watcher && Options.Watcher->TakesBest;
@@ -137,6 +147,14 @@ private:
   /// What is planned now is not for the budget: nobody is told.
   bool IsRecording = false;
 };
+
+/// Writes what the program will carry of the report.
+void writePlan(mlir::func::FuncOp Func, solver::Strategy Method,
+               const FitReport &Report);
+
+/// The bytes at the peak of a planned function by class, for the report.
+void writeClasses(mlir::func::FuncOp Planned, const Target &Where,
+                  FitReport &Report);
 
 /// The error of a refused budget and its notes. `Planned` is the function as
 /// the attempt with the smallest arena left it; fills `Refused`.

@@ -34,7 +34,8 @@ LogicalResult BudgetLoop::findBounds(std::optional<int64_t> Budget) {
     LowerBound += Here.Extra;
   }
   LowerBound *= 1 - Rounding;
-  Report.ImpossibleBytes = Least.LeastBudget - 1;
+  Report.ImpossibleBytes =
+      std::max(Least.LeastBudget - 1, Options.Around.ImpossibleBytes);
   Report.addSeconds("bound", Time.getSeconds());
   return success();
 }
@@ -54,13 +55,15 @@ void BudgetLoop::certify(const Attempt &Best, std::optional<int64_t> Budget) {
     return;
   double PlannedBase = Problem.Problem.baseTime();
   PlannerCertificate &C = Report.Planner.emplace();
+  C.BaseMs = PlannedBase / 1000;
   C.Ms = Planned.Time / 1000;
   C.LowerBoundMs = std::max(PlannerBound, PlannedBase) / 1000;
   if (PlannedBase > 0)
     C.Gap = (Planned.Time - std::max(PlannerBound, PlannedBase)) / PlannedBase;
 }
 
-void BudgetLoop::fillClasses(func::FuncOp Planned, const Attempt &A) {
+void remat::writeClasses(func::FuncOp Planned, const Target &Where,
+                         FitReport &Report) {
   FailureOr<BufferLiveness> Liveness = BufferLiveness::compute(Planned);
   if (failed(Liveness))
     return;
@@ -72,16 +75,16 @@ void BudgetLoop::fillClasses(func::FuncOp Planned, const Attempt &A) {
     StringRef Name = getMemoryClassName(static_cast<MemoryClass>(Class));
     Report.Classes.push_back({Name.str(), Bytes});
   }
-  Report.Classes.push_back({"slack", A.ArenaBytes - Sum});
+  Report.Classes.push_back({"slack", Report.PredictedPeakBytes - Sum});
 }
 
-/// Writes what the program will carry, and what is proven of it.
-void BudgetLoop::writePlan(const Attempt &Best) {
+void remat::writePlan(func::FuncOp Func, solver::Strategy Method,
+                      const FitReport &Report) {
   auto Real = [](double Value) { return llvm::APFloat(Value); };
   Func->setAttr(
       PlanAttrName,
-      PlanAttr::get(Func.getContext(), solver::nameOf(Options.Method),
-                    Report.BudgetBytes.value_or(-1), Best.ArenaBytes,
+      PlanAttr::get(Func.getContext(), solver::nameOf(Method),
+                    Report.BudgetBytes.value_or(-1), Report.PredictedPeakBytes,
                     Report.UnplannedPeakBytes, Report.SmallestFeasibleBytes,
                     Report.ImpossibleBytes, Report.RecomputedOps,
                     Real(Report.PredictedMs), Real(Report.LowerBoundMs),
@@ -93,19 +96,20 @@ LogicalResult BudgetLoop::finish(Attempt Best, std::optional<int64_t> Budget) {
     Report.Explained = explainPlan(Func, Problem, Best.Plan, Options.Explain);
   if (failed(carryOut(Func, Best, /*EmitRemarks=*/true)))
     return failure();
-  if (failed(verifyMemory(Func)))
+  if (!Options.IsTrial && failed(verifyMemory(Func)))
     return failure();
   Report.Chosen = {Best.Plan, Best.PackTarget};
   Report.PredictedPeakBytes = Best.ArenaBytes;
   Report.PredictedMs = Best.Microseconds / 1000;
+  Report.UnplannedMs = Attempts.front().Microseconds / 1000;
   double Fastest = getFastest(std::nullopt).Microseconds;
   if (Fastest > 0)
     Report.PredictedOverhead = Best.Microseconds / Fastest - 1;
   Report.RecomputedOps = Best.Summary.RecomputedOps;
   Report.Interrupted = isInterrupted();
   certify(Best, Budget);
-  writePlan(Best);
-  fillClasses(Func, Best);
+  writePlan(Func, Options.Method, Report);
+  writeClasses(Func, Where, Report);
   return success();
 }
 
@@ -118,8 +122,8 @@ LogicalResult BudgetLoop::refuse(int64_t Budget) {
   Refusal Refused;
   Refused.Function = Options.Function;
   Refused.BudgetBytes = Budget;
-  Refused.UnplannedPeakBytes = Attempts.front().ArenaBytes;
-  Refused.SmallestFeasibleBytes = Smallest.ArenaBytes;
+  Refused.UnplannedPeakBytes = Report.UnplannedPeakBytes;
+  Refused.SmallestFeasibleBytes = Report.SmallestFeasibleBytes;
   Refused.ImpossibleBytes = Report.ImpossibleBytes;
   emitRefusal(Func, Where, Options, Refused);
   Report.PredictedPeakBytes = Smallest.ArenaBytes;

@@ -2,6 +2,7 @@
 
 #include "remat/Transforms/FitBudget.h"
 #include "BudgetLoop.h"
+#include "MicroBatches.h"
 #include "remat/Analysis/ValueNames.h"
 #include "remat/Solver/Recompute.h"
 #include "remat/Target/Targets.h"
@@ -102,8 +103,11 @@ private:
     FitReport &Report = Request.Report ? *Request.Report : Unread;
     Report.Slices = takeSlices(getOperation());
     std::unique_ptr<Target> Where = createTarget(getOperation());
-    BudgetLoop Loop(getOperation(), *Options, *Where, Report);
-    if (failed(Loop.run()))
+    ScanOp Loop = findMicroBatches(getOperation());
+    LogicalResult Fitted =
+        Loop ? fitMicroBatches(getOperation(), Loop, *Options, *Where, Report)
+             : BudgetLoop(getOperation(), *Options, *Where, Report).run();
+    if (failed(Fitted))
       signalPassFailure();
   }
 

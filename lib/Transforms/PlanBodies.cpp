@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MicroBatches.h"
 #include "mlir/Pass/PassManager.h"
 #include "remat/Analysis/ScanBody.h"
 #include "remat/Analysis/Uses.h"
@@ -33,6 +34,23 @@ static LogicalResult verifyConstants(ScanOp Scan) {
   return success();
 }
 
+FailureOr<OwningOpRef<func::FuncOp>> remat::prepareBody(ScanOp Scan,
+                                                        bool Fuse) {
+  if (failed(verifyConstants(Scan)))
+    return failure();
+  FailureOr<OwningOpRef<func::FuncOp>> Body = outlineBody(Scan);
+  if (failed(Body))
+    return failure();
+  PassManager PM(Scan.getContext(), func::FuncOp::getOperationName());
+  if (Fuse)
+    PM.addPass(createFuse({"before-plan"}));
+  PM.addPass(createSinkConstants());
+  PM.addPass(createLegalizeResults());
+  if (failed(PM.run(**Body)))
+    return failure();
+  return Body;
+}
+
 namespace {
 
 struct PlanBodiesPass : remat::impl::PlanBodiesBase<PlanBodiesPass> {
@@ -41,7 +59,7 @@ struct PlanBodiesPass : remat::impl::PlanBodiesBase<PlanBodiesPass> {
   void runOnGraph() override {
     SmallVector<ScanOp> Scans;
     getOperation().walk([&](ScanOp Scan) {
-      if (!Scan.getArena())
+      if (!Scan.getArena() && !Scan->hasAttr(MicroBatchesAttrName))
         Scans.push_back(Scan);
     });
     for (ScanOp Scan : Scans)
@@ -53,16 +71,10 @@ private:
   /// The order stays and nothing is computed twice: what a body holds is little
   /// beside what the scan stacks, and every step would pay for it.
   LogicalResult plan(ScanOp Scan) const {
-    if (failed(verifyConstants(Scan)))
-      return failure();
-    FailureOr<OwningOpRef<func::FuncOp>> Body = outlineBody(Scan);
+    FailureOr<OwningOpRef<func::FuncOp>> Body = prepareBody(Scan, Fuse);
     if (failed(Body))
       return failure();
     PassManager PM(Scan.getContext(), func::FuncOp::getOperationName());
-    if (Fuse)
-      PM.addPass(createFuse({"before-plan"}));
-    PM.addPass(createSinkConstants());
-    PM.addPass(createLegalizeResults());
     FitBudgetOptions Options;
     Options.Budget = "unlimited";
     Options.Strategy = "none";

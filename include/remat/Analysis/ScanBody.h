@@ -25,6 +25,11 @@
 
 namespace remat {
 
+/// Marks the scan that runs a step's micro-batches: nothing but arguments,
+/// results and what it reads or makes itself is there while it runs, and its
+/// body is planned within the budget, by remat-fit-budget.
+inline constexpr llvm::StringLiteral MicroBatchesAttrName = "micro_batches";
+
 /// The end of what is bound, where the workspace begins.
 mlir::FailureOr<int64_t> getBoundBytes(ScanOp Scan);
 
@@ -35,6 +40,13 @@ mlir::FailureOr<mlir::OwningOpRef<mlir::func::FuncOp>> outlineBody(ScanOp Scan);
 
 /// Makes the function, whose memory is assigned, the body.
 void takeBody(ScanOp Scan, mlir::func::FuncOp Body);
+
+/// Whether rows of this type are used where they lie in a stack; others are
+/// copied.
+bool isAlignedRow(mlir::Type Row);
+
+/// What copying rows takes in each step.
+double getCopyMicroseconds(const Target &Where, ScanOp Scan);
 
 /// How `Scan` runs: `steps` times the kernels of its body. Null if its body has
 /// no assigned memory.

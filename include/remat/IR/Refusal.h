@@ -11,6 +11,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
+#include <optional>
 
 namespace remat {
 
@@ -30,6 +31,24 @@ inline bool isRefusal(mlir::Diagnostic &D) {
                Mark.getAsString() == RefusalMark;
       });
 }
+
+/// Keeps back the diagnostic of a refused budget, while it lives.
+class RefusalHolder {
+public:
+  explicit RefusalHolder(mlir::MLIRContext *Context)
+      : Handler(Context, [this](mlir::Diagnostic &D) {
+          if (!isRefusal(D))
+            return mlir::failure();
+          Held = std::move(D);
+          return mlir::success();
+        }) {}
+  /// What was kept back; nothing if no budget was refused.
+  std::optional<mlir::Diagnostic> take() { return std::move(Held); }
+
+private:
+  std::optional<mlir::Diagnostic> Held;
+  mlir::ScopedDiagnosticHandler Handler;
+};
 
 } // namespace remat
 

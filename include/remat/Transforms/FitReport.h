@@ -66,6 +66,7 @@ struct Refusal {
 /// kernel of its own and takes the time that the device's model says.
 struct PlannerCertificate {
   double Ms = 0, LowerBoundMs = 0, Gap = 0;
+  double BaseMs = 0; ///< of every operation once, of which the gap is a part
 };
 
 /// A program that was made on the way, and what is proven of those that fit
@@ -118,6 +119,7 @@ struct FitReport {
   /// Of the program as it runs, kernels of several operations included. The
   /// overhead is over the fastest program made here for whatever budget.
   double PredictedOverhead = 0, PredictedMs = 0;
+  double UnplannedMs = 0; ///< of every operation once
   int64_t RecomputedOps = 0;
   std::vector<SlicedValue> Slices;
   /// Bytes at the peak by class: "parameters", "gradients", "optimizer_state",

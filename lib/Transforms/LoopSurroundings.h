@@ -1,0 +1,35 @@
+//===- LoopSurroundings.h - what is there while a loop runs -----*- C++ -*-===//
+
+#ifndef REMAT_LIB_TRANSFORMS_LOOPSURROUNDINGS_H
+#define REMAT_LIB_TRANSFORMS_LOOPSURROUNDINGS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "remat/Analysis/Target.h"
+#include "remat/IR/RematOps.h"
+
+namespace remat {
+
+/// Views of what a scan reads become part of its body: so no bytes are read
+/// under two names.
+void sinkViews(ScanOp Loop);
+
+/// Bytes that are there in each step of a loop and not in its body: arguments
+/// that it does not read, constants, the rows of other steps. The body of the
+/// loop, as a function, gets them as further arguments, between the bytes that
+/// are bound and the workspace. Then a plan of the body counts all that there
+/// is, by the names and classes that it has outside.
+class LoopSurroundings {
+public:
+  mlir::LogicalResult addTo(mlir::func::FuncOp Body, mlir::func::FuncOp Around,
+                            ScanOp Loop, const Target &Where);
+  /// Moves the workspace of the body, whose memory is assigned, back to what is
+  /// bound. The arguments stay: `takeBody` drops them.
+  void removeFrom(mlir::func::FuncOp Body) const;
+
+private:
+  int64_t Bound = 0, Bytes = 0;
+};
+
+} // namespace remat
+
+#endif // REMAT_LIB_TRANSFORMS_LOOPSURROUNDINGS_H
