@@ -15,6 +15,7 @@
 #include "remat/Transforms/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -41,6 +42,7 @@ private:
   void sortResults();
   void collectOperands();
   void widenInputs();
+  Location getLocation();
   void buildLoop();
   void addArguments(ScanOp Loop);
   void cloneBody(OpBuilder &Inner);
@@ -317,6 +319,27 @@ void Accumulation::yield(ScanOp Loop, OpBuilder &Inner) {
   YieldOp::create(Inner, Loop.getLoc(), Yielded);
 }
 
+/// The loop's results are called as the graph's results that they become.
+Location Accumulation::getLocation() {
+  SmallVector<std::string> Names;
+  auto Add = [&](unsigned Result) {
+    auto Name = Graph.getResultAttrOfType<StringAttr>(Result, NameAttrName);
+    Names.push_back("%" +
+                    (Name ? Name.str() : "result." + std::to_string(Result)));
+  };
+  for (const State &S : States)
+    Add(S.Result);
+  for (BlockArgument Seed : Seeds)
+    Names.push_back("%" + getArgName(Graph, Seed.getArgNumber()));
+  auto AddAll = [&](const llvm::SetVector<Value> &Values) {
+    for (Value V : Values)
+      Add(llvm::find(getReturn(Graph).getOperands(), V).getIndex());
+  };
+  AddAll(Averaged);
+  AddAll(Stacked);
+  return NameLoc::get(B.getStringAttr(llvm::join(Names, ", ")), Graph.getLoc());
+}
+
 /// Sums begin with -0, so that the first part is added as it is: 0 would make
 /// 0 of -0.
 void Accumulation::buildLoop() {
@@ -333,7 +356,7 @@ void Accumulation::buildLoop() {
   llvm::append_range(Types, Stacks);
   if (Types.empty())
     return;
-  auto Loop = ScanOp::create(B, Graph.getLoc(), Types, Inits, Slices,
+  auto Loop = ScanOp::create(B, getLocation(), Types, Inits, Slices,
                              Reads.getArrayRef(), B.getI64IntegerAttr(Count),
                              UnitAttr(), IntegerAttr());
   Loop->setAttr(MicroBatchesAttrName, B.getUnitAttr());

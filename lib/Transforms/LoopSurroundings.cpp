@@ -120,6 +120,7 @@ Value Describer::getSource(unsigned Argument) {
 /// Names of arguments have no spaces: "grad.w" is the gradient of w.
 std::string Describer::getName(Value V, StringRef Suffix) {
   StringRef Of = Names.get(V);
+  Of.consume_front("%"); // as the text of the graph calls it
   bool IsGradient = Of.consume_front("gradient of ");
   std::string Name = ((IsGradient ? "grad." : "") + Of + Suffix).str();
   llvm::replace(Name, ' ', '.');

@@ -34,6 +34,16 @@ static LogicalResult verifyConstants(ScanOp Scan) {
   return success();
 }
 
+/// Carries that begin with one constant get one each, so that they begin in the
+/// bytes of their results: the constant is made there, and not copied.
+static void ownConstants(ScanOp Scan) {
+  OpBuilder B(Scan);
+  for (OpOperand &Init : Scan.getInitsMutable())
+    if (auto Constant = Init.get().getDefiningOp<ConstantOp>();
+        Constant && Constant.getValue().isSplat() && !Constant->hasOneUse())
+      Init.set(B.clone(*Constant)->getResult(0));
+}
+
 FailureOr<OwningOpRef<func::FuncOp>> remat::prepareBody(ScanOp Scan,
                                                         bool Fuse) {
   if (failed(verifyConstants(Scan)))
@@ -59,6 +69,7 @@ struct PlanBodiesPass : remat::impl::PlanBodiesBase<PlanBodiesPass> {
   void runOnGraph() override {
     SmallVector<ScanOp> Scans;
     getOperation().walk([&](ScanOp Scan) {
+      ownConstants(Scan);
       if (!Scan.getArena() && !Scan->hasAttr(MicroBatchesAttrName))
         Scans.push_back(Scan);
     });
