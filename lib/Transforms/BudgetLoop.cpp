@@ -225,6 +225,12 @@ BudgetLoop::getFastest(std::optional<int64_t> Budget) const {
   return *Best;
 }
 
+int64_t remat::getPart(int64_t Bytes, double Percent) {
+  // The product first: whole percentages are then rounded down exactly.
+  double Part = static_cast<double>(Bytes) * Percent / 100.0;
+  return Part < 9.2e18 ? static_cast<int64_t>(Part) : solver::MaxTotalBytes;
+}
+
 int64_t BudgetLoop::getUnplannedBytes() const {
   return std::max(Attempts.front().ArenaBytes,
                   Options.Around.UnplannedPeakBytes);
@@ -244,12 +250,8 @@ std::optional<int64_t> BudgetLoop::getBudgetBytes() const {
     return Options.Budget.Bytes;
   case Budget::Kind::Smallest:
     return getSmallestBytes();
-  case Budget::Kind::PercentOfUnplanned: {
-    // The product first: whole percentages are then rounded down exactly.
-    double Bytes = static_cast<double>(getUnplannedBytes()) *
-                   Options.Budget.Percent / 100.0;
-    return Bytes < 9.2e18 ? static_cast<int64_t>(Bytes) : solver::MaxTotalBytes;
-  }
+  case Budget::Kind::PercentOfUnplanned:
+    return getPart(getUnplannedBytes(), Options.Budget.Percent);
   }
   return std::nullopt;
 }

@@ -148,6 +148,9 @@ private:
   bool IsRecording = false;
 };
 
+/// So many percent of `Bytes`.
+int64_t getPart(int64_t Bytes, double Percent);
+
 /// Writes what the program will carry of the report.
 void writePlan(mlir::func::FuncOp Func, solver::Strategy Method,
                const FitReport &Report);

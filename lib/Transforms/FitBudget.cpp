@@ -103,10 +103,10 @@ private:
     FitReport &Report = Request.Report ? *Request.Report : Unread;
     Report.Slices = takeSlices(getOperation());
     std::unique_ptr<Target> Where = createTarget(getOperation());
-    ScanOp Loop = findMicroBatches(getOperation());
     LogicalResult Fitted =
-        Loop ? fitMicroBatches(getOperation(), Loop, *Options, *Where, Report)
-             : BudgetLoop(getOperation(), *Options, *Where, Report).run();
+        findMicroBatches(getOperation())
+            ? fitMicroBatches(getOperation(), *Options, *Where, Report)
+            : BudgetLoop(getOperation(), *Options, *Where, Report).run();
     if (failed(Fitted))
       signalPassFailure();
   }

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace remat;
 
 //===----------------------------------------------------------------------===//
-// Views
+// What is read
 //===----------------------------------------------------------------------===//
 
 /// The argument that shows `Operand`, made if there is none.
@@ -27,23 +27,55 @@ static BlockArgument getRead(ScanOp Loop, Value Operand) {
   return Loop.getBlock().addArgument(Operand.getType(), Operand.getLoc());
 }
 
-void remat::sinkViews(ScanOp Loop) {
+/// Makes what stands before the loop, and is read in it, part of the body, as
+/// long as `MayMove` says so of the operation that makes it.
+static void sinkReads(ScanOp Loop, function_ref<bool(Operation *)> MayMove) {
   unsigned First = Loop->getNumOperands() - Loop.getReads().size();
-  for (unsigned I = First; I < Loop->getNumOperands(); ++I) {
-    Operation *View = Loop->getOperand(I).getDefiningOp();
-    if (!View || !isView(View))
+  for (unsigned I = First; I < Loop->getNumOperands();) {
+    Operation *Op = Loop->getOperand(I).getDefiningOp();
+    if (!Op || Op->getNumResults() != 1 || !MayMove(Op)) {
+      ++I;
       continue;
+    }
     IRMapping Inside;
-    Inside.map(View->getOperand(0), getRead(Loop, View->getOperand(0)));
+    for (Value Operand : Op->getOperands())
+      Inside.map(Operand, getRead(Loop, Operand));
     OpBuilder B = OpBuilder::atBlockBegin(&Loop.getBlock());
-    Value Shown = B.clone(*View, Inside)->getResult(0);
-    Loop.getBlock().getArgument(I).replaceAllUsesWith(Shown);
+    Value Made = B.clone(*Op, Inside)->getResult(0);
+    Loop.getBlock().getArgument(I).replaceAllUsesWith(Made);
     Loop.getBlock().eraseArgument(I);
     Loop.getReadsMutable().erase(I - First);
-    if (View->use_empty())
-      View->erase();
-    --I;
+    if (Op->use_empty())
+      Op->erase();
   }
+}
+
+void remat::sinkViews(ScanOp Loop) {
+  sinkReads(Loop, [](Operation *Op) { return isView(Op); });
+}
+
+/// A kernel is as cheap to repeat as all that it does.
+static bool isCheap(Operation *Op) {
+  if (auto Kernel = dyn_cast<KernelOp>(Op))
+    return llvm::all_of(Kernel.getBody().front().without_terminator(),
+                        [](Operation &Inner) { return isCheap(&Inner); });
+  return Op->hasTrait<CheapToRepeat>() || isView(Op) ||
+         (isa<ConstantOp>(Op) && !isResidentConstant(Op));
+}
+
+std::optional<double> remat::sinkInvariants(ScanOp Loop, const Target &Where) {
+  std::optional<double> Microseconds;
+  sinkReads(Loop, [&](Operation *Op) {
+    if (!isCheap(Op) && !isa<AllGatherOp>(Op))
+      return false;
+    KernelAttr Kernel = getKernel(Where, Op);
+    if (!Kernel)
+      return false;
+    if (!isView(Op))
+      Microseconds = Microseconds.value_or(0) + Kernel.getMicroseconds();
+    return true;
+  });
+  return Microseconds;
 }
 
 //===----------------------------------------------------------------------===//

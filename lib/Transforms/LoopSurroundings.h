@@ -6,12 +6,19 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "remat/Analysis/Target.h"
 #include "remat/IR/RematOps.h"
+#include <optional>
 
 namespace remat {
 
 /// Views of what a scan reads become part of its body: so no bytes are read
 /// under two names.
 void sinkViews(ScanOp Loop);
+
+/// Computes in each step again what a scan reads and is cheap to compute, or is
+/// gathered from parts: then it is there only while it is needed. Returns the
+/// microseconds that this takes in each step, or nothing where there is nothing
+/// of the kind.
+std::optional<double> sinkInvariants(ScanOp Loop, const Target &Where);
 
 /// Bytes that are there in each step of a loop and not in its body: arguments
 /// that it does not read, constants, the rows of other steps. The body of the

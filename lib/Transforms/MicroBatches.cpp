@@ -158,8 +158,9 @@ FitRecord MicroBatchFitter::getRecord() {
 LogicalResult MicroBatchFitter::fitBody(struct Budget Budget) {
   FitOptions Own = Options;
   Own.Budget = Budget;
-  Own.Around = {Empty.UnplannedPeakBytes, Empty.SmallestFeasibleBytes,
-                Empty.ImpossibleBytes};
+  Own.Around = {
+      std::max(Empty.UnplannedPeakBytes, Options.Around.UnplannedPeakBytes),
+      Empty.SmallestFeasibleBytes, Empty.ImpossibleBytes};
   std::vector<PlanSeed> Seeds = getSeeds();
   Own.Seeds = &Seeds;
   FitRecord Record = getRecord();
@@ -359,8 +360,8 @@ ScanOp remat::findMicroBatches(func::FuncOp Func) {
   return {};
 }
 
-LogicalResult remat::fitMicroBatches(func::FuncOp Func, ScanOp Loop,
-                                     const FitOptions &Options,
-                                     const Target &Where, FitReport &Report) {
-  return MicroBatchFitter(Func, Loop, Options, Where, Report).run();
+LogicalResult remat::fitLoop(func::FuncOp Func, const FitOptions &Options,
+                             const Target &Where, FitReport &Report) {
+  return MicroBatchFitter(Func, findMicroBatches(Func), Options, Where, Report)
+      .run();
 }

@@ -17,10 +17,14 @@ mlir::FailureOr<mlir::OwningOpRef<mlir::func::FuncOp>> prepareBody(ScanOp Scan,
 /// memory; null if there is none.
 ScanOp findMicroBatches(mlir::func::FuncOp Func);
 
+/// What `fitMicroBatches` does where nothing moves in or out of the loop.
+mlir::LogicalResult fitLoop(mlir::func::FuncOp Func, const FitOptions &Options,
+                            const Target &Where, FitReport &Report);
+
 /// What `BudgetLoop` does, for a function with a scan over micro-batches: plans
 /// the body within what the rest of the step leaves of the budget, and then the
 /// rest. The report is of the whole step.
-mlir::LogicalResult fitMicroBatches(mlir::func::FuncOp Func, ScanOp Loop,
+mlir::LogicalResult fitMicroBatches(mlir::func::FuncOp Func,
                                     const FitOptions &Options,
                                     const Target &Where, FitReport &Report);
 

@@ -77,6 +77,9 @@ static LogicalResult verifyRole(const InterfaceAttribute &A) {
       {parameter, input, state, seed, step, learning_rate}, Role);
   bool OfResult = llvm::is_contained(
       {parameter, state, step, loss, output, gradient}, Role);
+  // The body of a loop, as a function, has what is there around it as
+  // arguments.
+  OfArgument |= OfResult && A.Func.getArgAttr(A.Index, OffsetAttrName);
   if (A.IsResult ? !OfResult : !OfArgument)
     return A.emitError() << "role '" << stringifyRole(Role) << "' is none of "
                          << (A.IsResult ? "a result" : "an argument");
