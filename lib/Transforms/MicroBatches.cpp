@@ -40,7 +40,8 @@ private:
   LogicalResult fitBody(struct Budget Budget);
   LogicalResult fitAround();
   LogicalResult fit();
-  LogicalResult refuse(std::optional<Diagnostic> Refused);
+  LogicalResult attempt(function_ref<LogicalResult()> Attempt);
+  LogicalResult refuse();
   LogicalResult refuseAround();
   void takeSizes(const FitReport &Of);
   FitOptions getOptionsAround(struct Budget Budget) const;
@@ -77,6 +78,7 @@ private:
   /// What was asked for, in bytes, and what is proven of bodies that meet it.
   std::optional<int64_t> Budget;
   double LowerBoundMs = 0;
+  std::optional<Diagnostic> Said; ///< of a refused budget
 };
 
 } // namespace
@@ -195,25 +197,32 @@ LogicalResult MicroBatchFitter::fitAround() {
   return success();
 }
 
+/// Keeps back what is said of a budget that is refused.
+LogicalResult MicroBatchFitter::attempt(function_ref<LogicalResult()> Attempt) {
+  RefusalHolder Holder(Func.getContext());
+  LogicalResult Done = Attempt();
+  Said = Holder.take();
+  return Done;
+}
+
 /// Plans the body for what was asked for, and for less where nothing fits
 /// around it.
 LogicalResult MicroBatchFitter::fit() {
   struct Budget Next = Options.Budget;
   for (int I = 0; I < MaxPlans; ++I) {
-    RefusalHolder Holder(Func.getContext());
-    if (failed(fitBody(Next)))
-      return refuse(Holder.take());
+    if (failed(attempt([&] { return fitBody(Next); })))
+      return refuse();
     if (I == 0) {
       Budget = Inside.BudgetBytes;
       LowerBoundMs = Inside.LowerBoundMs;
     } else {
       Inside.Planner.reset(); // it speaks of a tighter budget
     }
-    if (succeeded(fitAround()))
+    if (succeeded(attempt([&] { return fitAround(); })))
       return success();
     bool IsLast = Inside.BudgetBytes == Inside.SmallestFeasibleBytes;
     if (!Around.Refused || IsLast)
-      return refuse(Holder.take());
+      return refuse();
     int64_t Excess = Around.SmallestFeasibleBytes - *Budget;
     int64_t Least = Inside.SmallestFeasibleBytes;
     Next = getBytes(I + 2 == MaxPlans
@@ -245,22 +254,20 @@ LogicalResult MicroBatchFitter::refuseAround() {
   return BudgetLoop(*Copy, Trial, Where, Around).run();
 }
 
-LogicalResult MicroBatchFitter::refuse(std::optional<Diagnostic> Refused) {
+LogicalResult MicroBatchFitter::refuse() {
   FitReport *Of = Around.Refused ? &Around : &Inside;
   if (!Of->Refused)
     return failure(); // that was no refusal, and is said
   if (Of == &Inside &&
       Inside.SmallestFeasibleBytes == Empty.SmallestFeasibleBytes) {
-    RefusalHolder Holder(Func.getContext());
-    if (succeeded(refuseAround()) || !Around.Refused)
+    if (succeeded(attempt([&] { return refuseAround(); })) || !Around.Refused)
       return failure();
-    Refused = Holder.take();
     Of = &Around;
   }
   takeSizes(*Of);
   Report.Refused = std::move(Of->Refused);
-  if (Refused)
-    Func.getContext()->getDiagEngine().emit(std::move(*Refused));
+  if (Said)
+    Func.getContext()->getDiagEngine().emit(std::move(*Said));
   return failure();
 }
 

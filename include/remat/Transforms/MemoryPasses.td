@@ -54,6 +54,7 @@ def PlanBodies : Remat_Pass<"remat-plan-bodies", "planned"> {
     for `bound` bytes at the begin of the body's arena; what is above them is the
     workspace of the scan, the same in each step. So a scan is one operation to
     the planner, as any other: it may be computed again as a whole.
+    The loop over micro-batches is left to `remat-fit-budget`.
 
     ```mlir
     %0 = remat.scan 3 (%h = %a : tensor<64xf32>) over () with () -> tensor<64xf32> {
@@ -83,6 +84,10 @@ def FitBudget : Remat_Pass<"remat-fit-budget", "planned"> {
     its own make before the loss and is read after it holds at most so many
     bytes, each value a multiple of 256; the bounds are those without. A budget
     that nothing found meets is refused: the error names the peak, where it is and what lives there.
+    Of a step that runs micro-batches in a loop, the loop's body is planned first, with
+    all that is there around it, and then the rest. What does not depend on the
+    micro-batch is computed once if all programs that do so without recomputation fit,
+    else where it is cheap in each micro-batch.
 
     Before, with `budget=60%`:
 

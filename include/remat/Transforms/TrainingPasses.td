@@ -73,16 +73,17 @@ def Differentiate : Remat_Pass<"remat-differentiate", "differentiated"> {
 def Accumulate : Remat_Pass<"remat-accumulate", "optimized"> {
   let summary = "one step over several micro-batches";
   let description = [{
-    Inputs get a leading dimension of `micro-batches`; the graph is unrolled over
-    its slices, forward and backward of one micro-batch after the other, so that
-    the activations of one are alive at a time. Losses and gradients are added up
-    in f32 as they are made and averaged; outputs are stacked along a new leading
-    dimension. The upper half of the seed counts micro-batches, so that each draws
-    other random numbers.
+    Inputs get a leading dimension of `micro-batches`, and a loop (`remat.scan`) runs
+    forward and backward for one slice of them after the other, so that the activations
+    of one are alive at a time, and the graph is compiled once however many there are.
+    The loop carries sums of losses and gradients in f32, to which each part is added as
+    it is made, and which are divided behind it; outputs are stacked along a new leading
+    dimension. It carries the seed as well, whose upper half counts micro-batches, so that
+    each draws other random numbers, and the states: each micro-batch reads what the one
+    before it left.
     What depends on no input, on no state that is updated, and draws no numbers,
-    as the cast of a weight, is computed once. A state passes from one micro-batch
-    to the next: each reads what the one before it left. Runs behind `remat-differentiate`; a forward-only graph works
-    too.
+    as the cast of a weight, is computed once, before the loop. Runs behind
+    `remat-differentiate`; a forward-only graph works too.
 
     Before:
 
@@ -97,18 +98,16 @@ def Accumulate : Remat_Pass<"remat-accumulate", "optimized"> {
 
     ```mlir
     func.func @main(%x: tensor<2x3xf32> {remat.role = #remat.role<input>}, ...) {
-      %0 = remat.slice %x, [0, 0] [1, 3] : (tensor<2x3xf32>) -> tensor<1x3xf32>
-      %1 = remat.reshape %0 : tensor<1x3xf32> to tensor<3xf32>
-      %2 = remat.mul %1, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-      %3 = remat.reduce <sum> %2, [0] : (tensor<3xf32>) -> tensor<f32>
-      %4 = remat.slice %x, [1, 0] [1, 3] : (tensor<2x3xf32>) -> tensor<1x3xf32>
-      %5 = remat.reshape %4 : tensor<1x3xf32> to tensor<3xf32>
-      %6 = remat.mul %5, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-      %7 = remat.reduce <sum> %6, [0] : (tensor<3xf32>) -> tensor<f32>
-      %8 = remat.add %3, %7 : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      %9 = remat.constant dense<5.0e-01> : tensor<f32>
-      %10 = remat.mul %8, %9 : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      return %10 : tensor<f32>
+      %0 = remat.constant dense<-0.0> : tensor<f32>
+      %1 = remat.scan 2 (%sum = %0 : tensor<f32>) over (%part = %x : tensor<2x3xf32>) with (%v = %w : tensor<3xf32>) -> tensor<f32> attributes {micro_batches} {
+        %4 = remat.mul %part, %v : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+        %5 = remat.reduce <sum> %4, [0] : (tensor<3xf32>) -> tensor<f32>
+        %6 = remat.add %sum, %5 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+        remat.yield %6 : tensor<f32>
+      }
+      %2 = remat.constant dense<5.0e-01> : tensor<f32>
+      %3 = remat.mul %1, %2 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      return %3 : tensor<f32>
     ```
   }];
   let options = [

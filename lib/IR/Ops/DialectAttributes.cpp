@@ -79,7 +79,8 @@ static LogicalResult verifyRole(const InterfaceAttribute &A) {
       {parameter, state, step, loss, output, gradient}, Role);
   // The body of a loop, as a function, has what is there around it as
   // arguments.
-  OfArgument |= OfResult && A.Func.getArgAttr(A.Index, OffsetAttrName);
+  OfArgument |=
+      OfResult && !A.IsResult && A.Func.getArgAttr(A.Index, OffsetAttrName);
   if (A.IsResult ? !OfResult : !OfArgument)
     return A.emitError() << "role '" << stringifyRole(Role) << "' is none of "
                          << (A.IsResult ? "a result" : "an argument");

@@ -1,0 +1,185 @@
+//===- LoopInvariants.cpp - once a step, or once a micro-batch ------------===//
+//
+// What is the same in every micro-batch, such as the cast of a weight, is
+// computed once, where it may stay there while the loop runs. Within a budget
+// that has no room for that it is computed in each micro-batch, as late as its
+// plan likes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopSurroundings.h"
+#include "MicroBatches.h"
+#include "remat/IR/Refusal.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+class InvariantFitter {
+public:
+  InvariantFitter(func::FuncOp Func, OwningOpRef<func::FuncOp> Sunk,
+                  double SunkMs, const FitOptions &Options, const Target &Where,
+                  FitReport &Report)
+      : Func(Func), Within(std::move(Sunk)), SunkMs(SunkMs), Options(Options),
+        Where(Where), Report(Report),
+        Steps(static_cast<double>(findMicroBatches(Func).getSteps())) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult fitOutside();
+  LogicalResult fitWithin();
+  std::optional<int64_t> getBudgetBytes() const;
+  void finish();
+  void finishFrontier();
+
+  func::FuncOp Func;
+  /// The function as it is, planned without recomputation, and with what is the
+  /// same in each step inside.
+  OwningOpRef<func::FuncOp> Outside, Within;
+  double SunkMs;
+  const FitOptions &Options;
+  const Target &Where;
+  FitReport &Report;
+  double Steps;
+  FitReport Once, Each; ///< of the two
+  FitRecord OnceRecord, EachRecord;
+};
+
+} // namespace
+
+LogicalResult InvariantFitter::fitOutside() {
+  Outside = Func.clone();
+  FitOptions Plain = Options;
+  Plain.Budget = {};
+  Plain.Method = solver::Strategy::None;
+  Plain.Seeds = nullptr;
+  Plain.Watcher = nullptr;
+  if (Options.Record) {
+    OnceRecord.OnUnplanned = Options.Record->OnUnplanned;
+    Plain.Record = &OnceRecord;
+  }
+  return fitLoop(*Outside, Plain, Where, Once);
+}
+
+/// The budget, where its bytes are known before anything is planned for it.
+std::optional<int64_t> InvariantFitter::getBudgetBytes() const {
+  if (Options.Budget.Kind == Budget::Kind::Bytes)
+    return Options.Budget.Bytes;
+  if (Options.Budget.Kind == Budget::Kind::PercentOfUnplanned)
+    return getPart(Once.UnplannedPeakBytes, Options.Budget.Percent);
+  return std::nullopt;
+}
+
+LogicalResult InvariantFitter::fitWithin() {
+  FitOptions Own = Options;
+  Own.Around.UnplannedPeakBytes = Once.UnplannedPeakBytes;
+  if (std::optional<int64_t> Bytes = getBudgetBytes()) {
+    Own.Budget.Kind = Budget::Kind::Bytes;
+    Own.Budget.Bytes = *Bytes;
+  }
+  if (Options.Record) {
+    EachRecord.OnUnplanned = [](func::FuncOp) { return success(); };
+    EachRecord.OnSmallest = Options.Record->OnSmallest;
+    Own.Record = &EachRecord;
+  }
+  return fitLoop(*Within, Own, Where, Each);
+}
+
+/// Points of both, none both larger and slower than another.
+void InvariantFitter::finishFrontier() {
+  if (!Options.Record)
+    return;
+  std::vector<FrontierPoint> All = std::move(EachRecord.Frontier), Best;
+  llvm::append_range(All, OnceRecord.Frontier);
+  llvm::sort(All, [](const FrontierPoint &L, const FrontierPoint &R) {
+    return std::pair(L.ArenaBytes, L.Ms) < std::pair(R.ArenaBytes, R.Ms);
+  });
+  for (FrontierPoint &P : All) {
+    P.LowerBoundMs = std::max(P.LowerBoundMs - Steps * SunkMs, 0.0);
+    if (Best.empty() || P.Ms < Best.back().Ms)
+      Best.push_back(P);
+  }
+  Options.Record->Frontier = std::move(Best);
+}
+
+/// A program that computes the same outside as well is one that computes it in
+/// each step and need not: that is how far a bound on one kind of program holds
+/// for the other.
+void InvariantFitter::finish() {
+  std::optional<int64_t> Bytes = getBudgetBytes();
+  bool IsSmallest = Options.Budget.Kind == Budget::Kind::Smallest;
+  bool FitsOnce = IsSmallest ? Once.PredictedPeakBytes <= *Each.BudgetBytes
+                             : !Bytes || Once.PredictedPeakBytes <= *Bytes;
+  func::FuncOp Taken = FitsOnce ? *Outside : *Within;
+  auto Fastest = [](const FitReport &R) {
+    return R.PredictedMs / (1 + R.PredictedOverhead);
+  };
+  double LeastMs = std::min(Fastest(Once), Fastest(Each));
+  double LowerBoundMs =
+      std::max(Once.LowerBoundMs - SunkMs, Each.LowerBoundMs - Steps * SunkMs);
+  double UnplannedMs = Once.UnplannedMs;
+  int64_t Smallest =
+      std::min(Once.PredictedPeakBytes, Each.SmallestFeasibleBytes);
+  auto Seconds = std::move(Report.Seconds);
+  FitReport &Best = FitsOnce ? Once : Each;
+  Best.UnplannedPeakBytes = Once.UnplannedPeakBytes;
+  Best.SmallestFeasibleBytes = Smallest;
+  Best.ImpossibleBytes = Each.ImpossibleBytes;
+  Best.BudgetBytes = IsSmallest ? Smallest : Bytes;
+  Best.UnplannedMs = UnplannedMs;
+  Best.LowerBoundMs = LowerBoundMs;
+  if (LeastMs > 0)
+    Best.PredictedOverhead = Best.PredictedMs / LeastMs - 1;
+  if (UnplannedMs > 0)
+    Best.Gap = (Best.PredictedMs - LowerBoundMs) / UnplannedMs;
+  Best.Slices = std::move(Report.Slices);
+  Report = std::move(Best);
+  Report.Seconds = std::move(Seconds);
+  writePlan(Taken, Options.Method, Report);
+  Func->setAttrs(Taken->getAttrDictionary());
+  Func.getBody().takeBody(Taken.getBody());
+  finishFrontier();
+}
+
+LogicalResult InvariantFitter::run() {
+  if (failed(fitOutside()))
+    return failure();
+  std::optional<Diagnostic> Refused;
+  LogicalResult Fitted = success();
+  {
+    RefusalHolder Holder(Func.getContext());
+    Fitted = fitWithin();
+    Refused = Holder.take();
+  }
+  for (const FitReport *Of : {&Once, &Each})
+    for (const auto &[Phase, Seconds] : Of->Seconds)
+      Report.addSeconds(Phase, Seconds);
+  bool FitsOnce =
+      Each.Refused && Once.PredictedPeakBytes <= Each.Refused->BudgetBytes;
+  if (failed(Fitted) && !FitsOnce) {
+    auto Seconds = std::move(Report.Seconds);
+    Report = std::move(Each);
+    Report.Seconds = std::move(Seconds);
+    if (Refused)
+      Func.getContext()->getDiagEngine().emit(std::move(*Refused));
+    return failure();
+  }
+  finish();
+  return success();
+}
+
+LogicalResult remat::fitMicroBatches(func::FuncOp Func,
+                                     const FitOptions &Options,
+                                     const Target &Where, FitReport &Report) {
+  OwningOpRef<func::FuncOp> Sunk(Func.clone());
+  std::optional<double> Microseconds =
+      sinkInvariants(findMicroBatches(*Sunk), Where);
+  // The strategy none moves nothing to where it is needed.
+  if (!Microseconds || Options.Method == solver::Strategy::None)
+    return fitLoop(Func, Options, Where, Report);
+  return InvariantFitter(Func, std::move(Sunk), *Microseconds / 1000, Options,
+                         Where, Report)
+      .run();
+}
