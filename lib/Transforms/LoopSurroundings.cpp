@@ -8,10 +8,14 @@
 #include "remat/Analysis/ValueNames.h"
 #include "remat/Transforms/GraphSignature.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace remat;
+
+/// A name in front of what tells it from others, within what names may have.
+static constexpr size_t MaxNameLength = 200;
 
 //===----------------------------------------------------------------------===//
 // What is read
@@ -149,13 +153,19 @@ Value Describer::getSource(unsigned Argument) {
   return Last;
 }
 
-/// Names of arguments have no spaces: "grad.w" is the gradient of w.
+/// Names of values as arguments can have them: "grad.w" is the gradient of w.
 std::string Describer::getName(Value V, StringRef Suffix) {
   StringRef Of = Names.get(V);
-  Of.consume_front("%"); // as the text of the graph calls it
-  bool IsGradient = Of.consume_front("gradient of ");
-  std::string Name = ((IsGradient ? "grad." : "") + Of + Suffix).str();
-  llvm::replace(Name, ' ', '.');
+  std::string Name;
+  if (Of.consume_front("gradient of "))
+    Name = "grad.";
+  for (char C : Of.take_front(MaxNameLength)) {
+    bool IsAllowed =
+        llvm::isAlnum(C) || StringRef("_.-/:+@#$[](),=").contains(C);
+    if (C != '%') // as the text of the graph begins a name
+      Name += IsAllowed ? C : '.';
+  }
+  Name += Suffix;
   while (!Taken.insert(Name).second)
     Name += '+';
   return Name;

@@ -51,14 +51,14 @@ def test_gradients_are_those_of_the_parts_added_up_in_order():
 
 @pytest.mark.parametrize("options", ((), ("--autocast", "bf16", "--clip-norm", 1.0)))
 def test_a_step_computes_the_same_at_every_budget(options):
-    graph, digests = gpt(batch=8, dropout=0.1), set()
-    options = ["--steps", 2, "--accumulate", 3, *options]
+    graph, digests = gpt(batch=4, dropout=0.1), set()
+    options = ["--steps", 2, "--accumulate", 3, "--effort", 0, *options]
     unplanned = whole(run(graph, *options).report)
     assert unplanned["recomputed_ops"] == 0
     least = unplanned["smallest_feasible_bytes"]
     assert unplanned["impossible_bytes"] < least < unplanned["unplanned_peak_bytes"]
     between = (least + unplanned["unplanned_peak_bytes"]) // 2
-    for budget in (between, least, "smallest", "90%"):
+    for budget in (between, least, "smallest"):
         done = run(graph, *options, "--budget", budget)
         report = whole(done.report)
         assert report["smallest_feasible_bytes"] == least
@@ -67,7 +67,7 @@ def test_a_step_computes_the_same_at_every_budget(options):
     poisoned = run(graph, *options, "--budget", least, "--poison")
     digests.add((poisoned.digest, tuple(poisoned.losses)))
     assert len(digests) == 1
-    assert run(graph, *options, "--budget", least - 1, expect=2).report["refused"]
+    assert run(graph, *options, "--budget", least - 1, "--quiet", expect=2).report["refused"]
 
 
 def test_sums_and_the_rows_of_others_are_all_that_a_loop_adds():
@@ -89,7 +89,7 @@ def test_many_micro_batches_compile_as_one(tmp_path):
     for count in (1, 2, 64):
         program = tmp_path / f"{count}.remat"
         done = run(
-            graph, "--compile-only", "--emit-program", program, "--accumulate", count, "--budget", "70%"
+            graph, "--compile-only", "--emit-program", program, "--accumulate", count, "--budget", "smallest"
         )  # fmt: skip
         reports.append(done.report)
         sizes.append(program.stat().st_size)
@@ -101,7 +101,7 @@ def test_many_micro_batches_compile_as_one(tmp_path):
 def test_casts_stand_outside_where_there_is_room():
     """Casts of all weights are half the parameters' bytes. Where the budget has no room for them,
     each micro-batch makes them again, and a plan needs less than with all of them."""
-    graph = gpt(layers=4, width=64, batch=4)
+    graph = gpt(width=64, batch=4)
     options = ["--compile-only", "--accumulate", 4, "--autocast", "bf16"]
     free, tight = (run(graph, *options, "--budget", b).report for b in ("unlimited", "smallest"))
     parameters = free["classes"]["parameters"]
@@ -111,10 +111,10 @@ def test_casts_stand_outside_where_there_is_room():
 
 
 def test_controls_and_explanations_reach_into_the_loop():
-    graph = gpt(batch=16)
-    options = ["--compile-only", "--accumulate", 2]
+    graph = gpt(batch=16).emit(locations=True)
+    options = ["--compile-only", "--accumulate", 2, "--effort", 0]
     plain = run(graph, *options).report
-    kept = run(graph, *options, "--recompute", "*gelu*")
+    kept = run(graph, *options, "--recompute", "h.*/gelu")
     assert plain["recomputed_ops"] == 0 < kept.report["recomputed_ops"]
     explained = run(graph, *options, "--budget", "smallest", "--explain", "all").report["explain"]
     assert explained
