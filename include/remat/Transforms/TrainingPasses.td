@@ -70,52 +70,6 @@ def Differentiate : Remat_Pass<"remat-differentiate", "differentiated"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
-def Accumulate : Remat_Pass<"remat-accumulate", "optimized"> {
-  let summary = "one step over several micro-batches";
-  let description = [{
-    Inputs get a leading dimension of `micro-batches`, and a loop (`remat.scan`) runs
-    forward and backward for one slice of them after the other, so that the activations
-    of one are alive at a time, and the graph is compiled once however many there are.
-    The loop carries sums of losses and gradients in f32, to which each part is added as
-    it is made, and which are divided behind it; outputs are stacked along a new leading
-    dimension. It carries the seed as well, whose upper half counts micro-batches, so that
-    each draws other random numbers, and the states: each micro-batch reads what the one
-    before it left.
-    What depends on no input, on no state that is updated, and draws no numbers,
-    as the cast of a weight, is computed once, before the loop. Runs behind
-    `remat-differentiate`; a forward-only graph works too.
-
-    Before:
-
-    ```mlir
-    func.func @main(%x: tensor<3xf32> {remat.role = #remat.role<input>}, ...) {
-      %0 = remat.mul %x, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-      %loss = remat.reduce <sum> %0, [0] : (tensor<3xf32>) -> tensor<f32>
-      return %loss : tensor<f32>
-    ```
-
-    After `remat-accumulate{micro-batches=2}`:
-
-    ```mlir
-    func.func @main(%x: tensor<2x3xf32> {remat.role = #remat.role<input>}, ...) {
-      %0 = remat.constant dense<-0.0> : tensor<f32>
-      %1 = remat.scan 2 (%sum = %0 : tensor<f32>) over (%part = %x : tensor<2x3xf32>) with (%v = %w : tensor<3xf32>) -> tensor<f32> attributes {micro_batches} {
-        %4 = remat.mul %part, %v : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
-        %5 = remat.reduce <sum> %4, [0] : (tensor<3xf32>) -> tensor<f32>
-        %6 = remat.add %sum, %5 : (tensor<f32>, tensor<f32>) -> tensor<f32>
-        remat.yield %6 : tensor<f32>
-      }
-      %2 = remat.constant dense<5.0e-01> : tensor<f32>
-      %3 = remat.mul %1, %2 : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      return %3 : tensor<f32>
-    ```
-  }];
-  let options = [
-    Option<"microBatches", "micro-batches", "int64_t", "1",
-           "how many micro-batches make a step">];
-  let dependentDialects = ["::remat::RematDialect"];
-}
-
 def Shard : Remat_Pass<"remat-shard", "optimized"> {
   let summary = "tensor parallel: parameters are cut among ranks";
   let description = [{
@@ -172,6 +126,52 @@ def Shard : Remat_Pass<"remat-shard", "optimized"> {
     ListOption<"Shards", "shards", "std::string",
                "parameters to cut, each NAME=DIM: a name or a glob, and a dimension; "
                "the last that names a parameter counts, before what the graph says">];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
+def Accumulate : Remat_Pass<"remat-accumulate", "optimized"> {
+  let summary = "one step over several micro-batches";
+  let description = [{
+    Inputs get a leading dimension of `micro-batches`, and a loop (`remat.scan`) runs
+    forward and backward for one slice of them after the other, so that the activations
+    of one are alive at a time, and the graph is compiled once however many there are.
+    The loop carries sums of losses and gradients in f32, to which each part is added as
+    it is made, and which are divided behind it; outputs are stacked along a new leading
+    dimension. It carries the seed as well, whose upper half counts micro-batches, so that
+    each draws other random numbers, and the states: each micro-batch reads what the one
+    before it left.
+    What depends on no input, on no state that is updated, and draws no numbers,
+    as the cast of a weight, is computed once, before the loop. Runs behind
+    `remat-differentiate`; a forward-only graph works too.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<3xf32> {remat.role = #remat.role<input>}, ...) {
+      %0 = remat.mul %x, %w : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      %loss = remat.reduce <sum> %0, [0] : (tensor<3xf32>) -> tensor<f32>
+      return %loss : tensor<f32>
+    ```
+
+    After `remat-accumulate{micro-batches=2}`:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32> {remat.role = #remat.role<input>}, ...) {
+      %0 = remat.constant dense<-0.0> : tensor<f32>
+      %1 = remat.scan 2 (%sum = %0 : tensor<f32>) over (%part = %x : tensor<2x3xf32>) with (%v = %w : tensor<3xf32>) -> tensor<f32> attributes {micro_batches} {
+        %4 = remat.mul %part, %v : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+        %5 = remat.reduce <sum> %4, [0] : (tensor<3xf32>) -> tensor<f32>
+        %6 = remat.add %sum, %5 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+        remat.yield %6 : tensor<f32>
+      }
+      %2 = remat.constant dense<5.0e-01> : tensor<f32>
+      %3 = remat.mul %1, %2 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      return %3 : tensor<f32>
+    ```
+  }];
+  let options = [
+    Option<"microBatches", "micro-batches", "int64_t", "1",
+           "how many micro-batches make a step">];
   let dependentDialects = ["::remat::RematDialect"];
 }
 
