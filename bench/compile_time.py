@@ -5,9 +5,10 @@
         [--devices host,cuda] [--fuse true,false] [--timeout 300] [--stack 8192]
 
 Each family of graphs is written at each size: `ops` is the number of operations of the graph, times the micro-batches. A
-training step has about three times as many. Every graph is compiled by `remat-run --compile-only` in a process of its own, one
-at a time. Columns: processor seconds of the whole process, microseconds of them an operation, how often that is what a tenth of
-the size took (where that was measured too), MiB of the process at most, and the phases of the report's `compile_seconds` that
+training step has about three times as many. Of `micro-batches`, which runs where it is named, the size is their number. Every
+graph is compiled by `remat-run --compile-only` in a process of its own, one at a time. Columns: processor seconds of the whole
+process, microseconds of them an operation, how often that is what a tenth of the size took (where that was measured too), MiB
+of the process at most, and the phases of the report's `compile_seconds` that
 took most; `rest` is what no phase names, the reading of the text above all. Processor seconds are the same beside other work on
 the machine, `compile_seconds` are not. A run beyond --timeout seconds shows as `> N`.
 
@@ -149,6 +150,11 @@ def transformer(size):
     return gpt2.build(layers=max(1, size // 14), width=32, heads=4, vocab=64, batch=2, seq=16), 1
 
 
+def micro_batches(size):
+    """GPT-2 124M over as many micro-batches, each of 8 sequences of 1,024."""
+    return gpt2.build(layers=12, width=768, heads=12, vocab=50304, batch=8, seq=1024), size
+
+
 FAMILIES = {
     "accumulate": accumulate,
     "fan-out": fan_out,
@@ -161,6 +167,7 @@ FAMILIES = {
     "tree": tree,
     "gpt2": transformer,
 }
+NAMED = {**FAMILIES, "micro-batches": micro_batches}  # not measured unless it is named
 
 
 def compile_once(args, path, batches, budget, device, fuse):
@@ -170,6 +177,7 @@ def compile_once(args, path, batches, budget, device, fuse):
     command = [args.run, path, "--compile-only", "--budget", budget, "--device", device]
     command += ["--fuse", fuse, "--accumulate", batches, "--effort", args.effort]
     command += ["--strategy", args.strategy, "--report", report]
+    command += ["--autocast", args.autocast] if args.autocast else []
 
     def limit_stack():
         resource.setrlimit(resource.RLIMIT_STACK, (args.stack << 10, args.stack << 10))
@@ -221,6 +229,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", default=ROOT / "build/bin/remat-run")
     parser.add_argument("--sizes", type=words, default=[str(n) for n in SIZES])
+    parser.add_argument("--autocast", help="bf16 or f16")
     parser.add_argument("--families", type=words, default=list(FAMILIES))
     parser.add_argument("--budgets", type=words, default=["unlimited", "70%"])
     parser.add_argument("--devices", type=words, default=["host", "cuda"])
@@ -235,7 +244,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for family in args.families:
             for size in sorted(int(n) for n in args.sizes):
-                graph, batches = FAMILIES[family](size)
+                graph, batches = NAMED[family](size)
                 path = pathlib.Path(folder, "graph.mlir")
                 path.write_text(graph.emit())
                 count = len(graph.operations) * batches

@@ -31,6 +31,8 @@ private:
 struct Surroundings {
   int64_t UnplannedPeakBytes = 0, SmallestFeasibleBytes = 0;
   int64_t ImpossibleBytes = 0;
+  /// Arguments of so many bytes need not be there: no bound counts them.
+  int64_t MovableBytes = 0;
 };
 
 /// The options of remat-fit-budget, read.

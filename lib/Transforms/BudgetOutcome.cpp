@@ -28,6 +28,9 @@ LogicalResult BudgetLoop::findBounds(std::optional<int64_t> Budget) {
       solver::boundOf(P, P.residentBytes(), /*Exact=*/false, Built->Unseen);
   LowerBound = Built->LeastMicroseconds;
   if (Budget) {
+    // Beyond MaxTotalBytes, which is 2^56, no budget is tight.
+    *Budget =
+        std::min(*Budget, solver::MaxTotalBytes) + Options.Around.MovableBytes;
     bool Exact = Options.Method == solver::Strategy::Search && !isInterrupted();
     solver::PlanBound Here = solver::boundOf(P, *Budget, Exact, Built->Unseen);
     Least.LeastBudget = std::max(Least.LeastBudget, Here.LeastBudget);
@@ -35,7 +38,8 @@ LogicalResult BudgetLoop::findBounds(std::optional<int64_t> Budget) {
   }
   LowerBound *= 1 - Rounding;
   Report.ImpossibleBytes =
-      std::max(Least.LeastBudget - 1, Options.Around.ImpossibleBytes);
+      std::max(Least.LeastBudget - 1 - Options.Around.MovableBytes,
+               Options.Around.ImpossibleBytes);
   Report.addSeconds("bound", Time.getSeconds());
   return success();
 }

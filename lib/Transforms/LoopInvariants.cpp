@@ -19,10 +19,10 @@ namespace {
 class InvariantFitter {
 public:
   InvariantFitter(func::FuncOp Func, OwningOpRef<func::FuncOp> Sunk,
-                  double SunkMs, const FitOptions &Options, const Target &Where,
-                  FitReport &Report)
-      : Func(Func), Within(std::move(Sunk)), SunkMs(SunkMs), Options(Options),
-        Where(Where), Report(Report),
+                  const SunkInvariants &Moved, const FitOptions &Options,
+                  const Target &Where, FitReport &Report)
+      : Func(Func), Within(std::move(Sunk)), SunkMs(Moved.Microseconds / 1000),
+        SunkBytes(Moved.Bytes), Options(Options), Where(Where), Report(Report),
         Steps(static_cast<double>(findMicroBatches(Func).getSteps())) {}
 
   LogicalResult run();
@@ -39,6 +39,7 @@ private:
   /// same in each step inside.
   OwningOpRef<func::FuncOp> Outside, Within;
   double SunkMs;
+  int64_t SunkBytes;
   const FitOptions &Options;
   const Target &Where;
   FitReport &Report;
@@ -75,6 +76,9 @@ std::optional<int64_t> InvariantFitter::getBudgetBytes() const {
 LogicalResult InvariantFitter::fitWithin() {
   FitOptions Own = Options;
   Own.Around.UnplannedPeakBytes = Once.UnplannedPeakBytes;
+  // A program that makes these values before the loop is one that makes them
+  // all at the begin of each step, but for the bytes that this takes there.
+  Own.Around.MovableBytes = SunkBytes;
   if (std::optional<int64_t> Bytes = getBudgetBytes()) {
     Own.Budget.Kind = Budget::Kind::Bytes;
     Own.Budget.Bytes = *Bytes;
@@ -174,12 +178,11 @@ LogicalResult remat::fitMicroBatches(func::FuncOp Func,
                                      const FitOptions &Options,
                                      const Target &Where, FitReport &Report) {
   OwningOpRef<func::FuncOp> Sunk(Func.clone());
-  std::optional<double> Microseconds =
+  std::optional<SunkInvariants> Moved =
       sinkInvariants(findMicroBatches(*Sunk), Where);
   // The strategy none moves nothing to where it is needed.
-  if (!Microseconds || Options.Method == solver::Strategy::None)
+  if (!Moved || Options.Method == solver::Strategy::None)
     return fitLoop(Func, Options, Where, Report);
-  return InvariantFitter(Func, std::move(Sunk), *Microseconds / 1000, Options,
-                         Where, Report)
+  return InvariantFitter(Func, std::move(Sunk), *Moved, Options, Where, Report)
       .run();
 }

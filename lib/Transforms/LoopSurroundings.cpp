@@ -67,19 +67,24 @@ static bool isCheap(Operation *Op) {
          (isa<ConstantOp>(Op) && !isResidentConstant(Op));
 }
 
-std::optional<double> remat::sinkInvariants(ScanOp Loop, const Target &Where) {
-  std::optional<double> Microseconds;
+std::optional<SunkInvariants> remat::sinkInvariants(ScanOp Loop,
+                                                    const Target &Where) {
+  SunkInvariants Sunk;
+  bool Any = false;
   sinkReads(Loop, [&](Operation *Op) {
-    if (!isCheap(Op) && !isa<AllGatherOp>(Op))
-      return false;
     KernelAttr Kernel = getKernel(Where, Op);
-    if (!Kernel)
+    if (!Kernel || (!isCheap(Op) && !isa<AllGatherOp>(Op)))
       return false;
-    if (!isView(Op))
-      Microseconds = Microseconds.value_or(0) + Kernel.getMicroseconds();
+    if (isView(Op))
+      return true;
+    Any = true;
+    Sunk.Microseconds += Kernel.getMicroseconds();
+    for (int64_t Bytes : {getByteSize(Op->getResult(0).getType()).value_or(0),
+                          std::max<int64_t>(Kernel.getWorkspace(), 0)})
+      Sunk.Bytes += alignBytes(Bytes).value_or(Bytes);
     return true;
   });
-  return Microseconds;
+  return Any ? std::optional(Sunk) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,6 +102,7 @@ public:
 
   void describeOwn(func::FuncOp Body, int64_t Bound, int64_t Bytes);
   RankedTensorType getRest(Value V) const;
+  bool mayMove(Value V) const;
   void add(Value V, RankedTensorType Of, int64_t Offset);
   void write() { Signature.write(); }
 
@@ -187,8 +193,7 @@ void Describer::describeOwn(func::FuncOp Body, int64_t Bound, int64_t Bytes) {
   }
 }
 
-/// What is there of `V` beside what is bound in the body; null if nothing, or
-/// if the plan of the function around may see to it that nothing is.
+/// What is there of `V` beside what is bound in the body; null if nothing.
 RankedTensorType Describer::getRest(Value V) const {
   auto Whole = cast<RankedTensorType>(V.getType());
   auto GetOthers = [&]() -> RankedTensorType {
@@ -208,10 +213,16 @@ RankedTensorType Describer::getRest(Value V) const {
     return {};
   if (llvm::is_contained(Of.getSlices(), V))
     return GetOthers();
-  bool Stays = isa<BlockArgument>(V) || isResidentConstant(V.getDefiningOp());
-  bool IsInit = llvm::any_of(
-      Of.getInits(), [&](Value Init) { return getStorage(Init).Root == V; });
-  return Stays || IsInit ? Whole : RankedTensorType();
+  return Whole;
+}
+
+/// Whether a plan of the function around may see to it that `V` is not there.
+bool Describer::mayMove(Value V) const {
+  ScanOp Of = Loop;
+  auto Shows = [&](Value Other) { return getStorage(Other).Root == V; };
+  return !isa<BlockArgument>(V) && !isResidentConstant(V.getDefiningOp()) &&
+         V.getDefiningOp() != Of.getOperation() &&
+         llvm::none_of(Of->getOperands(), Shows);
 }
 
 void Describer::add(Value V, RankedTensorType Of, int64_t Offset) {
@@ -237,7 +248,9 @@ LogicalResult LoopSurroundings::addTo(func::FuncOp Body, func::FuncOp Around,
   for (Value V : Profile.getLiveValues(Liveness->getPosition(Loop)))
     if (RankedTensorType Rest = Of.getRest(V)) {
       Others.push_back({V, Rest, Bound + Bytes});
-      Bytes += *alignBytes(*getByteSize(Rest));
+      int64_t Taken = *alignBytes(*getByteSize(Rest));
+      Bytes += Taken;
+      MovableBytes += Of.mayMove(V) ? Taken : 0;
     }
   Of.describeOwn(Body, Bound, Bytes);
   for (auto [V, Rest, Offset] : Others)

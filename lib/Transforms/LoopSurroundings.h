@@ -14,11 +14,17 @@ namespace remat {
 /// under two names.
 void sinkViews(ScanOp Loop);
 
+/// What was made part of a loop's body: what it takes in each step, and the
+/// bytes of all that it makes and works with.
+struct SunkInvariants {
+  double Microseconds = 0;
+  int64_t Bytes = 0;
+};
+
 /// Computes in each step again what a scan reads and is cheap to compute, or is
-/// gathered from parts: then it is there only while it is needed. Returns the
-/// microseconds that this takes in each step, or nothing where there is nothing
-/// of the kind.
-std::optional<double> sinkInvariants(ScanOp Loop, const Target &Where);
+/// gathered from parts: then it is there only while it is needed. Nothing where
+/// there is nothing of the kind.
+std::optional<SunkInvariants> sinkInvariants(ScanOp Loop, const Target &Where);
 
 /// Bytes that are there in each step of a loop and not in its body: arguments
 /// that it does not read, constants, the rows of other steps. The body of the
@@ -33,8 +39,11 @@ public:
   /// bound. The arguments stay: `takeBody` drops them.
   void removeFrom(mlir::func::FuncOp Body) const;
 
+  /// Bytes of what another plan of the function around would not have there.
+  int64_t getMovableBytes() const { return MovableBytes; }
+
 private:
-  int64_t Bound = 0, Bytes = 0;
+  int64_t Bound = 0, Bytes = 0, MovableBytes = 0;
 };
 
 } // namespace remat

@@ -117,7 +117,9 @@ LogicalResult MicroBatchFitter::fitEmptyLoop() {
   EmptyMs = Kernel->getMicroseconds() / 1000;
   FitOptions Trial = getOptionsAround({});
   Trial.IsTrial = true;
-  return BudgetLoop(*Copy, Trial, Where, Empty).run();
+  LogicalResult Done = BudgetLoop(*Copy, Trial, Where, Empty).run();
+  addSeconds(Empty);
+  return Done;
 }
 
 /// Plans of the body that were kept, with its own times.
@@ -162,7 +164,8 @@ LogicalResult MicroBatchFitter::fitBody(struct Budget Budget) {
   Own.Budget = Budget;
   Own.Around = {
       std::max(Empty.UnplannedPeakBytes, Options.Around.UnplannedPeakBytes),
-      Empty.SmallestFeasibleBytes, Empty.ImpossibleBytes};
+      Empty.SmallestFeasibleBytes, Empty.ImpossibleBytes,
+      Rest.getMovableBytes() + Options.Around.MovableBytes};
   std::vector<PlanSeed> Seeds = getSeeds();
   Own.Seeds = &Seeds;
   FitRecord Record = getRecord();
