@@ -15,3 +15,15 @@ func.func @constant(%a: tensor<2xf32>) -> tensor<2xf32> {
   }
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+// CHECK: error: 'remat.scan' op cannot run: its body has no assigned memory
+// CHECK: note: run remat-fit-budget, which plans micro-batches
+func.func @micro_batches(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = remat.scan 2 (%h = %a : tensor<2xf32>) over () with () -> tensor<2xf32> attributes {micro_batches} {
+    %1 = remat.exp %h : tensor<2xf32>
+    remat.yield %1 : tensor<2xf32>
+  }
+  return %0 : tensor<2xf32>
+}

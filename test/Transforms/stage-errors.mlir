@@ -27,7 +27,8 @@
 // TOOL: error: remat-differentiate comes too late: the graph is assigned already
 
 // What comes in time may run in any number, and memory may be assigned anew.
-// RUN: remat-opt %s -remat-differentiate -remat-accumulate="micro-batches=2" -remat-add-optimizer -remat-fuse -remat-plan -remat-fuse="mode=after-plan" -remat-legalize-results -remat-assign-memory -remat-assign-memory -remat-verify-memory | FileCheck %s --check-prefix=RIGHT
+// RUN: remat-opt %s -remat-differentiate -remat-accumulate="micro-batches=2" -remat-add-optimizer -remat-fuse -remat-fit-budget -remat-assign-memory -remat-assign-memory -remat-verify-memory | FileCheck %s --check-prefix=RIGHT
+// RUN: remat-opt %s -remat-differentiate -remat-add-optimizer -remat-fuse -remat-plan -remat-fuse="mode=after-plan" -remat-legalize-results -remat-assign-memory -remat-assign-memory -remat-verify-memory | FileCheck %s --check-prefix=RIGHT
 // RIGHT: remat.stage = #remat.stage<assigned>
 func.func @main(%x: tensor<8x8xf32> {remat.role = #remat.role<input>, remat.name = "x"},
                 %w: tensor<8x8xf32> {remat.role = #remat.role<parameter>, remat.name = "w"})
