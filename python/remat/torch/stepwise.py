@@ -10,7 +10,7 @@ buffers must be PyTorch's by the rules of `check`, and the update must be the on
 AdamW makes in float64 of the gradient that ours took. Where that holds for each step, and the first
 one begins with the module's parameters and no moments, the whole training is right.
 
-Of a ReLU a rounding may take the one element whose input is zero but for rounding, on our side or on
+Rounding may decide a ReLU whose input is zero but for it, on our side or on
 PyTorch's. A gradient or a buffer that fails is therefore compared from `OTHERS` states more, whose
 parameters' last bits are moved: what is wrong is so from each of them, and what fails from less
 than half of them was chance.
@@ -111,13 +111,12 @@ def check_steps(setup: Setup, step: Step, steps: int) -> List[Check]:
     before = read_state(step)
     made = [Check() for _ in range(steps)]
     made[0].compared = _compare_start(setup.imported, before)
-    aside = setup.step(step.program)
     for number, done in enumerate(made, 1):
         loss = setup.run(step)
         after = read_state(step)
         check_step(done, setup, before, after, loss, number)
         if done.failed:
-            _leave_chance(done, setup, aside, before, number)
+            _leave_chance(done, setup, setup.step(step.program), before, number)
         before = after
     return made
 
@@ -130,14 +129,15 @@ def check_step(
     at = _with_state(setup.module, before)
     expected = evaluate(at, args, kwargs)
     exact = in_float64(lambda: evaluate(at, args, kwargs, torch.float64), made.notes)
-    taken = {name: _gradient(setup, before, after, name) for name in imported.parameters}
-    ours = {("gradient", name): one.value for name, one in taken.items()}
+    ours, lost = {}, {}
+    for name in imported.parameters:
+        taken = _gradient(setup, before, after, name)
+        ours["gradient", name], lost[name] = taken.value.float(), taken.lost.norm().item()
     ours.update({("buffer", name): after.tensors[name] for name in imported.written})
     sides = Sides(ours, expected, exact, lambda way: evaluate(at, args, kwargs, rounding=way))
-    lost = {name: one.lost.norm().item() for name, one in taken.items()}
     compare(made, imported, loss, sides, lost, setup.zero)
-    for name, one in taken.items():
-        made.compared += _compare_update(setup, before, after, name, one, number)
+    for name in imported.parameters:
+        made.compared += _compare_update(setup, before, after, name, number)
 
 
 def _compare_start(imported: Imported, before: State) -> List[Compared]:
@@ -194,10 +194,11 @@ def _gradient(setup: Setup, before: State, after: State, name: str) -> Taken:
 
 
 def _compare_update(
-    setup: Setup, before: State, after: State, name: str, gradient: Taken, number: int
+    setup: Setup, before: State, after: State, name: str, number: int
 ) -> List[Compared]:
     """What a step added to a parameter and to its second moment, with what PyTorch's update adds in
     float64. Both are kept in float32: a rounding of the last bit is no difference."""
+    gradient = _gradient(setup, before, after, name)
     parameter = torch.nn.Parameter(before.tensors[name].double())
     parameter.grad = gradient.value.view_as(parameter)
     optimizer = setup.optimizer([parameter])
