@@ -91,10 +91,15 @@ static Status runCrossEntropyBackward(const OpCall &Op, Context &C) {
         T *Grad = Out.as<T>() + Row * Classes;
         int64_t Target = loadInteger(Targets.Type, Targets.Data, Row);
         bool Ignored = Target == IgnoreIndex;
-        for (int64_t I = 0; I < Classes; ++I) {
-          float P = expf(widen(In[I]) - Lse[Row]) - (I == Target ? 1.0f : 0.0f);
+        // A target's probability less one is the others', negative: near one
+        // it would cancel, and Lse is rounded as large logits are.
+        double Others = sum(Classes, [&](int64_t I) {
+          float P = expf(widen(In[I]) - Lse[Row]);
           Grad[I] = narrow<T>(Ignored ? 0.0f : P * Scale);
-        }
+          return I == Target ? 0.0 : double(P);
+        });
+        if (!Ignored)
+          Grad[Target] = narrow<T>(-static_cast<float>(Others) * Scale);
       }
     });
   });
