@@ -73,6 +73,9 @@ static Status runCrossEntropy(const OpCall &Op, Context &C) {
   return {};
 }
 
+/// A probability from which on less than a tenth is left to the others.
+static constexpr float NearlyCertain = 0.9f;
+
 static Status runCrossEntropyBackward(const OpCall &Op, Context &C) {
   const Value &Logits = Op.Operands[1], &Targets = Op.Operands[2];
   const Value &Out = Op.Results[0];
@@ -91,14 +94,17 @@ static Status runCrossEntropyBackward(const OpCall &Op, Context &C) {
         T *Grad = Out.as<T>() + Row * Classes;
         int64_t Target = loadInteger(Targets.Type, Targets.Data, Row);
         bool Ignored = Target == IgnoreIndex;
-        // A target's probability less one is the others', negative: near one
-        // it would cancel, and Lse is rounded as large logits are.
+        float OfTarget = 0;
         double Others = sum(Classes, [&](int64_t I) {
           float P = expf(widen(In[I]) - Lse[Row]);
-          Grad[I] = narrow<T>(Ignored ? 0.0f : P * Scale);
+          float Difference = P - (I == Target ? 1.0f : 0.0f);
+          Grad[I] = narrow<T>(Ignored ? 0.0f : Difference * Scale);
+          OfTarget = I == Target ? P : OfTarget;
           return I == Target ? 0.0 : double(P);
         });
-        if (!Ignored)
+        // A target's probability less one is the others', negative. Near one
+        // it cancels, and Lse is rounded as large logits are.
+        if (!Ignored && OfTarget > NearlyCertain)
           Grad[Target] = narrow<T>(-static_cast<float>(Others) * Scale);
       }
     });
