@@ -111,12 +111,17 @@ int cuModuleGetFunction(void **Function, void *Module, const char *Name) {
 int cuFuncGetParamInfo(void *Function, size_t I, size_t *At, size_t *Bytes) {
   return *At = I * 8, *Bytes = 8, 0;
 }
+/* CUlaunchConfig. */
+struct LaunchConfig {
+  unsigned Grid[3], Block[3], SharedBytes;
+  void *Stream;
+  const void *Attributes;
+  unsigned NumAttributes;
+};
 /* Parameters: two addresses of floats, that of their sums, and how many. */
-int cuLaunchKernel(void *Function, unsigned GridX, unsigned GridY,
-                   unsigned GridZ, unsigned BlockX, unsigned BlockY,
-                   unsigned BlockZ, unsigned Shared, void *Stream,
-                   void **Parameters, void **Extra) {
-  fakeLog("add", Stream, -1);
+int cuLaunchKernelEx(const struct LaunchConfig *Config, void *Function,
+                     void **Parameters, void **Extra) {
+  fakeLog("add", Config->Stream, -1);
   wait();
   float *Lhs = *(float **)Parameters[0], *Rhs = *(float **)Parameters[1];
   float *Sum = *(float **)Parameters[2];
