@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Accumulate.h"
 #include "mlir/IR/IRMapping.h"
 #include "remat/Analysis/ScanBody.h"
 #include "remat/Analysis/Uses.h"
@@ -90,29 +91,6 @@ private:
 };
 
 } // namespace
-
-/// `Type` with a leading dimension `Leading`, or null if its bytes overflow.
-static RankedTensorType prepend(int64_t Leading, RankedTensorType Type) {
-  SmallVector<int64_t> Shape = {Leading};
-  llvm::append_range(Shape, Type.getShape());
-  RankedTensorType Result = Type.clone(Shape);
-  return getByteSize(Result) ? Result : RankedTensorType();
-}
-
-/// Whether `Count` of an input or output `What` can be stacked.
-static LogicalResult checkStack(Location Loc, int64_t Count, const Twine &What,
-                                Type Of) {
-  auto Type = cast<RankedTensorType>(Of);
-  if (Type.getRank() == MaxRank)
-    return emitError(Loc) << Count << " micro-batches of " << What << " ("
-                          << Type << ") have " << MaxRank + 1
-                          << " dimensions, more than the " << MaxRank
-                          << " that are supported";
-  if (!prepend(Count, Type))
-    return emitError(Loc) << Count << " micro-batches of " << What << " ("
-                          << Type << ") do not fit 64-bit sizes";
-  return success();
-}
 
 LogicalResult Accumulation::check() {
   for (unsigned Index : getArgsOfRole(Graph, Role::input))
@@ -411,6 +389,8 @@ LogicalResult Accumulation::run() {
     return failure();
   findSeeds();
   markVarying();
+  if (failed(checkUpdates(Body, Count)))
+    return failure();
   sortResults();
   collectOperands();
   widenInputs();

@@ -161,8 +161,12 @@ def add_updates(c: Context) -> None:
 def choose_options(c: Context, made: Made) -> None:
     rng, numeric = c.rng, made.numeric
     has_states = any(r.attributes["remat.role"].case in ("state", "step") for r in c.graph.results)
+    # An update runs once a step, not once a micro-batch.
+    updates = any(o.mnemonic in ("sgd", "adamw") for o in c.graph.operations)
     if not has_states and c.chance(0.2):
-        numeric["accumulate"] = rng.choice([2, 3])
+        micro_batches = rng.choice([2, 3])
+        if not updates:
+            numeric["accumulate"] = micro_batches
     if c.chance(0.2):
         numeric["autocast"] = rng.choice(["bf16", "f16"])
     numeric["optimizer"] = rng.choice(["none", "none", "adamw", "sgd"])

@@ -40,3 +40,15 @@ func.func @main(%w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name
   %0 = remat.reshape %w : tensor<f32> to tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>
   return %0 : tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>
 }
+
+// -----
+
+// The input is another one in each micro-batch.
+func.func @main(%x: tensor<3xf32> {remat.role = #remat.role<input>, remat.name = "x"},
+                %rate: tensor<f32> {remat.role = #remat.role<parameter>, remat.name = "rate"})
+    -> (tensor<3xf32> {remat.role = #remat.role<output>, remat.name = "y"}) {
+  // expected-error@+2 {{'remat.sgd' would run in each of 2 micro-batches, an update runs once a step}}
+  // expected-note@+1 {{run remat-accumulate behind remat-differentiate and before remat-add-optimizer}}
+  %0 = remat.sgd %x, %x rate %rate : (tensor<3xf32>, tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
