@@ -150,6 +150,41 @@ joinGroups(const float (&sums)[Shape::Steps * Shape::N], float *out) {
   __syncthreads();
 }
 
+// Calls `work` with each row of a group, with what is known of the row as
+// numbers, one of each of `known`, and with a turn for `sumRow`. The next row
+// is loaded before, or at least announced.
+template <typename Shape, typename T, bool HasAddend, int Count, typename Work>
+__device__ __forceinline__ void
+forGradientRows(const T *x, const T *dy, const T *addend,
+                const float *const (&known)[Count], Work work) {
+  GradientRow<Shape, T, HasAddend> next;
+  float nextKnown[Count] = {};
+  typename Shape::Count row = Shape::getBegin() + Shape::getGroup(),
+                        end = Shape::getEnd();
+  auto loadNext = [&](typename Shape::Count which) {
+    if (which >= end)
+      return;
+    next.load(x, dy, addend, which);
+    for (int c = 0; c < Count; ++c)
+      nextKnown[c] = known[c][which];
+  };
+  if (Shape::Ahead)
+    loadNext(row);
+  for (int turn = 0; row < end; row += Shape::Groups, turn ^= 1) {
+    if (!Shape::Ahead)
+      loadNext(row);
+    auto now = next;
+    float nowKnown[Count];
+    for (int c = 0; c < Count; ++c)
+      nowKnown[c] = nextKnown[c];
+    if (Shape::Ahead)
+      loadNext(row + Shape::Groups);
+    else if (row + Shape::Groups < end)
+      next.announce(x, dy, row + Shape::Groups);
+    work(now, row, nowKnown, turn);
+  }
+}
+
 // dx of layer norm, and a partial sum a block of the gradients of scale and
 // bias: partial is [2, blocks, C]. Scale is read M elements at a time. An
 // addend is added to dx after that is rounded.
@@ -157,36 +192,17 @@ template <typename T, typename S, typename Shape, int M, bool HasAddend>
 REMAT_KERNEL layerNormBackward(const T *dy, const T *x, const S *scale,
                                const float *mean, const float *rstd,
                                const T *addend, T *dx, float *partial) {
-  constexpr int C = Shape::C, N = Shape::N, Groups = Shape::Groups;
-  constexpr int Steps = Shape::Steps;
+  constexpr int C = Shape::C, N = Shape::N, Steps = Shape::Steps;
   float sumScale[Steps * N], sumBias[Steps * N], factor[Steps][N];
 #pragma unroll
   for (int e = 0; e < Steps * N; ++e)
     sumScale[e] = sumBias[e] = 0.0f;
   if (Shape::Ahead && Shape::getColumn(0) < C)
     loadFloats<M>(scale + Shape::getColumn(0), factor[0]);
-  GradientRow<Shape, T, HasAddend> next;
-  float nextMean = 0.0f, nextRstd = 0.0f;
-  typename Shape::Count row = Shape::getBegin() + Shape::getGroup(),
-                        end = Shape::getEnd();
-  auto loadNext = [&](typename Shape::Count which) {
-    if (which >= end)
-      return;
-    next.load(x, dy, addend, which);
-    nextMean = mean[which];
-    nextRstd = rstd[which];
-  };
-  if (Shape::Ahead)
-    loadNext(row);
-  for (int turn = 0; row < end; row += Groups, turn ^= 1) {
-    if (!Shape::Ahead)
-      loadNext(row);
-    auto now = next;
-    float m = nextMean, r = nextRstd, sums[2] = {0.0f, 0.0f};
-    if (Shape::Ahead)
-      loadNext(row + Groups);
-    else if (row + Groups < end)
-      next.announce(x, dy, row + Groups);
+  const float *known[] = {mean, rstd};
+  auto work = [&](GradientRow<Shape, T, HasAddend> &now,
+                  typename Shape::Count row, const float (&of)[2], int turn) {
+    float m = of[0], r = of[1], sums[2] = {0.0f, 0.0f};
 #pragma unroll
     for (int s = 0; s < Steps; ++s) {
       if (Shape::getColumn(s) >= C)
@@ -218,7 +234,8 @@ REMAT_KERNEL layerNormBackward(const T *dy, const T *x, const S *scale,
       }
     }
     now.store(addend, dx, row);
-  }
+  };
+  forGradientRows<Shape, T, HasAddend>(x, dy, addend, known, work);
   joinGroups<Shape>(sumScale, partial + (int64)blockIdx.x * C);
   joinGroups<Shape>(sumBias, partial + ((int64)gridDim.x + blockIdx.x) * C);
 }

@@ -64,35 +64,17 @@ template <typename T, typename S, typename Shape, int M, bool HasAddend>
 REMAT_KERNEL rmsNormBackward(const T *dy, const T *x, const S *weight,
                              const float *rstd, const T *addend, T *dx,
                              float *partial) {
-  constexpr int C = Shape::C, N = Shape::N, Groups = Shape::Groups;
-  constexpr int Steps = Shape::Steps;
+  constexpr int C = Shape::C, N = Shape::N, Steps = Shape::Steps;
   float sums[Steps * N], factor[Steps][N];
 #pragma unroll
   for (int e = 0; e < Steps * N; ++e)
     sums[e] = 0.0f;
   if (Shape::Ahead && Shape::getColumn(0) < C)
     loadFloats<M>(weight + Shape::getColumn(0), factor[0]);
-  GradientRow<Shape, T, HasAddend> next;
-  float nextRstd = 0.0f;
-  typename Shape::Count row = Shape::getBegin() + Shape::getGroup(),
-                        end = Shape::getEnd();
-  auto loadNext = [&](typename Shape::Count which) {
-    if (which >= end)
-      return;
-    next.load(x, dy, addend, which);
-    nextRstd = rstd[which];
-  };
-  if (Shape::Ahead)
-    loadNext(row);
-  for (int turn = 0; row < end; row += Groups, turn ^= 1) {
-    if (!Shape::Ahead)
-      loadNext(row);
-    auto now = next;
-    float r = nextRstd, dot[1] = {0.0f};
-    if (Shape::Ahead)
-      loadNext(row + Groups);
-    else if (row + Groups < end)
-      next.announce(x, dy, row + Groups);
+  const float *known[] = {rstd};
+  auto work = [&](GradientRow<Shape, T, HasAddend> &now,
+                  typename Shape::Count row, const float (&of)[1], int turn) {
+    float r = of[0], dot[1] = {0.0f};
 #pragma unroll
     for (int s = 0; s < Steps; ++s) {
       if (Shape::getColumn(s) >= C)
@@ -120,7 +102,8 @@ REMAT_KERNEL rmsNormBackward(const T *dy, const T *x, const S *weight,
       }
     }
     now.store(addend, dx, row);
-  }
+  };
+  forGradientRows<Shape, T, HasAddend>(x, dy, addend, known, work);
   joinGroups<Shape>(sums, partial + (int64)blockIdx.x * C);
 }
 
