@@ -25,7 +25,7 @@ import torch
 sys.path.append(str(Path(__file__).resolve().parents[2] / "test" / "Target" / "CUDAKernels"))
 
 import check_kernels  # noqa: E402
-from cases import Case, tensor_type  # noqa: E402
+from case import Case, tensor_type  # noqa: E402
 
 F32, BF16 = torch.float32, torch.bfloat16
 ROWS, WIDTH, VOCAB = 32 * 1024, 768, 50304
@@ -156,13 +156,11 @@ def run(row: Row, operation: dict, machine: check_kernels.GPU) -> dict:
     results = [operands[case.inplace[i]] if i in case.inplace
                else torch.empty(t.shape, dtype=t.dtype, device="cuda") for i, t in enumerate(case.results)]
     workspace = torch.empty(operation["workspace"] + 512, dtype=torch.uint8, device="cuda")
-    places = {"operand": operands, "result": results}
+    places = {"operand": [t.data_ptr() for t in operands], "result": [t.data_ptr() for t in results]}
 
     def launch(stream) -> None:
         for one in operation["launches"]:
-            addresses = [workspace.data_ptr() + a["int"] if a["kind"] == "workspace" else a["int"] if a["kind"] == "int"
-                         else places[a["kind"]][a["index"]].data_ptr() for a in one["arguments"]]
-            machine.launch(one, addresses, stream)
+            machine.launch(one, check_kernels.get_arguments(one, places, workspace.data_ptr()), stream)
 
     moved = sum(map(get_bytes, case.operands)) + sum(map(get_bytes, case.results))
     half = max(moved // 2, 4)

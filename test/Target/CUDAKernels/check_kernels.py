@@ -166,18 +166,21 @@ def relative_error(got, expected):
     return float("inf") if torch.isnan(error) else error.item()
 
 
+def get_arguments(launch, places, workspace):
+    """What a launch passes to its kernel: numbers, and addresses in the workspace, of operands and results."""
+    return [workspace + a["int"] if a["kind"] == "workspace" else a["int"] if a["kind"] == "int"
+            else places[a["kind"]][a["index"]] for a in launch["arguments"]]
+
+
 def run_case(case, operation, machine):
     """Gives a list of what is wrong."""
     operands = [Buffer(t.numel() * t.element_size(), machine.device, t) for t in case.operands]
     results = [operands[case.inplace[i]] if i in case.inplace else Buffer(t.numel() * t.element_size(), machine.device)
                for i, t in enumerate(case.results)]
     workspace = Buffer(operation["workspace"], machine.device)
+    places = {"operand": [b.address() for b in operands], "result": [b.address() for b in results]}
     for launch in operation["launches"]:
-        places = {"operand": operands, "result": results}
-        addresses = [workspace.address() + a["int"] if a["kind"] == "workspace"
-                     else a["int"] if a["kind"] == "int"
-                     else places[a["kind"]][a["index"]].address() for a in launch["arguments"]]
-        machine.launch(launch, addresses)
+        machine.launch(launch, get_arguments(launch, places, workspace.address()))
     machine.synchronize()
     wrong = []
     for i, (expected, buffer) in enumerate(zip(case.results, results)):
