@@ -82,7 +82,6 @@ runtime::Result<std::string> remat::resolveMaxBudget(mlir::ModuleOp Graph,
   auto Found = findMaxBudget(getDeviceName(Graph, Options), nullptr);
   if (!Found)
     return Found.getError();
-  Options.Budget.Kind = Budget::Kind::Bytes;
-  Options.Budget.Bytes = Found->Bytes;
+  Options.Budget = Budget::ofBytes(Found->Bytes);
   return std::move(Found->Line);
 }

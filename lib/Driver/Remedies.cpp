@@ -132,8 +132,7 @@ std::optional<int64_t> RemedySearch::findSmallest(ModuleOp Graph,
     return std::nullopt;
   // The smallest budget does not depend on the one that is asked for; of what
   // is refused no program is made.
-  Changed.Budget.Kind = Budget::Kind::Bytes;
-  Changed.Budget.Bytes = 1;
+  Changed.Budget = Budget::ofBytes(1);
   Changed.Interrupt = Time.get();
   Changed.Watcher = nullptr;
   Changed.FindsCauses = false;

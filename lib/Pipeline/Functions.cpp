@@ -68,13 +68,6 @@ private:
 
 } // namespace
 
-static struct Budget getBytes(std::optional<int64_t> Bytes) {
-  struct Budget B;
-  B.Kind = Bytes ? Budget::Kind::Bytes : Budget::Kind::Unlimited;
-  B.Bytes = Bytes.value_or(0);
-  return B;
-}
-
 /// Parameters that `main` froze are states there, and so they are here.
 static void shareFrozen(func::FuncOp Given, func::FuncOp Planned,
                         func::FuncOp Function) {
@@ -150,8 +143,7 @@ LogicalResult FunctionPlanner::plan(Planned &P, const CompileOptions &How) {
                                     How.Function.empty() ? Record : nullptr);
   P.Refused = Holder.take();
   // Phases have one name in all functions.
-  for (const auto &[Phase, Seconds] : P.Report.Seconds)
-    Report.addSeconds(Phase, Seconds);
+  Report.addSeconds(P.Report);
   return success(succeeded(Done) || P.Report.Refused);
 }
 
@@ -177,7 +169,7 @@ LogicalResult FunctionPlanner::planOther(Planned &P, struct Budget Budget) {
 
 LogicalResult FunctionPlanner::planOthers(std::optional<int64_t> Budget) {
   for (Planned &P : Others)
-    if (failed(planOther(P, getBytes(Budget))))
+    if (failed(planOther(P, Budget::ofBytes(Budget))))
       return failure();
   return success();
 }
@@ -203,7 +195,7 @@ LogicalResult FunctionPlanner::planAll() {
   if (!Largest)
     return success();
   int64_t Smallest = Largest->Report.SmallestFeasibleBytes;
-  return success(succeeded(planMain(getBytes(Smallest))) &&
+  return success(succeeded(planMain(Budget::ofBytes(Smallest))) &&
                  succeeded(planOthers(Smallest)));
 }
 

@@ -31,8 +31,7 @@ void remat::findCauses(ModuleOp Graph, const CompileOptions &Options,
                        Refusal &Refused) {
   // A budget in parts of the peak without recomputation is that of this graph.
   CompileOptions Asked = Options;
-  Asked.Budget.Kind = Budget::Kind::Bytes;
-  Asked.Budget.Bytes = Refused.BudgetBytes;
+  Asked.Budget = Budget::ofBytes(Refused.BudgetBytes);
   using List = std::vector<std::string> Controls::*;
   static constexpr std::pair<StringLiteral, List> Lists[] = {
       {"--keep", &Controls::Keep},

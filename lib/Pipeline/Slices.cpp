@@ -71,10 +71,8 @@ std::optional<Trial> SliceSearch::run() {
   if (!Best || (Best->Fits && Best->Report.RecomputedOps == 0 &&
                 Options.Budget.Kind != Budget::Kind::Smallest))
     return Best;
-  if (Options.Budget.Kind == Budget::Kind::PercentOfUnplanned) {
-    Options.Budget.Kind = Budget::Kind::Bytes;
-    Options.Budget.Bytes = *Best->Report.BudgetBytes;
-  }
+  if (Options.Budget.Kind == Budget::Kind::PercentOfUnplanned)
+    Options.Budget = Budget::ofBytes(*Best->Report.BudgetBytes);
   for (int64_t Slices = 2; Slices <= MostSlices; Slices *= 2) {
     std::optional<Trial> Next = attempt(Slices);
     if (!Next)

@@ -130,8 +130,7 @@ static Outcome agreeOnBudget(ToolOptions &O, const std::string &Text) {
   auto Found = findMaxBudget(*Device, O.TheRanks.get());
   if (!Found)
     return fail(Found.getError().getMessage());
-  O.Compile.Budget.Kind = Budget::Kind::Bytes;
-  O.Compile.Budget.Bytes = Found->Bytes;
+  O.Compile.Budget = Budget::ofBytes(Found->Bytes);
   if (!O.Quiet)
     llvm::outs() << Found->Line << '\n';
   return Outcome::Done;

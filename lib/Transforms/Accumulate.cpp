@@ -112,8 +112,7 @@ LogicalResult Accumulation::check() {
         Graph.emitError() << "result " << I
                           << " is neither a loss, an output, a gradient nor "
                              "a state's new value: it cannot be accumulated";
-    Diag.attachNote() << "run remat-accumulate behind remat-differentiate and "
-                         "before remat-add-optimizer";
+    Diag.attachNote() << WhereToAccumulate;
     return Diag;
   }
   return success();

@@ -7,9 +7,15 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 
 namespace remat {
+
+/// The note of what comes of another place in the pipeline.
+inline constexpr llvm::StringLiteral WhereToAccumulate =
+    "run remat-accumulate behind remat-differentiate and before "
+    "remat-add-optimizer";
 
 /// `Type` with a leading dimension `Leading`, or null if its bytes overflow.
 mlir::RankedTensorType prepend(int64_t Leading, mlir::RankedTensorType Type);

@@ -35,8 +35,7 @@ LogicalResult remat::checkUpdates(ArrayRef<Operation *> Body, int64_t Count) {
                               << "'" << Op->getName()
                               << "' would run in each of " << Count
                               << " micro-batches, an update runs once a step";
-    Diag.attachNote() << "run remat-accumulate behind remat-differentiate and "
-                         "before remat-add-optimizer";
+    Diag.attachNote() << WhereToAccumulate;
     return Diag;
   }
   return success();

@@ -150,6 +150,9 @@ private:
   bool IsRecording = false;
 };
 
+/// Those by bytes that are none both larger and slower than another.
+std::vector<FrontierPoint> keepBest(std::vector<FrontierPoint> Points);
+
 /// So many percent of `Bytes`.
 int64_t getPart(int64_t Bytes, double Percent);
 

@@ -26,6 +26,17 @@ LogicalResult BudgetLoop::tryBetween() {
   return success();
 }
 
+std::vector<FrontierPoint> remat::keepBest(std::vector<FrontierPoint> Points) {
+  llvm::sort(Points, [](const FrontierPoint &L, const FrontierPoint &R) {
+    return std::pair(L.ArenaBytes, L.Ms) < std::pair(R.ArenaBytes, R.Ms);
+  });
+  std::vector<FrontierPoint> Best;
+  for (const FrontierPoint &P : Points)
+    if (Best.empty() || P.Ms < Best.back().Ms)
+      Best.push_back(P);
+  return Best;
+}
+
 /// All attempts that no other one beats, and the bound at their bytes.
 LogicalResult BudgetLoop::recordFrontier() {
   FailureOr<BoundProblem> Built = buildBoundProblem(Func, Where, Options.Fuse);
@@ -34,19 +45,14 @@ LogicalResult BudgetLoop::recordFrontier() {
   std::vector<FrontierPoint> Points;
   for (const Attempt &A : Attempts)
     Points.push_back({A.ArenaBytes, A.Microseconds / 1000, 0});
-  llvm::sort(Points, [](const FrontierPoint &L, const FrontierPoint &R) {
-    return std::pair(L.ArenaBytes, L.Ms) < std::pair(R.ArenaBytes, R.Ms);
-  });
-  std::vector<FrontierPoint> &Frontier = Options.Record->Frontier;
+  Points = keepBest(std::move(Points));
   for (FrontierPoint &P : Points) {
-    if (!Frontier.empty() && Frontier.back().Ms <= P.Ms)
-      continue;
     solver::PlanBound Bound = solver::boundOf(Built->Problem, P.ArenaBytes,
                                               /*Exact=*/false, Built->Unseen);
     P.LowerBoundMs =
         std::min(P.Ms, (Built->LeastMicroseconds + Bound.Extra) / 1000);
-    Frontier.push_back(P);
   }
+  Options.Record->Frontier = std::move(Points);
   return success();
 }
 

@@ -31,6 +31,11 @@ ArrayRef<StringRef> remat::getFitStrategies() {
   return Names;
 }
 
+void FitReport::addSeconds(const FitReport &Of) {
+  for (const auto &[Phase, More] : Of.Seconds)
+    addSeconds(Phase, More);
+}
+
 /// What remat-split says that it did.
 static std::vector<SlicedValue> takeSlices(func::FuncOp Func) {
   std::vector<SlicedValue> Slices;

@@ -79,10 +79,8 @@ LogicalResult InvariantFitter::fitWithin() {
   // A program that makes these values before the loop is one that makes them
   // all at the begin of each step, but for the bytes that this takes there.
   Own.Around.MovableBytes = SunkBytes;
-  if (std::optional<int64_t> Bytes = getBudgetBytes()) {
-    Own.Budget.Kind = Budget::Kind::Bytes;
-    Own.Budget.Bytes = *Bytes;
-  }
+  if (std::optional<int64_t> Bytes = getBudgetBytes())
+    Own.Budget = Budget::ofBytes(Bytes);
   if (Options.Record) {
     EachRecord.OnUnplanned = [](func::FuncOp) { return success(); };
     EachRecord.OnSmallest = Options.Record->OnSmallest;
@@ -95,17 +93,12 @@ LogicalResult InvariantFitter::fitWithin() {
 void InvariantFitter::finishFrontier() {
   if (!Options.Record)
     return;
-  std::vector<FrontierPoint> All = std::move(EachRecord.Frontier), Best;
+  std::vector<FrontierPoint> All = std::move(EachRecord.Frontier);
   llvm::append_range(All, OnceRecord.Frontier);
-  llvm::sort(All, [](const FrontierPoint &L, const FrontierPoint &R) {
-    return std::pair(L.ArenaBytes, L.Ms) < std::pair(R.ArenaBytes, R.Ms);
-  });
-  for (FrontierPoint &P : All) {
+  All = keepBest(std::move(All));
+  for (FrontierPoint &P : All)
     P.LowerBoundMs = std::max(P.LowerBoundMs - Steps * SunkMs, 0.0);
-    if (Best.empty() || P.Ms < Best.back().Ms)
-      Best.push_back(P);
-  }
-  Options.Record->Frontier = std::move(Best);
+  Options.Record->Frontier = std::move(All);
 }
 
 /// A program that computes the same outside as well is one that computes it in
@@ -117,10 +110,7 @@ void InvariantFitter::finish() {
   bool FitsOnce = IsSmallest ? Once.PredictedPeakBytes <= *Each.BudgetBytes
                              : !Bytes || Once.PredictedPeakBytes <= *Bytes;
   func::FuncOp Taken = FitsOnce ? *Outside : *Within;
-  auto Fastest = [](const FitReport &R) {
-    return R.PredictedMs / (1 + R.PredictedOverhead);
-  };
-  double LeastMs = std::min(Fastest(Once), Fastest(Each));
+  double LeastMs = std::min(Once.getFastestMs(), Each.getFastestMs());
   double LowerBoundMs =
       std::max(Once.LowerBoundMs - SunkMs, Each.LowerBoundMs - Steps * SunkMs);
   double UnplannedMs = Once.UnplannedMs;
@@ -157,9 +147,8 @@ LogicalResult InvariantFitter::run() {
     Fitted = fitWithin();
     Refused = Holder.take();
   }
-  for (const FitReport *Of : {&Once, &Each})
-    for (const auto &[Phase, Seconds] : Of->Seconds)
-      Report.addSeconds(Phase, Seconds);
+  Report.addSeconds(Once);
+  Report.addSeconds(Each);
   bool FitsOnce =
       Each.Refused && Once.PredictedPeakBytes <= Each.Refused->BudgetBytes;
   if (failed(Fitted) && !FitsOnce) {

@@ -53,7 +53,7 @@ private:
   void finishTimes();
   void finishCertificate();
   void finishFrontier();
-  void addSeconds(const FitReport &Of);
+  void finishClasses();
   bool isPeakInLoop();
   /// Milliseconds of a step whose loop needs `Ms` a micro-batch, and the rest
   /// `Rest`.
@@ -83,13 +83,6 @@ private:
 
 } // namespace
 
-static struct Budget getBytes(std::optional<int64_t> Bytes) {
-  struct Budget B;
-  B.Kind = Bytes ? Budget::Kind::Bytes : Budget::Kind::Unlimited;
-  B.Bytes = Bytes.value_or(0);
-  return B;
-}
-
 /// Names, controls and plans of before speak of the body.
 FitOptions MicroBatchFitter::getOptionsAround(struct Budget Budget) const {
   FitOptions Plain;
@@ -118,7 +111,7 @@ LogicalResult MicroBatchFitter::fitEmptyLoop() {
   FitOptions Trial = getOptionsAround({});
   Trial.IsTrial = true;
   LogicalResult Done = BudgetLoop(*Copy, Trial, Where, Empty).run();
-  addSeconds(Empty);
+  Report.addSeconds(Empty);
   return Done;
 }
 
@@ -174,7 +167,7 @@ LogicalResult MicroBatchFitter::fitBody(struct Budget Budget) {
   Body = Given->clone();
   Inside = FitReport();
   LogicalResult Done = BudgetLoop(*Body, Own, Where, Inside).run();
-  addSeconds(Inside);
+  Report.addSeconds(Inside);
   if (Options.Record)
     Options.Record->Frontier = std::move(Record.Frontier);
   return Done;
@@ -186,13 +179,13 @@ LogicalResult MicroBatchFitter::fitAround() {
   OwningOpRef<func::FuncOp> Copy(Func.clone());
   Rest.removeFrom(*Body);
   takeBody(findMicroBatches(*Copy), *Body);
-  struct Budget Asked = getBytes(Budget);
+  struct Budget Asked = Budget::ofBytes(Budget);
   if (Options.Budget.Kind == Budget::Kind::Smallest)
     Asked = Options.Budget;
   FitOptions Own = getOptionsAround(Asked);
   Around = FitReport();
   LogicalResult Done = BudgetLoop(*Copy, Own, Where, Around).run();
-  addSeconds(Around);
+  Report.addSeconds(Around);
   if (failed(Done))
     return failure();
   Func->setAttrs((*Copy)->getAttrDictionary());
@@ -228,9 +221,9 @@ LogicalResult MicroBatchFitter::fit() {
       return refuse();
     int64_t Excess = Around.SmallestFeasibleBytes - *Budget;
     int64_t Least = Inside.SmallestFeasibleBytes;
-    Next = getBytes(I + 2 == MaxPlans
-                        ? Least
-                        : std::max(*Inside.BudgetBytes - Excess, Least));
+    Next = Budget::ofBytes(I + 2 == MaxPlans
+                               ? Least
+                               : std::max(*Inside.BudgetBytes - Excess, Least));
   }
   return failure();
 }
@@ -249,7 +242,7 @@ void MicroBatchFitter::takeSizes(const FitReport &Of) {
 LogicalResult MicroBatchFitter::refuseAround() {
   OwningOpRef<func::FuncOp> Copy(Func.clone());
   findMicroBatches(*Copy).setArena(*getBoundBytes(Loop));
-  FitOptions Trial = getOptionsAround(getBytes(Inside.BudgetBytes));
+  FitOptions Trial = getOptionsAround(Budget::ofBytes(Inside.BudgetBytes));
   Trial.Around = {Inside.UnplannedPeakBytes, Inside.SmallestFeasibleBytes,
                   Inside.ImpossibleBytes};
   Trial.IsTrial = true;
@@ -274,11 +267,6 @@ LogicalResult MicroBatchFitter::refuse() {
   return failure();
 }
 
-void MicroBatchFitter::addSeconds(const FitReport &Of) {
-  for (const auto &[Phase, Seconds] : Of.Seconds)
-    Report.addSeconds(Phase, Seconds);
-}
-
 bool MicroBatchFitter::isPeakInLoop() {
   FailureOr<BufferLiveness> Liveness = BufferLiveness::compute(Func);
   if (failed(Liveness))
@@ -291,8 +279,7 @@ bool MicroBatchFitter::isPeakInLoop() {
 
 /// Times of a step: what is around the loop once, the body once a micro-batch.
 void MicroBatchFitter::finishTimes() {
-  double Fastest = Inside.PredictedMs / (1 + Inside.PredictedOverhead);
-  Fastest = getTotal(Empty.PredictedMs - EmptyMs, Fastest);
+  double Fastest = getTotal(Empty.PredictedMs - EmptyMs, Inside.getFastestMs());
   Report.PredictedMs = Around.PredictedMs;
   Report.UnplannedMs =
       getTotal(Empty.UnplannedMs - EmptyMs, Inside.UnplannedMs);
@@ -327,6 +314,17 @@ void MicroBatchFitter::finishFrontier() {
   }
 }
 
+void MicroBatchFitter::finishClasses() {
+  if (!isPeakInLoop()) {
+    Report.Classes = std::move(Around.Classes);
+    return;
+  }
+  Report.Classes = std::move(Inside.Classes);
+  for (auto &[Class, Bytes] : Report.Classes)
+    if (Class == "slack")
+      Bytes += Around.PredictedPeakBytes - Inside.PredictedPeakBytes;
+}
+
 void MicroBatchFitter::finish() {
   if (Options.Budget.Kind == Budget::Kind::Smallest)
     Budget = std::max(*Budget, *Around.BudgetBytes);
@@ -341,10 +339,7 @@ void MicroBatchFitter::finish() {
   Report.Interrupted = Inside.Interrupted || Around.Interrupted;
   Report.Explained = std::move(Inside.Explained);
   Report.Chosen = std::move(Inside.Chosen);
-  Report.Classes = isPeakInLoop() ? Inside.Classes : Around.Classes;
-  for (auto &[Class, Bytes] : Report.Classes)
-    if (isPeakInLoop() && Class == "slack")
-      Bytes += Around.PredictedPeakBytes - Inside.PredictedPeakBytes;
+  finishClasses();
   writePlan(Func, Options.Method, Report);
 }
 

@@ -16,6 +16,14 @@ struct Budget {
   int64_t Bytes = 0;
   double Percent = 100.0;
 
+  /// So many bytes; without a number of them unlimited.
+  static Budget ofBytes(std::optional<int64_t> Bytes) {
+    Budget B;
+    B.Kind = Bytes ? Kind::Bytes : Kind::Unlimited;
+    B.Bytes = Bytes.value_or(0);
+    return B;
+  }
+
   /// Parses "unlimited", "123", "4GiB" or "4G" (2^30 bytes each), "4GB" (10^9
   /// each), the same with K, M and T, "50%", "smallest", "max" (what the device
   /// has free).

@@ -151,6 +151,10 @@ struct FitReport {
 
   /// Adds to what a phase took, or begins a phase.
   void addSeconds(llvm::StringRef Phase, double More);
+  /// Adds what another report's phases took.
+  void addSeconds(const FitReport &Of);
+  /// Milliseconds of the program that the overhead is over.
+  double getFastestMs() const { return PredictedMs / (1 + PredictedOverhead); }
 };
 
 /// The strategies of the planner that a budget can be fitted with. The others

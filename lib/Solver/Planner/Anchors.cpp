@@ -106,8 +106,7 @@ std::unique_ptr<Attempt> Anchors::repaired(Anchor X, const Watch &Here) const {
 
 Anchors::Ends Anchors::searched(Attempt &A) const {
   A.annealSeeds(work() * Tuned.Attempt.SeedEighths / 8);
-  A.fromPairs(work() * Tuned.Attempt.PairEighths / 8);
-  A.fromBest(work() * Tuned.Attempt.BestEighths / 8);
+  A.fromPairsAndBest(work());
   return std::make_shared<const std::vector<Seed>>(A.ends());
 }
 

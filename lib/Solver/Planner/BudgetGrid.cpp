@@ -269,10 +269,8 @@ private:
   }
 
   void searchFromBest(Attempt &A) const {
-    if (isVeryLarge())
-      return;
-    A.fromPairs(Work * Tuned.Attempt.PairEighths / 8);
-    A.fromBest(Work * Tuned.Attempt.BestEighths / 8);
+    if (!isVeryLarge())
+      A.fromPairsAndBest(Work);
   }
 
   void offer(const Attempt &A) {

@@ -303,6 +303,11 @@ void Attempt::fromBest(int64_t Work) {
   Ends.push_back(annealLong(std::move(X), Work));
 }
 
+void Attempt::fromPairsAndBest(int64_t All) {
+  fromPairs(All * Tuned.Attempt.PairEighths / 8);
+  fromBest(All * Tuned.Attempt.BestEighths / 8);
+}
+
 //===----------------------------------------------------------------------===//
 // Crossing
 //===----------------------------------------------------------------------===//

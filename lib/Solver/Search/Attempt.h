@@ -35,8 +35,6 @@ public:
   void watch(const Watch &Other) { D = &Other; }
   /// Goes on with a bound that was not known when it began.
   void prove(double Proven) { Bound = Proven; }
-  /// Goes on with other random numbers.
-  void reseed(uint64_t Other) { RandomSeed = Other; }
 
   /// A plan to be repaired within a limit that is a little below the budget.
   struct Start {
@@ -61,6 +59,8 @@ public:
   void exchangeEnds(size_t Count);
   /// From the best plan found so far.
   void fromBest(int64_t Work);
+  /// Both of these, with what of all the work is theirs.
+  void fromPairsAndBest(int64_t All);
   /// Repairs each plan, takes back what the budget does not ask for, and keeps
   /// what comes out.
   void fromPlans(const std::vector<Start> &Starts);
