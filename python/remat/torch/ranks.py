@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import datetime
 import functools
+import math
 import os
 import threading
 import time
@@ -48,6 +49,11 @@ def _within(seconds: float, work: Callable[[], Optional[str]]) -> Optional[str]:
     return given[0] if given else None
 
 
+def _whole_milliseconds(seconds: float) -> datetime.timedelta:
+    """No less than that, for gloo cuts what is below one off: a wait would end before the limit."""
+    return datetime.timedelta(milliseconds=max(math.ceil(seconds * 1000), 1))
+
+
 class _Exchange:
     """Messages over a group of the backend gloo."""
 
@@ -87,8 +93,7 @@ class _Exchange:
                 peer = message.peer
                 waiting.append((peer, dist.isend(_bytes_at(message), peer, group=self._group)))
             for peer, work in waiting:
-                left = max(end - time.monotonic(), 0.001)
-                work.wait(datetime.timedelta(seconds=left))
+                work.wait(_whole_milliseconds(end - time.monotonic()))
         except RuntimeError:
             raise RuntimeError(self._explain(peer, time.monotonic() >= end, seconds)) from None
 

@@ -16,6 +16,8 @@ import sys
 import pytest
 import torch
 
+from remat.torch.ranks import _whole_milliseconds
+
 PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "python"
 WORKER = pathlib.Path(__file__).with_name("torch_worker.py")
 
@@ -109,6 +111,14 @@ def test_batch_norm(tmp_path):
     whole = train(tmp_path, ranks=2, model="pictures", parallel="data")
     for parallel in ("zero1", "zero3"):
         agree(whole, train(tmp_path, ranks=2, model="pictures", parallel=parallel), 0)
+
+
+def test_no_wait_ends_before_the_limit():
+    """Otherwise the rank that is late is said to have ended."""
+    for seconds in (4.99931, 0.0003, 0.0, -1.0):
+        wait = _whole_milliseconds(seconds)
+        assert wait.microseconds % 1000 == 0
+        assert wait.total_seconds() >= max(seconds, 0.001)
 
 
 @pytest.mark.skipif(bool(PREFIX), reason="who is watched is late anywhere")
