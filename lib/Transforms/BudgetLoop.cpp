@@ -141,8 +141,9 @@ bool BudgetLoop::isLarge() const {
 }
 
 /// Attempts with the lowest peak that a strategy finds. Where packing needs
-/// clearly more than that peak, plans for slightly larger budgets may pack
-/// better; without effort they are not tried, so that the first attempt is all.
+/// clearly more than that peak, other plans may pack better, for that budget
+/// and slightly larger ones. What they take matters little here, so they are
+/// made with less effort; without effort the first attempt is all.
 /// Says whether the planner met the least budget that is thinkable: then the
 /// first attempt depends on the effort.
 FailureOr<bool> BudgetLoop::findSmallest(solver::Strategy Method,
@@ -162,7 +163,8 @@ FailureOr<bool> BudgetLoop::findSmallest(solver::Strategy Method,
     if (Smallest <= Target + MinBudget / 1000 || IsQuick || isLarge() ||
         isInterrupted())
       break;
-    Arena = attempt(solve(Method, Effort, Target, /*FindMinBudget=*/false).Best,
+    int32_t Less = std::max(Effort - 1, 0);
+    Arena = attempt(solve(Method, Less, Target, /*FindMinBudget=*/false).Best,
                     std::nullopt);
     if (failed(Arena))
       return failure();

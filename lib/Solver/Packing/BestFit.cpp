@@ -182,9 +182,7 @@ constexpr Way Ways[] = {
 
 } // namespace
 
-/// Pairs of buffers that live at the same time, about: placing buffers one by
-/// one looks at each of them.
-static int64_t countOverlaps(const std::vector<Buffer> &Buffers) {
+int64_t remat::solver::countOverlaps(const std::vector<Buffer> &Buffers) {
   std::vector<std::pair<int64_t, int>> Events;
   for (const Buffer &B : Buffers) {
     Events.push_back({B.Lower, 1});

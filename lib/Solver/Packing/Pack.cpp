@@ -278,10 +278,19 @@ PackResult remat::solver::pack(const std::vector<Buffer> &Buffers,
   }
   Placement Best =
       bestFit(Buffers, Options.Capacity.value_or(R.LowerBound), Until);
-  R.Offsets = std::move(Best.Offsets);
-  R.Height = Best.Height;
+  auto Take = [&] {
+    R.Offsets = Best.Offsets;
+    R.Height = Best.Height;
+  };
+  auto Improve = [&](int64_t Target) {
+    if (Options.NodeLimit > 0)
+      squeakyWheel(Buffers, R.LowerBound, Target, Until, Best);
+    Take();
+  };
+  Take();
   if (!Options.Capacity) {
     R.Feasible = true;
+    Improve(R.LowerBound);
     if (R.Height > R.LowerBound && Options.NodeLimit > 0 &&
         Buffers.size() <= ExactPacker::MaxItems)
       lower(Buffers, Options, Until, R);
@@ -304,6 +313,12 @@ PackResult remat::solver::pack(const std::vector<Buffer> &Buffers,
       return R;
     }
   }
+  // What the exact search decides it decides sooner.
+  if (!R.Proven)
+    Improve(Capacity);
+  R.Feasible = R.Height <= Capacity;
+  if (R.Feasible)
+    return R;
   if (R.Proven && Options.Explain)
     explain(Buffers, Capacity, Options, Until, R);
   return R;

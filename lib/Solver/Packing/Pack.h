@@ -32,6 +32,17 @@ Placement placeInRows(const std::vector<Buffer> &Buffers, double Factor,
 Placement bestFit(const std::vector<Buffer> &Buffers, int64_t Target,
                   const Deadline &Until);
 
+/// Pairs of buffers that live at the same time, about: placing buffers one by
+/// one looks at each of them.
+int64_t countOverlaps(const std::vector<Buffer> &Buffers);
+
+/// Looks for a placement lower than `Best`: places buffers in the order of
+/// their priorities, raises that of each that lies high, and places again
+/// (squeaky wheel optimization, Joslin and Clements, 1999). `Load` is the most
+/// bytes that live at one time; stops at `Target`, and when the time is over.
+void squeakyWheel(const std::vector<Buffer> &Buffers, int64_t Load,
+                  int64_t Target, const Deadline &Until, Placement &Best);
+
 } // namespace remat::solver
 
 #endif // REMAT_LIB_SOLVER_PACK_H

@@ -2,8 +2,12 @@
 #include "Search/Repair.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace remat::solver;
+
+/// More than what sums of times lose by rounding, in parts.
+static constexpr double Rounded = 1e-9;
 
 Repair::Repair(Schedule &S, uint64_t Seed, const Watch &D) : Moves(S, Seed, D) {
   Price = M.BaseTime / double(std::max<int64_t>(T.peak(), 1));
@@ -11,12 +15,16 @@ Repair::Repair(Schedule &S, uint64_t Seed, const Watch &D) : Moves(S, Seed, D) {
 
 /// Rough time to have a value again before `Next`, from at most `Left` ops of
 /// those that it needs. Views cost nothing and are not counted, but a chain of
-/// `Views` of them is followed so far only.
-double Repair::chainTime(ValueId V, int32_t Next, int &Left, int Views) const {
+/// `Views` of them is followed so far only. Where the time is over `Enough`, as
+/// much of it that it shows is enough.
+double Repair::chainTime(ValueId V, int32_t Next, int &Left, double Enough,
+                         int Views) const {
   OpId O = M.P.Values[V].Producer;
   double Sum = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
   for (ValueId U : M.P.Ops[O].Inputs) {
     OpId By = M.P.Values[U].Producer;
+    if (Sum > Enough)
+      break;
     if (M.resident(U) || !M.Again[By])
       continue;
     int32_t I = S.newestBefore(U, Next);
@@ -25,8 +33,10 @@ double Repair::chainTime(ValueId V, int32_t Next, int &Left, int Views) const {
     bool View = M.P.Values[U].Alias != None;
     if (!View && --Left < 0)
       break;
+    // More than what is left, so that the sum is over, however it is rounded.
     if (Views < Tuned.Repair.ChainViews)
-      Sum += chainTime(U, Next, Left, View ? Views + 1 : Views);
+      Sum += chainTime(U, Next, Left, Enough * (1 + Rounded) - Sum,
+                       View ? Views + 1 : Views);
   }
   return Sum;
 }
@@ -45,7 +55,7 @@ bool Repair::extendIsBetter(int32_t I, int32_t Next, int32_t At) {
     return true;
   double Hold = double(X.Own) * Price * Rng.noise(1);
   int Left = Tuned.Repair.HoldChain;
-  return Hold < chainTime(V, Next, Left);
+  return Hold < chainTime(V, Next, Left, Hold);
 }
 
 /// Must a value that is read before `Next` be computed again there? `Missing`
@@ -229,7 +239,10 @@ void Repair::candidatesAt(int32_t N, double Noise) {
       OpId O = M.P.Values[V].Producer;
       double Own = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
       int Left = Tuned.Repair.ScoreChain;
-      double Chain = chainTime(V, firstUse(C.Storage, N), Left);
+      double Enough = HUGE_VAL;
+      if (Scores.size() == Tuned.Repair.ScoredInFull)
+        Enough = Scores.back() * (1 + Rounded) * (Own + Small) / C.Score;
+      double Chain = chainTime(V, firstUse(C.Storage, N), Left, Enough);
       C.Score *= (Chain + Small) / (Own + Small);
     }
     Scores.insert(std::upper_bound(Scores.begin(), Scores.end(), C.Score),

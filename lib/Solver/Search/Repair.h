@@ -50,7 +50,8 @@ private:
   bool mustRun(ValueId U, int32_t Next, int32_t Avoid, int32_t At,
                bool &Missing);
   bool extendIsBetter(int32_t I, int32_t Next, int32_t At);
-  double chainTime(ValueId V, int32_t Next, int &Left, int Views = 0) const;
+  double chainTime(ValueId V, int32_t Next, int &Left, double Enough,
+                   int Views = 0) const;
   int32_t firstUse(int32_t Storage, int32_t At) const;
   void candidatesAt(int32_t N, double Noise);
   bool apply(const Candidate &C, int32_t At);

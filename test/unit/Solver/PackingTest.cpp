@@ -310,6 +310,43 @@ TEST(Packing, RowsKeepAlignmentAndFixedOffsets) {
   }
 }
 
+TEST(Packing, SqueakyWheelWinsHalfOfWhatBestFitLoses) {
+  double Lost = 0, Left = 0;
+  for (int Case = 1; Case <= 10; ++Case) {
+    Rng R(Case);
+    constexpr int64_t Load = 1000;
+    std::vector<Buffer> B = cutRectangle(R, 200, Load, 150);
+    Deadline Never(0, nullptr);
+    Placement First = bestFit(B, Load, Never), Best = First, Again = First;
+    squeakyWheel(B, Load, Load, Never, Best);
+    squeakyWheel(B, Load, Load, Never, Again);
+    SCOPED_TRACE(Case);
+    EXPECT_LE(Best.Height, First.Height);
+    EXPECT_EQ(verifyPacking(B, Best.Offsets, Best.Height), "");
+    EXPECT_EQ(Best.Offsets, Again.Offsets);
+    Lost += double(First.Height - Load) / double(Load);
+    Left += double(Best.Height - Load) / double(Load);
+  }
+  EXPECT_GT(Lost / 10, 0.01);
+  EXPECT_LT(Left, Lost / 2);
+}
+
+TEST(Packing, SqueakyWheelKeepsAlignmentAndFixedOffsets) {
+  for (int Case = 1; Case <= 60; ++Case) {
+    Rng R(Case);
+    std::vector<Buffer> B = randomBuffers(R, 40, 20, 4000);
+    for (Buffer &X : B)
+      X.Alignment = 1 << R.below(5);
+    B[3].Fixed = B[3].Alignment * R.below(40);
+    B[5].Size = 0;
+    Deadline Never(0, nullptr);
+    Placement Best = bestFit(B, 0, Never);
+    squeakyWheel(B, Best.Height / 2, 0, Never, Best);
+    SCOPED_TRACE(Case);
+    ASSERT_EQ(verifyPacking(B, Best.Offsets, Best.Height), "");
+  }
+}
+
 /// Any buffers, absurd ones too: refused, or the result is what it says.
 TEST(Packing, AnyBuffers) {
   int NumFit = 0, NumRefused = 0, NumNot = 0;
