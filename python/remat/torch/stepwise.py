@@ -22,8 +22,9 @@ an optimizer keeps no gradients. A wrong b1 is thus a wrong gradient.
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import torch
 
@@ -36,6 +37,7 @@ from .step import Step
 
 UPDATE = 1e-5  # relative, of what a step adds
 OTHERS = 5
+PART = 1 << 22  # elements
 LAST_BIT = torch.finfo(torch.float32).eps
 FIRST, SECOND = MOMENTS["adamw"].values()
 
@@ -82,11 +84,31 @@ class Setup:
 
 @dataclass
 class Taken:
-    """The gradient of a parameter, read from the first moment: no element of `value` is further
-    from it than that of `lost`, by rounding of the moments."""
+    """The gradient of a part of a parameter, in float64, read from the first moment: no element of
+    `value` is further from it than that of `lost`, by rounding of the moments."""
 
     value: torch.Tensor
     lost: torch.Tensor
+
+
+class Distance:
+    """`distance` of what comes in parts, and how much of it may be rounding."""
+
+    def __init__(self) -> None:
+        self.difference = self.size = self.lost = 0.0
+
+    def add(self, actual: torch.Tensor, expected: torch.Tensor, lost: torch.Tensor) -> None:
+        """`lost`: what rounding may change of each element. All are in float64."""
+        self.difference = math.hypot(self.difference, (actual - expected).norm().item())
+        self.size = math.hypot(self.size, expected.norm().item())
+        self.lost = math.hypot(self.lost, lost.norm().item())
+
+    def update(self, label: str) -> Compared:
+        """As that of what a step adds."""
+        if self.size == 0:
+            return Compared("update", label, self.difference, UPDATE + self.lost)
+        error, lost = self.difference / self.size, self.lost / self.size
+        return Compared("update", label, error, UPDATE + lost)
 
 
 def read_state(step: Step) -> State:
@@ -131,8 +153,7 @@ def check_step(
     exact = in_float64(lambda: evaluate(at, args, kwargs, torch.float64), made.notes)
     ours, lost = {}, {}
     for name in imported.parameters:
-        taken = _gradient(setup, before, after, name)
-        ours["gradient", name], lost[name] = taken.value.float(), taken.lost.norm().item()
+        ours["gradient", name], lost[name] = _gradient(setup, before, after, name)
     ours.update({("buffer", name): after.tensors[name] for name in imported.written})
     sides = Sides(ours, expected, exact, lambda way: evaluate(at, args, kwargs, rounding=way))
     compare(made, imported, loss, sides, lost, setup.zero)
@@ -186,40 +207,72 @@ def _with_state(module: torch.nn.Module, state: State) -> torch.nn.Module:
     return module
 
 
-def _gradient(setup: Setup, before: State, after: State, name: str) -> Taken:
+def _parts(*tensors: torch.Tensor) -> Iterator[Tuple[torch.Tensor, ...]]:
+    """Tensors of one shape, a piece of all at a time: in float64 a large one is not held whole."""
+    flat = [tensor.reshape(-1) for tensor in tensors]
+    for start in range(0, flat[0].numel(), PART):
+        yield tuple(tensor[start : start + PART] for tensor in flat)
+
+
+def _taken(setup: Setup, old: torch.Tensor, new: torch.Tensor) -> Taken:
+    """From the first moment before and after a step."""
     decay = setup.betas[0]
-    old, new = before.first[name].double(), after.first[name].double()
+    old, new = old.double(), new.double()
     lost = LAST_BIT * (old.abs() + new.abs()) / (1 - decay)
     return Taken((new - decay * old) / (1 - decay), lost)
+
+
+def _gradient(
+    setup: Setup, before: State, after: State, name: str
+) -> Tuple[torch.Tensor, float]:
+    """The gradient that ours took of a parameter, and the norm of what was lost of it."""
+    value, lost = torch.empty(after.first[name].shape), 0.0
+    for old, new, out in _parts(before.first[name], after.first[name], value):
+        taken = _taken(setup, old, new)
+        out.copy_(taken.value)
+        lost = math.hypot(lost, taken.lost.norm().item())
+    return value, lost
 
 
 def _compare_update(
     setup: Setup, before: State, after: State, name: str, number: int
 ) -> List[Compared]:
     """What a step added to a parameter and to its second moment, with what PyTorch's update adds in
-    float64. Both are kept in float32: a rounding of the last bit is no difference."""
-    gradient = _gradient(setup, before, after, name)
-    parameter = torch.nn.Parameter(before.tensors[name].double())
-    parameter.grad = gradient.value.view_as(parameter)
+    float64. Both are kept in float32: a rounding of the last bit is no difference. The update of
+    an element is its own, so parts of a parameter are updated one after the other."""
+    moved, squared = Distance(), Distance()
+    states = [
+        getattr(state, kind)[name]
+        for kind in ("tensors", "first", "second")
+        for state in (before, after)
+    ]
+    for old, new, old_first, new_first, old_second, new_second in _parts(*states):
+        taken = _taken(setup, old_first, new_first)
+        expected, second = _updated(setup, taken.value, old, old_first, old_second, number)
+        square = taken.lost * (2 * taken.value.abs() + taken.lost)
+        square = LAST_BIT * second + (1 - setup.betas[1]) * square
+        old, old_second = old.double(), old_second.double()
+        moved.add(new.double() - old, expected - old, LAST_BIT * expected)
+        squared.add(new_second.double() - old_second, second - old_second, square)
+    return [moved.update(name), squared.update(f"{name}.{SECOND}")]
+
+
+def _updated(
+    setup: Setup,
+    gradient: torch.Tensor,
+    old: torch.Tensor,
+    first: torch.Tensor,
+    second: torch.Tensor,
+    number: int,
+) -> Tuple[torch.Tensor, torch.Tensor]:
+    """A parameter and its second moment after PyTorch's update in float64."""
+    parameter = torch.nn.Parameter(old.double())
+    parameter.grad = gradient
     optimizer = setup.optimizer([parameter])
     optimizer.state[parameter] = {
         "step": torch.tensor(float(number - 1)),
-        "exp_avg": before.first[name].double(),
-        "exp_avg_sq": before.second[name].double(),
+        "exp_avg": first.double(),
+        "exp_avg_sq": second.double(),
     }
     optimizer.step()
-    expected, second = parameter.detach(), optimizer.state[parameter]["exp_avg_sq"]
-    square = gradient.lost * (2 * gradient.value.abs() + gradient.lost)
-    square = LAST_BIT * second + (1 - setup.betas[1]) * square
-    return [
-        _added(name, before.tensors, after.tensors, name, expected, LAST_BIT * expected),
-        _added(f"{name}.{SECOND}", before.second, after.second, name, second, square),
-    ]
-
-
-def _added(label: str, before, after, name: str, expected: torch.Tensor, lost: torch.Tensor):
-    """`lost`: what rounding may change of each element."""
-    added, wanted = after[name].double() - before[name].double(), expected - before[name].double()
-    size, least = wanted.norm().item(), lost.norm().item()
-    tolerance = UPDATE + least / size if size > 0 else least
-    return Compared("update", label, distance(added, wanted), tolerance)
+    return parameter.detach(), optimizer.state[parameter]["exp_avg_sq"]

@@ -203,10 +203,30 @@ def loss_cases():
                 yield Case("cross_entropy_with_grad " + label,
                            "remat.cross_entropy_with_grad {0}, {1}, {2} : ({o}) -> ({r})", [g, x, targets],
                            [loss.float(), lse.float(), dx.to(dtype)], {2: 1}, 3e-6 if dtype == F32 else None)
+        for rows, columns in ((5, 9), (6, 1000), (3, 20000)):
+            yield from certain_cases(rows, columns, dtype)
         for shape in ((7,), (30, 1000), (3, 100001)):
             x, y = random(*shape, dtype=dtype), random(*shape, dtype=dtype)
             yield Case(f"mse {shape} {dtype}", "remat.mse {0}, {1} : ({o}) -> ({r})", [x, y],
                        [((as_double(x) - as_double(y)) ** 2).mean().float()])
+
+
+def certain_cases(rows, columns, dtype):
+    """Targets whose probability is all but one: what it lacks, the gradient, is the sum of the others'."""
+    targets = torch.randint(0, columns, (rows,))
+    own = torch.nn.functional.one_hot(targets, columns).bool()
+    x = (random(rows, columns) + 25.0 * own).to(dtype)
+    lse = torch.logsumexp(as_double(x), 1).float()
+    others = torch.exp(as_double(x) - as_double(lse)[:, None]).masked_fill(own, 0)
+    g = torch.tensor(1.7)
+    dx = ((others - own * others.sum(1, keepdim=True)) * as_double(g) / rows).to(dtype)
+    tolerance = 1e-5 if dtype == F32 else None
+    label = f"certain {rows} {columns} {dtype}"
+    yield Case("cross_entropy_backward " + label, "remat.cross_entropy_backward {0}, {1}, {2}, {3} : ({o}) -> ({r})",
+               [g, x, targets, lse], [dx], {0: 1}, tolerance)
+    loss = (as_double(lse) - as_double(x)[own]).mean()
+    yield Case("cross_entropy_with_grad " + label, "remat.cross_entropy_with_grad {0}, {1}, {2} : ({o}) -> ({r})",
+               [g, x, targets], [loss.float(), lse, dx], {2: 1}, tolerance)
 
 
 def group_cases():

@@ -157,6 +157,7 @@ template <typename T> T exchange(T Value, unsigned From) {
 } // namespace emulation
 
 inline void __syncthreads() { emulation::wait(emulation::Block, blockDim.x); }
+inline void __syncwarp() { emulation::waitWarp(); }
 inline void partBarrier(int Number, int Threads) {
   emulation::wait(emulation::Parts[Number], Threads);
 }

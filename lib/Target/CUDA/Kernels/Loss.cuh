@@ -160,16 +160,46 @@ __device__ __forceinline__ void clearRow(T *dx) {
     store(dx + i, zeros);
 }
 
-// (softmax(logits) - one_hot(target)) * factor for a row with this log-sum-exp;
-// dx may be x. With a factor of 0 the gradient is 0, whatever the logits.
+// From this probability of the target on its gradient is made of the others'.
+constexpr float NearlyCertain = 0.9f;
+
+// As `crossEntropyGradient` where the target's probability is nearly one: that
+// less one would cancel, and lse is rounded as large logits are. The others'
+// sum is the same and does not.
 template <typename Shape, typename T>
 __device__ __forceinline__ void
-crossEntropyGradient(const T *x, int64 target, float lse, float factor, T *dx) {
+certainGradient(const T *x, int64 target, float offset, float factor, T *dx) {
+  constexpr int Threads = Shape::Threads, N = Shape::N;
+  float others = 0.0f;
+  for (int i = threadIdx.x % Threads * N; i < Shape::C; i += Threads * N) {
+    Vec<T, N> v = load<N>(x + i);
+    for (int k = 0; k < N; ++k) {
+      float p = fastExp2(toFloat(v[k]) * Log2E - offset);
+      others += i + k == target ? 0.0f : p;
+      v[k] = fromFloat<T>(p * factor);
+    }
+    store(dx + i, v);
+  }
+  others = groupSum<Threads>(others);
+  // By the thread that wrote there before.
+  if (target / N % Threads == threadIdx.x % Threads)
+    dx[target] = fromFloat<T>(-others * factor);
+}
+
+// (softmax(logits) - one_hot(target)) * factor for a row with this log-sum-exp
+// whose target's logit is `own`; dx may be x. With a factor of 0 the gradient
+// is 0, whatever the logits.
+template <typename Shape, typename T>
+__device__ __forceinline__ void crossEntropyGradient(const T *x, int64 target,
+                                                     float own, float lse,
+                                                     float factor, T *dx) {
   constexpr int C = Shape::C, Threads = Shape::Threads, N = Shape::N;
   constexpr int Unroll = Threads == 1024 ? 2 : 4; // what registers hold
   if (factor == 0.0f)
     return clearRow<Shape>(dx);
   float offset = lse * Log2E;
+  if (fastExp2(own * Log2E - offset) > NearlyCertain)
+    return certainGradient<Shape>(x, target, offset, factor, dx);
   int begin = threadIdx.x % Threads * N;
   for (; begin < C; begin += Unroll * Threads * N) {
     Vec<T, N> v[Unroll];
@@ -205,8 +235,12 @@ REMAT_KERNEL crossEntropyBackward(const T *logits, const I *targets,
   int64 row = Shape::getRow();
   if (row >= Shape::Rows)
     return;
+  const T *x = logits + row * Shape::C;
   int64 target = targets[row];
-  crossEntropyGradient<Shape>(logits + row * Shape::C, target, lse[row],
+  // Before a thread writes the gradient over it.
+  float own = targetLogit<Shape>(x, target);
+  groupWait<Shape::Threads>();
+  crossEntropyGradient<Shape>(x, target, own, lse[row],
                               target == Ignore ? 0.0f : *scale,
                               logitsGrad + row * Shape::C);
 }
@@ -225,7 +259,7 @@ REMAT_KERNEL crossEntropyWithGrad(const T *logits, const I *targets,
   int64 target = targets[row];
   bool first = threadIdx.x % Shape::Threads == 0;
   // Before a thread writes the gradient over it.
-  float own = first ? targetLogit<Shape>(x, target) : 0.0f, result;
+  float own = targetLogit<Shape>(x, target), result;
   if constexpr (Kept) {
     REMAT_SHARED(rows);
     T *place = (T *)rows + threadIdx.x / Shape::Threads * Shape::C;
@@ -235,11 +269,12 @@ REMAT_KERNEL crossEntropyWithGrad(const T *logits, const I *targets,
   } else {
     result = logSumExp<Shape>(RowInMemory<Shape, T>{x});
   }
+  groupWait<Shape::Threads>();
   if (first) {
     lse[row] = result;
     losses[row] = target == Ignore ? 0.0f : result - own;
   }
-  crossEntropyGradient<Shape>(x, target, result,
+  crossEntropyGradient<Shape>(x, target, own, result,
                               target == Ignore ? 0.0f : *scale,
                               logitsGrad + row * Shape::C);
 }

@@ -279,6 +279,14 @@ template <int Threads, typename T> __device__ __forceinline__ T groupMax(T x) {
     return blockMax<Threads>(x);
 }
 
+// Until all of them are here, and see what the others wrote.
+template <int Threads> __device__ __forceinline__ void groupWait() {
+  if constexpr (Threads == 32)
+    __syncwarp();
+  else
+    __syncthreads();
+}
+
 // Philox 4x32-10 (Salmon et al., 2011): four random words for elements
 // 4 * block .. 4 * block + 3 of the stream (seed, id, step).
 __device__ __forceinline__ uint4 philox(int64 seed, int64 id, int64 step,
