@@ -39,8 +39,10 @@ public:
       } else {
         SmallIds.push_back(int32_t(I));
       }
-    std::ranges::stable_sort(SmallIds, std::greater(),
-                             [&](int32_t I) { return All[I].Size; });
+    std::ranges::sort(SmallIds, [&](int32_t A, int32_t B) {
+      int64_t X = All[A].Size, Y = All[B].Size;
+      return X != Y ? X > Y : A < B;
+    });
   }
 
   int64_t pairsOfPass() const {
@@ -58,8 +60,10 @@ public:
   }
 
   void pass() {
-    std::ranges::stable_sort(Order, std::greater(),
-                             [&](int32_t I) { return Priority[I]; });
+    std::ranges::sort(Order, [&](int32_t A, int32_t B) {
+      double X = Priority[A], Y = Priority[B];
+      return X != Y ? X > Y : A < B;
+    });
     Placement P = placeInOrder(Large, Order, /*Tightest=*/false);
     if (P.Height < Best.Height)
       placeAll();
