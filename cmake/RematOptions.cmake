@@ -22,11 +22,12 @@ function(remat_add_library name)
   endif()
 endfunction()
 
-# remat_add_unit_test(NAME sources... LINK libs...)
-# A GoogleTest program in build/test/unit, found and run by ctest. It can see
-# whether it is sanitized, to have fewer cases.
+# remat_add_unit_test(NAME sources... LINK libs... [SHARDS n])
+# A GoogleTest program in build/test/unit, found and run by ctest: NAME, or
+# NAME.0 to NAME.n-1 with a part of its tests each, which run beside each other.
+# It can see whether it is sanitized, to have fewer cases.
 function(remat_add_unit_test name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "SHARDS" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
@@ -34,7 +35,16 @@ function(remat_add_unit_test name)
   if(REMAT_SANITIZE)
     target_compile_definitions(${name} PRIVATE REMAT_SANITIZE)
   endif()
-  add_test(NAME ${name} COMMAND ${name})
+  if(ARG_SHARDS)
+    math(EXPR last "${ARG_SHARDS} - 1")
+    foreach(shard RANGE ${last})
+      add_test(NAME ${name}.${shard} COMMAND ${name})
+      set_tests_properties(${name}.${shard} PROPERTIES ENVIRONMENT
+        "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+    endforeach()
+  else()
+    add_test(NAME ${name} COMMAND ${name})
+  endif()
   # What `ctest -R ^Runtime` runs can be built as one target, see scripts/test.sh.
   if(name MATCHES "^Runtime")
     if(NOT TARGET runtime-unit-tests)

@@ -42,7 +42,7 @@ if [ "$preset" = release ]; then
   cmake --preset solver >build-solver/configure.log 2>&1 || { cat build-solver/configure.log; exit 1; }
   cmake --build --preset solver
   ctest --test-dir build-solver --output-on-failure -j "$jobs"
-  others=(-E '^SolverTests$')
+  others=(-E '^SolverTests')
 
   # A quick part under the sanitizers, the runtime; `make asan` runs them all.
   mkdir -p build-asan
@@ -62,4 +62,4 @@ ctest --test-dir "$build" --output-on-failure -j "$jobs" "${others[@]}"
 python_tests=test/Python
 [ "$preset" = release ] || python_tests=test/Python/test_malformed.py
 # A file of tests stays in one process, for its fixtures are made once there.
-REMAT_BIN=$PWD/$build/bin .venv/bin/python -m pytest -q -n "$jobs" --dist loadfile "$python_tests"
+REMAT_BIN=$PWD/$build/bin .venv/bin/python -m pytest -q -n "$jobs" --dist loadfile --durations 20 "$python_tests"
