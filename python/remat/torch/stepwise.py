@@ -91,24 +91,38 @@ class Taken:
     lost: torch.Tensor
 
 
+class Norm:
+    """Of a tensor that comes in parts. With a NaN in any it is one."""
+
+    def __init__(self) -> None:
+        self._squares = 0.0
+
+    def add(self, part: torch.Tensor) -> None:
+        self._squares += part.square().sum().item()
+
+    @property
+    def value(self) -> float:
+        return math.sqrt(self._squares)
+
+
 class Distance:
     """`distance` of what comes in parts, and how much of it may be rounding."""
 
     def __init__(self) -> None:
-        self.difference = self.size = self.lost = 0.0
+        self.difference, self.size, self.lost = Norm(), Norm(), Norm()
 
     def add(self, actual: torch.Tensor, expected: torch.Tensor, lost: torch.Tensor) -> None:
         """`lost`: what rounding may change of each element. All are in float64."""
-        self.difference = math.hypot(self.difference, (actual - expected).norm().item())
-        self.size = math.hypot(self.size, expected.norm().item())
-        self.lost = math.hypot(self.lost, lost.norm().item())
+        self.difference.add(actual - expected)
+        self.size.add(expected)
+        self.lost.add(lost)
 
     def update(self, label: str) -> Compared:
         """As that of what a step adds."""
-        if self.size == 0:
-            return Compared("update", label, self.difference, UPDATE + self.lost)
-        error, lost = self.difference / self.size, self.lost / self.size
-        return Compared("update", label, error, UPDATE + lost)
+        error, size, lost = self.difference.value, self.size.value, self.lost.value
+        if size > 0:
+            return Compared("update", label, error / size, UPDATE + lost / size)
+        return Compared("update", label, error, lost)
 
 
 def read_state(step: Step) -> State:
@@ -226,12 +240,12 @@ def _gradient(
     setup: Setup, before: State, after: State, name: str
 ) -> Tuple[torch.Tensor, float]:
     """The gradient that ours took of a parameter, and the norm of what was lost of it."""
-    value, lost = torch.empty(after.first[name].shape), 0.0
+    value, lost = torch.empty(after.first[name].shape), Norm()
     for old, new, out in _parts(before.first[name], after.first[name], value):
         taken = _taken(setup, old, new)
         out.copy_(taken.value)
-        lost = math.hypot(lost, taken.lost.norm().item())
-    return value, lost
+        lost.add(taken.lost)
+    return value, lost.value
 
 
 def _compare_update(
@@ -241,19 +255,16 @@ def _compare_update(
     float64. Both are kept in float32: a rounding of the last bit is no difference. The update of
     an element is its own, so parts of a parameter are updated one after the other."""
     moved, squared = Distance(), Distance()
-    states = [
-        getattr(state, kind)[name]
-        for kind in ("tensors", "first", "second")
-        for state in (before, after)
-    ]
-    for old, new, old_first, new_first, old_second, new_second in _parts(*states):
-        taken = _taken(setup, old_first, new_first)
-        expected, second = _updated(setup, taken.value, old, old_first, old_second, number)
-        square = taken.lost * (2 * taken.value.abs() + taken.lost)
-        square = LAST_BIT * second + (1 - setup.betas[1]) * square
-        old, old_second = old.double(), old_second.double()
+    tables = (before.tensors, before.first, before.second)
+    tables += (after.tensors, after.first, after.second)
+    for old, *moments, new, first, second in _parts(*(table[name] for table in tables)):
+        taken = _taken(setup, moments[0], first)
+        expected, square = _updated(setup, taken.value, old, moments, number)
+        lost = taken.lost * (2 * taken.value.abs() + taken.lost)
+        lost = LAST_BIT * square + (1 - setup.betas[1]) * lost
+        old, old_square = old.double(), moments[1].double()
         moved.add(new.double() - old, expected - old, LAST_BIT * expected)
-        squared.add(new_second.double() - old_second, second - old_second, square)
+        squared.add(second.double() - old_square, square - old_square, lost)
     return [moved.update(name), squared.update(f"{name}.{SECOND}")]
 
 
@@ -261,18 +272,17 @@ def _updated(
     setup: Setup,
     gradient: torch.Tensor,
     old: torch.Tensor,
-    first: torch.Tensor,
-    second: torch.Tensor,
+    moments: Sequence[torch.Tensor],
     number: int,
 ) -> Tuple[torch.Tensor, torch.Tensor]:
-    """A parameter and its second moment after PyTorch's update in float64."""
+    """A parameter and its second moment after PyTorch's update in float64, from both moments."""
     parameter = torch.nn.Parameter(old.double())
     parameter.grad = gradient
     optimizer = setup.optimizer([parameter])
     optimizer.state[parameter] = {
         "step": torch.tensor(float(number - 1)),
-        "exp_avg": first.double(),
-        "exp_avg_sq": second.double(),
+        "exp_avg": moments[0].double(),
+        "exp_avg_sq": moments[1].double(),
     }
     optimizer.step()
     return parameter.detach(), optimizer.state[parameter]["exp_avg_sq"]

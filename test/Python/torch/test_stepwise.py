@@ -13,7 +13,7 @@ from remat import ops
 from remat.torch import import_module
 from remat.torch.check import Check, Compared, distance
 from remat.torch.reference import evaluate, train
-from remat.torch.stepwise import OTHERS, Setup, State, check_step, check_steps
+from remat.torch.stepwise import OTHERS, UPDATE, Distance, Setup, State, check_step, check_steps
 from remat.torch.stepwise import read_state, write_state
 from remat.torch.training import EPSILON, PARAMETER, RATE, Budgeted, Training, check_training
 from torch import nn
@@ -62,6 +62,33 @@ def test_no_step_is_compared_by_itself_where_all_of_them_hold():
     module = nn.Sequential(nn.Linear(8, 4), nn.Flatten(0), nn.Linear(16, 1))
     done = check_training(module, (torch.randn(4, 8),), budgets=())
     assert done.passed and not done.steps and not done.rounded
+
+
+def test_distances_of_parts_are_those_of_the_whole():
+    torch.manual_seed(0)
+    actual, expected, lost = torch.randn(3, 7, dtype=torch.float64)
+    made = Distance()
+    for part in (slice(0, 3), slice(3, 7)):
+        made.add(actual[part], expected[part], lost[part])
+    whole = made.update("x")
+    assert whole.error == pytest.approx(distance(actual, expected), rel=1e-12)
+    rounding = lost.norm().item() / expected.norm().item()
+    assert whole.tolerance == pytest.approx(UPDATE + rounding, rel=1e-12)
+
+
+def test_where_nothing_is_added_only_rounding_may_be():
+    made, zero = Distance(), torch.zeros(2, dtype=torch.float64)
+    made.add(zero + 1e-7, zero, zero + 1e-8)
+    assert not made.update("x").passed
+    assert made.update("x").tolerance == pytest.approx(2**0.5 * 1e-8)
+
+
+def test_a_part_that_is_not_finite_is_found():
+    for wrong in (float("nan"), float("inf")):
+        made, one = Distance(), torch.ones(2, dtype=torch.float64)
+        made.add(one * wrong, one, one * float("inf"))
+        made.add(one * float("nan"), one, one)
+        assert not made.update("x").passed
 
 
 # Settings of the optimizer -------------------------------------------------------------------
