@@ -147,10 +147,7 @@ std::vector<int32_t> sorted(const std::vector<Buffer> &Buffers,
                             std::pair<double, double> (*Key)(const Buffer &)) {
   std::vector<int32_t> Order(Buffers.size());
   std::iota(Order.begin(), Order.end(), 0);
-  std::sort(Order.begin(), Order.end(), [&](int32_t A, int32_t B) {
-    auto X = Key(Buffers[A]), Y = Key(Buffers[B]);
-    return X != Y ? X > Y : A < B;
-  });
+  sortLargestFirst(Order, [&](int32_t I) { return Key(Buffers[I]); });
   return Order;
 }
 
@@ -182,7 +179,7 @@ constexpr Way Ways[] = {
 
 } // namespace
 
-int64_t remat::solver::countOverlaps(const std::vector<Buffer> &Buffers) {
+int64_t remat::solver::workOfPass(const std::vector<Buffer> &Buffers) {
   std::vector<std::pair<int64_t, int>> Events;
   for (const Buffer &B : Buffers) {
     Events.push_back({B.Lower, 1});
@@ -194,7 +191,7 @@ int64_t remat::solver::countOverlaps(const std::vector<Buffer> &Buffers) {
     Pairs += Change > 0 ? Live : 0;
     Live += Change;
   }
-  return Pairs;
+  return Pairs + int64_t(Buffers.size()) + 1;
 }
 
 /// By offset, as far down as the holes below allow: nothing gets higher.
@@ -202,17 +199,14 @@ static Placement compact(const std::vector<Buffer> &Buffers,
                          const Placement &P) {
   std::vector<int32_t> Order(Buffers.size());
   std::iota(Order.begin(), Order.end(), 0);
-  std::sort(Order.begin(), Order.end(), [&](int32_t A, int32_t B) {
-    return P.Offsets[A] != P.Offsets[B] ? P.Offsets[A] < P.Offsets[B] : A < B;
-  });
+  sortLargestFirst(Order, [&](int32_t I) { return -P.Offsets[I]; });
   return placeInOrder(Buffers, Order, /*Tightest=*/false);
 }
 
 Placement remat::solver::bestFit(const std::vector<Buffer> &Buffers,
                                  int64_t Target, const Deadline &Until) {
   constexpr int64_t MaxPairs = 30'000'000;
-  int64_t Pairs = countOverlaps(Buffers) + int64_t(Buffers.size()) + 1;
-  int64_t NumPasses = MaxPairs / Pairs;
+  int64_t NumPasses = MaxPairs / workOfPass(Buffers);
   Placement Best;
   Best.Height = INT64_MAX;
   auto KeepLower = [&](Placement P) {

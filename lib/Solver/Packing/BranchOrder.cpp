@@ -72,9 +72,7 @@ void ExactPacker::rank(int Attempt) {
   }
   std::vector<int32_t> Ids(N);
   std::iota(Ids.begin(), Ids.end(), 0);
-  std::sort(Ids.begin(), Ids.end(), [&](int32_t A, int32_t B) {
-    return Keys[A] != Keys[B] ? Keys[A] > Keys[B] : A < B;
-  });
+  sortLargestFirst(Ids, [&](int32_t I) { return Keys[I]; });
   Rank.assign(N, 0);
   for (size_t K = 0; K < N; ++K)
     Rank[Ids[K]] = int32_t(K);

@@ -193,10 +193,7 @@ static void explain(const std::vector<Buffer> &Buffers, int64_t Capacity,
   if (ByLoad)
     Set = fullestMoment(Buffers);
   std::vector<int32_t> Order = Set;
-  std::sort(Order.begin(), Order.end(), [&](int32_t A, int32_t B) {
-    int64_t X = Buffers[A].Size, Y = Buffers[B].Size;
-    return X != Y ? X < Y : A < B;
-  });
+  sortLargestFirst(Order, [&](int32_t I) { return -Buffers[I].Size; });
   // The load falls by what is taken away: no search while it is too much.
   int64_t Load = 0;
   for (int32_t I : Set)
@@ -317,8 +314,6 @@ PackResult remat::solver::pack(const std::vector<Buffer> &Buffers,
   if (!R.Proven)
     Improve(Capacity);
   R.Feasible = R.Height <= Capacity;
-  if (R.Feasible)
-    return R;
   if (R.Proven && Options.Explain)
     explain(Buffers, Capacity, Options, Until, R);
   return R;

@@ -5,6 +5,8 @@
 #include "Deadline.h"
 #include "remat/Solver/Packing.h"
 
+#include <algorithm>
+
 namespace remat::solver {
 
 int64_t alignUp(int64_t N, int64_t Alignment);
@@ -32,9 +34,18 @@ Placement placeInRows(const std::vector<Buffer> &Buffers, double Factor,
 Placement bestFit(const std::vector<Buffer> &Buffers, int64_t Target,
                   const Deadline &Until);
 
-/// Pairs of buffers that live at the same time, about: placing buffers one by
-/// one looks at each of them.
-int64_t countOverlaps(const std::vector<Buffer> &Buffers);
+/// Work of placing all buffers one by one: pairs that live at the same time,
+/// about, and the buffers themselves. More than 0.
+int64_t workOfPass(const std::vector<Buffer> &Buffers);
+
+/// Larger keys first, of equal ones the smaller index.
+template <typename KeyOf>
+void sortLargestFirst(std::vector<int32_t> &Ids, KeyOf Key) {
+  std::sort(Ids.begin(), Ids.end(), [&](int32_t A, int32_t B) {
+    auto X = Key(A), Y = Key(B);
+    return X != Y ? X > Y : A < B;
+  });
+}
 
 /// Looks for a placement lower than `Best`: places buffers in the order of
 /// their priorities, raises that of each that lies high, and places again

@@ -15,8 +15,8 @@ constexpr double SizePowers[] = {2, 4, 1};
 /// Placements from each start: in most problems the lowest height comes later
 /// than after 60.
 constexpr int MaxPasses = 200;
-/// Pairs of buffers that all passes together look at: about half a second.
-constexpr int64_t MaxPairs = 150'000'000;
+/// Of all passes together (`workOfPass`): about half a second.
+constexpr int64_t MaxWork = 150'000'000;
 /// Where less than this part of the load can be won there are fewer passes.
 constexpr double FullGain = 0.02;
 /// Buffers below this part of the load go into the gaps of the others.
@@ -39,15 +39,10 @@ public:
       } else {
         SmallIds.push_back(int32_t(I));
       }
-    std::ranges::sort(SmallIds, [&](int32_t A, int32_t B) {
-      int64_t X = All[A].Size, Y = All[B].Size;
-      return X != Y ? X > Y : A < B;
-    });
+    sortLargestFirst(SmallIds, [&](int32_t I) { return All[I].Size; });
   }
 
-  int64_t pairsOfPass() const {
-    return countOverlaps(Large) + int64_t(Large.size()) + 1;
-  }
+  const std::vector<Buffer> &large() const { return Large; }
 
   void start(double SizePower) {
     Priority.clear();
@@ -60,10 +55,7 @@ public:
   }
 
   void pass() {
-    std::ranges::sort(Order, [&](int32_t A, int32_t B) {
-      double X = Priority[A], Y = Priority[B];
-      return X != Y ? X > Y : A < B;
-    });
+    sortLargestFirst(Order, [&](int32_t I) { return Priority[I]; });
     Placement P = placeInOrder(Large, Order, /*Tightest=*/false);
     if (P.Height < Best.Height)
       placeAll();
@@ -108,7 +100,7 @@ void remat::solver::squeakyWheel(const std::vector<Buffer> &Buffers,
   int64_t Starts = std::size(SizePowers);
   double Gain = double(Best.Height - Load) / (FullGain * double(Load));
   auto Passes = std::min(int64_t(MaxPasses * std::min(Gain, 1.0)),
-                         MaxPairs / W.pairsOfPass() / Starts);
+                         MaxWork / workOfPass(W.large()) / Starts);
   for (double Power : SizePowers) {
     W.start(Power);
     for (int64_t K = 0; K < Passes; ++K) {

@@ -22,9 +22,9 @@ double Repair::chainTime(ValueId V, int32_t Next, int &Left, double Enough,
   OpId O = M.P.Values[V].Producer;
   double Sum = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
   for (ValueId U : M.P.Ops[O].Inputs) {
-    OpId By = M.P.Values[U].Producer;
     if (Sum > Enough)
       break;
+    OpId By = M.P.Values[U].Producer;
     if (M.resident(U) || !M.Again[By])
       continue;
     int32_t I = S.newestBefore(U, Next);

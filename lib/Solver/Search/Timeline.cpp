@@ -40,7 +40,7 @@ void Timeline::renumber(size_t From) {
 
 /// Where processors differ in how many of these they add at once, one version
 /// for each: most of a search's time is here.
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__) && defined(__GLIBC__)
 #define REMAT_WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define REMAT_WIDE

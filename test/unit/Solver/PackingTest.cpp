@@ -23,6 +23,13 @@ std::vector<Buffer> randomBuffers(Rng &R, int N, int Times, int MaxSize) {
   return B;
 }
 
+std::vector<Buffer> alignedBuffers(Rng &R, int N, int Times, int MaxSize) {
+  std::vector<Buffer> B = randomBuffers(R, N, Times, MaxSize);
+  for (Buffer &X : B)
+    X.Alignment = 1 << R.below(5);
+  return B;
+}
+
 /// The lowest aligned offset that is clear of what lies already.
 int64_t lowestOffset(const std::vector<Buffer> &B,
                      const std::vector<int64_t> &At, int I) {
@@ -168,9 +175,7 @@ TEST(Packing, PacksWithoutEmptySpace) {
 TEST(Packing, KeepsAlignmentAndFixedOffsets) {
   for (int Case = 1; Case <= 200; ++Case) {
     Rng R(Case);
-    std::vector<Buffer> B = randomBuffers(R, 12, 10, 40);
-    for (Buffer &X : B)
-      X.Alignment = 1 << R.below(5);
+    std::vector<Buffer> B = alignedBuffers(R, 12, 10, 40);
     B[0].Fixed = B[0].Alignment * R.below(4);
     PackOptions Quick;
     Quick.NodeLimit = 20'000;
@@ -290,9 +295,7 @@ TEST(Packing, StopsWhenInterrupted) {
 TEST(Packing, RowsKeepAlignmentAndFixedOffsets) {
   for (int Case = 1; Case <= 300; ++Case) {
     Rng R(Case);
-    std::vector<Buffer> B = randomBuffers(R, 30, 20, 50);
-    for (Buffer &X : B)
-      X.Alignment = 1 << R.below(5);
+    std::vector<Buffer> B = alignedBuffers(R, 30, 20, 50);
     B[0].Size = 0;
     // Several fixed ones, of all lengths, on top of each other.
     int64_t Top = 0;
@@ -334,9 +337,7 @@ TEST(Packing, SqueakyWheelWinsHalfOfWhatBestFitLoses) {
 TEST(Packing, SqueakyWheelKeepsAlignmentAndFixedOffsets) {
   for (int Case = 1; Case <= 60; ++Case) {
     Rng R(Case);
-    std::vector<Buffer> B = randomBuffers(R, 40, 20, 4000);
-    for (Buffer &X : B)
-      X.Alignment = 1 << R.below(5);
+    std::vector<Buffer> B = alignedBuffers(R, 40, 20, 4000);
     B[3].Fixed = B[3].Alignment * R.below(40);
     B[5].Size = 0;
     Deadline Never(0, nullptr);
