@@ -12,12 +12,13 @@ F32, BF16, F16 = torch.float32, torch.bfloat16, torch.float16
 
 class Case:
     """`text` has {i} for operand i, {o} for the operand types and {r} for the result types.
-    `inplace` maps results to the operands whose memory they take over."""
+    `inplace` maps results to the operands whose memory they take over, `least` to the least size that an error is
+    taken relative to."""
 
-    def __init__(self, name, text, operands, results, inplace=None, tolerance=None):
+    def __init__(self, name, text, operands, results, inplace=None, tolerance=None, least=None):
         self.name, self.text = name, text
         self.operands, self.results = operands, results
-        self.inplace, self.tolerance = inplace or {}, tolerance
+        self.inplace, self.tolerance, self.least = inplace or {}, tolerance, least or {}
 
 
 def tensor_type(t):

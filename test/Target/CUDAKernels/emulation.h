@@ -54,9 +54,19 @@ inline int __float_as_int(float x) {
   memcpy(&r, &x, 4);
   return r;
 }
-inline float __fadd_rn(float a, float b) { return a + b; }
-inline float __fsub_rn(float a, float b) { return a - b; }
-inline float __fmul_rn(float a, float b) { return a * b; }
+// Never contracted, as on a GPU.
+inline float __fadd_rn(float a, float b) {
+#pragma clang fp contract(off)
+  return a + b;
+}
+inline float __fsub_rn(float a, float b) {
+#pragma clang fp contract(off)
+  return a - b;
+}
+inline float __fmul_rn(float a, float b) {
+#pragma clang fp contract(off)
+  return a * b;
+}
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 inline float __fsqrt_rn(float a) { return std::sqrt(a); }

@@ -65,12 +65,32 @@ template <typename Shape, typename T> struct RowOnItsWay {
 };
 
 // Of exponentials; powers of 2 are what a GPU computes.
-constexpr float Log2E = 1.4426950408889634f;
+constexpr float Log2E = 1.4426950408889634f, Ln2 = 0.6931471805599453f;
 
-// Log-sum-exp of a row, for every thread of it. A thread keeps the maximum of
-// what it saw and the sum relative to it.
+// The exponent that all terms of a row with this maximum have less.
+__device__ __forceinline__ float getOffset(float high) {
+  return __fmul_rn(high, Log2E);
+}
+
+// The largest logit of a row, and the sum of 2^(x * Log2E - offset) over all.
+struct PowerSum {
+  float Top, Sum;
+
+  // Log-sum-exp less a logit. What rounding of the offset did to the sum it
+  // did to this logit too: where that one makes nearly all of the sum, what is
+  // left of the others.
+  __device__ __forceinline__ float above(float logit) const {
+    return logf(Sum) - fmaf(logit, Log2E, -getOffset(Top)) * Ln2;
+  }
+  __device__ __forceinline__ float logSumExp() const {
+    return Top > -infinity() ? Top + above(Top) : Top;
+  }
+};
+
+// Of a row, for every thread of it. A thread keeps the maximum of what it saw
+// and the sum relative to it.
 template <typename Shape, typename Row>
-__device__ __forceinline__ float logSumExp(const Row &row) {
+__device__ __forceinline__ PowerSum sumPowers(const Row &row) {
   constexpr int Threads = Shape::Threads, N = Shape::N, Unroll = Row::Unroll;
   float high = -infinity(), sum = 0.0f;
 #pragma unroll Unroll
@@ -83,17 +103,18 @@ __device__ __forceinline__ float logSumExp(const Row &row) {
     for (int k = 1; k < N; ++k)
       local = fmaxf(local, toFloat(v[k]));
     if (local > high) {
-      sum *= fastExp2((high - local) * Log2E);
+      sum *= fastExp2(getOffset(high) - getOffset(local));
       high = local;
     }
     if (high > -infinity())
       for (int k = 0; k < N; ++k)
-        sum += fastExp2(toFloat(v[k]) * Log2E - high * Log2E);
+        sum += fastExp2(fmaf(toFloat(v[k]), Log2E, -getOffset(high)));
   }
   float top = groupMax<Threads>(high);
-  sum = groupSum<Threads>(
-      high > -infinity() ? sum * fastExp2((high - top) * Log2E) : 0.0f);
-  return top + logf(sum);
+  sum = groupSum<Threads>(high > -infinity()
+                              ? sum * fastExp2(getOffset(high) - getOffset(top))
+                              : 0.0f);
+  return {top, sum};
 }
 
 // The logit of a row's target; what is no class has none.
@@ -111,13 +132,13 @@ REMAT_KERNEL crossEntropyRows(const T *logits, const I *targets, float *lse,
   if (row >= Shape::Rows)
     return;
   const T *x = logits + row * Shape::C;
-  float result = logSumExp<Shape>(RowInMemory<Shape, T>{x});
+  PowerSum powers = sumPowers<Shape>(RowInMemory<Shape, T>{x});
   if (threadIdx.x % Shape::Threads != 0)
     return;
-  lse[row] = result;
+  lse[row] = powers.logSumExp();
   int64 target = targets[row];
   losses[row] =
-      target == Ignore ? 0.0f : result - targetLogit<Shape>(x, target);
+      target == Ignore ? 0.0f : powers.above(targetLogit<Shape>(x, target));
 }
 
 // The mean of the losses over the rows that count.
@@ -259,20 +280,22 @@ REMAT_KERNEL crossEntropyWithGrad(const T *logits, const I *targets,
   int64 target = targets[row];
   bool first = threadIdx.x % Shape::Threads == 0;
   // Before a thread writes the gradient over it.
-  float own = targetLogit<Shape>(x, target), result;
+  float own = targetLogit<Shape>(x, target);
+  PowerSum powers;
   if constexpr (Kept) {
     REMAT_SHARED(rows);
     T *place = (T *)rows + threadIdx.x / Shape::Threads * Shape::C;
     RowOnItsWay<Shape, T> kept(place, x);
-    result = logSumExp<Shape>(kept);
+    powers = sumPowers<Shape>(kept);
     x = place;
   } else {
-    result = logSumExp<Shape>(RowInMemory<Shape, T>{x});
+    powers = sumPowers<Shape>(RowInMemory<Shape, T>{x});
   }
   groupWait<Shape::Threads>();
+  float result = powers.logSumExp();
   if (first) {
     lse[row] = result;
-    losses[row] = target == Ignore ? 0.0f : result - own;
+    losses[row] = target == Ignore ? 0.0f : powers.above(own);
   }
   crossEntropyGradient<Shape>(x, target, own, result,
                               target == Ignore ? 0.0f : *scale,
