@@ -119,7 +119,9 @@ class Reference:
     parameters: Dict[str, torch.Tensor] = field(default_factory=dict)  # after the last
 
     def tensor(self, kind: str, name: str) -> Optional[torch.Tensor]:
-        """A "gradient", a "buffer" or a "parameter"."""
+        """The "loss", a "gradient", a "buffer" or a "parameter"."""
+        if kind == "loss":
+            return torch.tensor(self.loss, dtype=torch.float64)
         kinds = {"gradient": self.gradients, "buffer": self.buffers, "parameter": self.parameters}
         return kinds[kind].get(name)
 
