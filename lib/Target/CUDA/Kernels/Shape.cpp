@@ -97,20 +97,17 @@ static TypeList getDimensions(const Box &B, llvm::ArrayRef<size_t> Without) {
   for (size_t Dim = B.Shape.size(); Dim-- > 0;) {
     if (llvm::is_contained(Without, Dim))
       continue;
-    // Tiles have taken their share off the index before the outermost.
-    bool IsOutermost = Dim == 0 && Without.empty();
     if (B.Low.empty())
       Dims.push_back(kernels::Dimension{.Size = B.Shape[Dim],
                                         .FromStride = B.FromStride[Dim],
-                                        .ToStride = B.ToStride[Dim],
-                                        .IsOutermost = IsOutermost});
+                                        .ToStride = B.ToStride[Dim]});
     else
       Dims.push_back(kernels::PaddedDimension{.Size = B.Shape[Dim],
                                               .FromStride = B.FromStride[Dim],
                                               .ToStride = B.ToStride[Dim],
                                               .Low = B.Low[Dim],
                                               .Valid = B.Size[Dim],
-                                              .IsOutermost = IsOutermost});
+                                              .IsOutermost = Dim == 0});
   }
   return Dims;
 }
@@ -127,16 +124,24 @@ static void addCopy(Operation *Op, unsigned Operand, llvm::StringRef Name,
   for (int64_t Size : B.Shape)
     Count *= Size;
   bool IsWide = std::max(getCount(From), getCount(To)) > (int64_t(1) << 30);
+  // A padded dimension looks at its index.
+  bool IsGiven = B.Low.empty() && !B.Shape.empty();
+  auto ofOutermost = [&](const Sizes &Strides) {
+    return IsGiven ? integer(Strides[0]) : absent();
+  };
   addLaunch(Name,
             kernels::CopyBox{.T = getName(To),
                              .Index = IsWide ? "int64" : "int",
                              .Count = Count,
                              .N = Unit,
-                             .From = B.From,
-                             .To = B.To,
-                             .Dims = getDimensions(B, {}),
+                             .Dims = IsGiven ? getDimensions(B, {0})
+                                             : getDimensions(B, {}),
                              .X = operand(Operand),
-                             .Y = result(0)},
+                             .Y = result(0),
+                             .FromPlace = integer(B.From),
+                             .ToPlace = integer(B.To),
+                             .FromStride = ofOutermost(B.FromStride),
+                             .ToStride = ofOutermost(B.ToStride)},
             {.Block = 256, .GridX = int64_t(llvm::divideCeil(Count, 256))},
             Out);
 }

@@ -14,13 +14,12 @@
 namespace kernels {
 
 // A dimension of a box: its size and the distance of neighbours in operand and
-// result. It takes its index off `rest`; the outermost has what is left.
-template <int64 size, int64 fromStride, int64 toStride, bool isOutermost>
-struct Dimension {
+// result. It takes its index off `rest`.
+template <int64 size, int64 fromStride, int64 toStride> struct Dimension {
   template <typename Index>
   static __device__ __forceinline__ void step(Index &rest, Index &from,
                                               Index &to, bool &inside) {
-    Index i = isOutermost ? rest : rest % (Index)size;
+    Index i = rest % (Index)size;
     rest /= (Index)size;
     from += i * (Index)fromStride;
     to += i * (Index)toStride;
@@ -28,7 +27,7 @@ struct Dimension {
 };
 
 // A dimension of a box that is larger than the operand, which has its elements
-// [low, low + valid).
+// [low, low + valid). The outermost has what is left of `rest`.
 template <int64 size, int64 fromStride, int64 toStride, int64 low, int64 valid,
           bool isOutermost>
 struct PaddedDimension {
@@ -43,18 +42,23 @@ struct PaddedDimension {
   }
 };
 
-// Copies a box of Count units of N elements, from and to the places From and
-// To of the tensors. Dims are its dimensions, innermost first. Where the
-// operand has no element, zero is written.
-template <typename T, typename Index, int64 Count, int N, int64 From, int64 To,
-          typename... Dims>
-REMAT_KERNEL copyBox(const T *x, T *y) {
+// Copies a box of Count units of N elements, from and to places of the tensors.
+// Dims are its dimensions, innermost first, but for an outermost one of which
+// the strides are given. So the parts of a tensor that differ in their places
+// alone, and rows of tensors that differ in length, share a kernel: a network
+// of concatenations has hundreds of them. Where the operand has no element,
+// zero is written.
+template <typename T, typename Index, int64 Count, int N, typename... Dims>
+REMAT_KERNEL copyBox(const T *x, T *y, int64 fromPlace, int64 toPlace,
+                     int64 fromStride, int64 toStride) {
   Index rest = (Index)blockIdx.x * 256 + threadIdx.x;
   if (rest >= (Index)Count)
     return;
-  Index from = (Index)From, to = (Index)To;
+  Index from = (Index)fromPlace, to = (Index)toPlace;
   bool inside = true;
   (Dims::step(rest, from, to, inside), ...);
+  from += rest * (Index)fromStride;
+  to += rest * (Index)toStride;
   store(y + (int64)to * N, inside ? load<N>(x + (int64)from * N) : Vec<T, N>{});
 }
 
