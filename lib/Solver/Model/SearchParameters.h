@@ -278,10 +278,13 @@ struct SearchParameters {
     /// one a search finds is luck.
     int64_t Step = 2, StepFar = 4, Far = 32;
     size_t Count = 3;
+    /// Up to so many ops the work is the effort's; with more, where changes
+    /// take longer, that times the root of this over their number.
+    int32_t FullWork = 400;
     /// Units of a stage; from one budget of a chain to the next, from `Far` on.
     /// Below it is one unit, and below the height `Near` half of one.
     int64_t StageUnits = 4, ChainStepFar = 2, Near = 4;
-    /// Parts of the effort's work where a chain begins: crossed, from the best.
+    /// Parts of the work where a chain begins: crossed, from the best.
     int FirstPairPart = 3, FirstBestPart = 8;
     /// The same at its other budgets.
     int PairPart = 8, BestPart = 16;

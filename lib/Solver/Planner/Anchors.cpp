@@ -2,6 +2,7 @@
 #include "Planner/Anchors.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace remat::solver;
 
@@ -76,7 +77,8 @@ bool Anchors::begin(int64_t Budget) {
 }
 
 int64_t Anchors::work() const {
-  return Tuned.Work.OfEffort << std::min(O.Effort, 30);
+  double Part = std::sqrt(std::min(1.0, double(Of.FullWork) / M.numOps()));
+  return int64_t(Part * double(Tuned.Work.OfEffort << std::min(O.Effort, 30)));
 }
 
 Anchors::Ends Anchors::known(Anchor X) const {
