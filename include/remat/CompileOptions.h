@@ -65,9 +65,10 @@ struct Controls {
 
 struct CompileOptions {
   /// The target: what is empty is as the graph says, else as in brackets.
-  std::string Device;    ///< "host" or "cuda" ("host")
-  std::string Arch;      ///< for "cuda" ("sm_90")
-  std::string Attention; ///< "auto", "cudnn" or "own", for "cuda" ("auto")
+  std::string Device;        ///< "host" or "cuda" ("host")
+  std::string Arch;          ///< for "cuda" ("sm_90")
+  std::string Attention;     ///< "auto", "cudnn" or "own", for "cuda" ("auto")
+  std::string Deterministic; ///< "true" or "false", for "cuda" ("true")
   std::string Strategy = "search";
   struct Budget Budget;
   OptimizerOptions Optimizer;
@@ -79,7 +80,9 @@ struct CompileOptions {
   struct Parallel Parallel;
   int64_t Ranks = 1; ///< processes that run the program side by side
   int64_t BucketBytes = DefaultBucketBytes;
-  int64_t Slices = 1;        ///< 0: what is fastest within the budget
+  int64_t Slices = 1; ///< 0: what is fastest within the budget
+  /// Whether a program has the bits of the one without a budget in any case.
+  bool BitwiseBudget = false;
   int64_t PlannerEffort = 1; ///< a count, not a clock
   uint64_t PlannerSeed = 0;
   bool Fuse = true;

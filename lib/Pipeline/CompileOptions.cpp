@@ -77,6 +77,12 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
        "slices one after the other; sums over slices round otherwise than "
        "whole ones. auto: as many as is fastest within the budget (default 1)",
        false},
+      {"bitwise-budget", "true|false",
+       "whether nothing may change a bit against the program without a budget, "
+       "so that --slices auto leaves values whole (default false: only "
+       "--slices "
+       "auto and --deterministic false do)",
+       false},
       {"fuse", "true|false", "groups operations into kernels (default true)",
        false},
       {"arch", "sm_NN",
@@ -84,6 +90,12 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
       {"attention", "auto|cudnn|own",
        "attention and convolution kernels on CUDA (default: as the graph "
        "says, else auto)",
+       false},
+      {"deterministic", "true|false",
+       "whether a step computes the same bits at each run, and at each budget, "
+       "on CUDA; false: attention's backward adds in any order, which is "
+       "faster "
+       "and takes less workspace (default: as the graph says, else true)",
        false},
       {"keep", "NAME|GLOB",
        "compute these values once and keep them: a name, a glob such as "
@@ -378,6 +390,8 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
     return setInteger<int64_t>(O.MicroBatches, Text, 1, MaxMicroBatches);
   if (Name == "slices")
     return setSlices(O, Text);
+  if (Name == "bitwise-budget")
+    return setBool(O.BitwiseBudget, Text);
   if (Name == "fuse")
     return setBool(O.Fuse, Text);
   if (std::optional<Failure> Done = addControl(O.Controls, Name, Text))
@@ -392,6 +406,8 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
     return setArch(O.Arch, Text);
   if (Name == "attention")
     return setChoice(O.Attention, Text, {"auto", "cudnn", "own"});
+  if (Name == "deterministic")
+    return setChoice(O.Deterministic, Text, {"true", "false"});
   return formatv("unknown option '{0}'", Name).str();
 }
 

@@ -129,9 +129,9 @@ static void addTraining(OpPassManager &PM, const CompileOptions &Options) {
 static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
                         CompileReport *Report, FitRecord *Record) {
   OpPassManager &FuncPM = PM.nest<func::FuncOp>();
-  FuncPM.addPass(
-      createSetTarget({Options.Device, Options.Arch, Options.Attention,
-                       getDataRanks(Options), Options.Parallel.TensorRanks}));
+  FuncPM.addPass(createSetTarget(
+      {Options.Device, Options.Arch, Options.Attention, Options.Deterministic,
+       getDataRanks(Options), Options.Parallel.TensorRanks}));
   if (!Options.Freeze.empty()) {
     FreezeOptions Freeze;
     Freeze.Frozen.assign(Options.Freeze.begin(), Options.Freeze.end());
@@ -269,13 +269,29 @@ static LogicalResult compileOnce(ModuleOp Module, const CompileOptions &Options,
   return Emitted;
 }
 
+static bool addsInAnyOrder(ModuleOp Module, const CompileOptions &Options) {
+  return Options.Deterministic == "false" ||
+         !getTargetAttr(getGraph(Module)).getDeterministic();
+}
+
 LogicalResult remat::compile(ModuleOp Module, const CompileOptions &Options,
                              std::vector<uint8_t> &Program,
                              CompileReport &Report, CompileRecord *Record) {
   if (Options.AddsEvaluation && failed(addEvaluation(Module)))
     return failure();
-  if (Options.Slices == 0)
-    return compileInSlices(Module, Options, Program, Report, Record);
+  if (Options.BitwiseBudget && addsInAnyOrder(Module, Options))
+    return Module.emitError(
+        "equal bits at every budget, and sums in any order: "
+        "bitwise-budget and deterministic=false exclude "
+        "each other");
+  if (Options.Slices == 0) {
+    // In the program without a budget values are whole.
+    if (!Options.BitwiseBudget)
+      return compileInSlices(Module, Options, Program, Report, Record);
+    CompileOptions Whole = Options;
+    Whole.Slices = 1;
+    return compile(Module, Whole, Program, Report, Record);
+  }
   if (!Options.FindsCauses || Options.Controls.empty())
     return compileOnce(Module, Options, Program, Report, Record);
   OwningOpRef<ModuleOp> Graph(Module.clone());

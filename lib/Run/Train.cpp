@@ -268,7 +268,8 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   if (Status Compared = comparePeaks(O, R); !Compared)
     return Compared.getError();
   R.Device = (*D)->getDescription();
-  R.IsDeterministic = (*D)->isDeterministic();
+  R.IsDeterministic =
+      (*D)->isDeterministic() && S.getProgram().isDeterministic();
   if (!O.Profile.empty())
     R.StepMilliseconds = S.getExecutable().getStepMilliseconds();
   R.HostScratchBytes = S.getExecutable().getHostScratchBytes();

@@ -36,16 +36,27 @@ struct SetTargetPass : remat::impl::SetTargetBase<SetTargetPass> {
           << Attention.getValue() << "': use auto, cudnn or own";
       return {};
     }
+    if (Deterministic != "" && Deterministic != "true" &&
+        Deterministic != "false") {
+      emitError(Func.getLoc(),
+                "expected true or false for deterministic, got '")
+          << Deterministic.getValue() << "'";
+      return {};
+    }
     if (*Kind == DeviceKind::host) // the others speak of CUDA
       return TargetAttr::get(&getContext(), *Kind, "",
-                             AttentionKernels::automatic);
+                             AttentionKernels::automatic,
+                             /*deterministic=*/true);
+    bool Repeats = !Deterministic.empty()
+                       ? Deterministic == "true"
+                       : !SameDevice || Old.getDeterministic();
     std::string Name = !Arch.empty() ? Arch.getValue()
                        : SameDevice  ? Old.getArch().str()
                                      : "sm_90";
     auto Emit = [&] { return emitError(Func.getLoc()); };
     return TargetAttr::getChecked(function_ref<InFlightDiagnostic()>(Emit),
                                   &getContext(), *Kind, StringRef(Name),
-                                  *Kernels);
+                                  *Kernels, Repeats);
   }
 
   LogicalResult set() {

@@ -45,6 +45,7 @@ Result<AttentionProblem> AttentionProblem::of(const Program &P, const Step &S) {
   Out.Scale = S.Attributes.getFloat(
       "scale", 1.0 / std::sqrt(static_cast<double>(Out.Width)));
   Out.Slices = S.Slices;
+  Out.Deterministic = S.IsDeterministic;
   Out.WorkspaceBytes = S.Workspace.Bytes;
 
   size_t Mask = First + (Out.IsPacked ? 1 : 3) + (Out.IsBackward ? 2 : 0);

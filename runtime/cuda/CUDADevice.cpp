@@ -51,7 +51,7 @@ public:
   prepare(std::shared_ptr<const Program> P) override;
   Ranks *getRanks() const override { return State->Options.TheRanks.get(); }
   bool isDeterministic() const override {
-    return State->Options.Deterministic && (!getRanks() || !usesSwitches());
+    return !getRanks() || !usesSwitches();
   }
   void *getStream() const override { return State->TheStream; }
   Status synchronize() override;
@@ -273,7 +273,7 @@ remat::runtime::createCUDADevice(const DeviceOptions &Options) {
   auto State = std::make_shared<DeviceState>();
   State->D = *D;
   State->Options = Options;
-  if (Options.Deterministic && Options.TheRanks)
+  if (Options.TheRanks)
     avoidSwitches();
   if (Status S = findDevice(*State); !S)
     return S.getError();

@@ -178,7 +178,6 @@ Status CUDAExecutable::prepareMatmul(const Step &S, PreparedStep &Out) {
 template <typename Prepared, typename Problem>
 Result<std::shared_ptr<Prepared>> CUDAExecutable::prepareOnce(
     std::map<std::string, std::shared_ptr<Prepared>> &Known, Problem P) {
-  P.Deterministic = State->Options.Deterministic;
   std::shared_ptr<Prepared> &Made = Known[P.getKey()];
   if (!Made) {
     Result<std::unique_ptr<Prepared>> New = State->Cudnn->prepare(P);

@@ -42,6 +42,7 @@ ConvolutionProblem ConvolutionProblem::of(const Program &P, const Step &S) {
     for (std::vector<int64_t> *Sizes : {&Out.X, &Out.Weight, &Out.Y})
       std::rotate(Sizes->begin() + 1, Sizes->end() - 1, Sizes->end());
   Out.WorkspaceBytes = S.Workspace.Bytes;
+  Out.Deterministic = S.IsDeterministic;
   return Out;
 }
 

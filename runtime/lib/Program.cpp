@@ -110,6 +110,13 @@ std::optional<uint32_t> Program::findFunction(std::string_view Name) const {
   return findByName(Functions, Name);
 }
 
+bool Program::isDeterministic() const {
+  return std::ranges::all_of(Steps, [](const Step &S) {
+    return S.IsDeterministic &&
+           (!S.TheLoop || S.TheLoop->Body->isDeterministic());
+  });
+}
+
 bool remat::runtime::readsArgument(const Program &P, uint32_t Argument) {
   const Tensor &Of = P.Tensors[P.Arguments[Argument].Tensor];
   auto IsOf = [&](uint32_t Number) {

@@ -202,6 +202,7 @@ Step Decoder::step(const format::Step &From) {
   S.Workspace = {From.workspace_offset(), From.workspace_bytes()};
   S.Kernel = static_cast<KernelKind>(From.kernel());
   S.Slices = From.slices();
+  S.IsDeterministic = From.deterministic();
   S.Location = text(From.location());
   S.Phase = text(From.phase());
   tables(From.launches(), S.Launches,

@@ -221,6 +221,8 @@ static Status verifyKernel(const Step &S) {
   REMAT_REQUIRE(S.Slices == 1 ||
                     (S.Slices > 1 && S.Kernel == KernelKind::Cudnn),
                 "is run in " + std::to_string(S.Slices) + " slices");
+  REMAT_REQUIRE(S.IsDeterministic || S.Kernel == KernelKind::Cudnn,
+                "adds in any order, but is not run by cuDNN");
   return {};
 }
 

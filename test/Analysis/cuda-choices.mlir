@@ -1,5 +1,12 @@
 // RUN: remat-opt %s -remat-set-target=device=cuda -remat-print-cost -o /dev/null | FileCheck %s
 // RUN: remat-opt %s "-remat-set-target=device=cuda arch=sm_100" -remat-print-cost -o /dev/null | FileCheck %s --check-prefix=OTHER
+// RUN: remat-opt %s "-remat-set-target=device=cuda deterministic=false" -remat-print-cost -o /dev/null | FileCheck %s --check-prefix=ORDER
+
+// In any order the backward adds to one gradient of query, 4 batches x 12 heads x
+// (1024 rows x 64 x 4 + 1024 x 4) + 512 bytes, and 12 x (32768 x 64 x 4 + 32768 x
+// 4) + 512.
+// ORDER: attention_backward: {{.*}} us cudnn workspace 12780032, {{.*}} us cudnn/2 workspace 6390272,
+// ORDER: attention_backward: {{.*}} us cudnn workspace 102236672,
 
 // Own kernels where a mask, dropout or f32 asks for them; cuDNN elsewhere. The
 // backward's workspace is 4 batches x 12 heads x (8 tiles of 128 keys x 1024 rows

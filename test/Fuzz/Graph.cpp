@@ -188,7 +188,8 @@ Outcome remat::fuzz::runStages(Bytes Data) {
   Module->walk([](func::FuncOp Graph) {
     Graph->setAttr(TargetAttrName,
                    TargetAttr::get(Graph.getContext(), DeviceKind::cuda,
-                                   "sm_90", AttentionKernels::automatic));
+                                   "sm_90", AttentionKernels::automatic,
+                                   /*deterministic=*/true));
   });
   Translated |= translate(*Module);
   return Translated || Done > 0 ? Outcome::Done : Outcome::Read;

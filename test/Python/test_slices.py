@@ -100,6 +100,16 @@ def test_auto_slices_only_where_the_budget_asks_for_it():
     assert tight["predicted_peak_bytes"] < whole["smallest_feasible_bytes"]
 
 
+def test_auto_leaves_values_whole_where_no_bit_may_change():
+    whole = remat.compile(graph()).report
+    least = remat.compile(graph(), slices="auto", bitwise_budget=True, budget=whole["smallest_feasible_bytes"]).report
+    assert least["slices"] == [] and least["recomputed_ops"] > 0
+    with pytest.raises(remat.BudgetRefused):
+        remat.compile(graph(), slices="auto", bitwise_budget=True, budget=whole["smallest_feasible_bytes"] - 256)
+    with pytest.raises(remat.CompileError, match="bitwise-budget and deterministic=false exclude each other"):
+        remat.compile(graph(), bitwise_budget=True, deterministic=False)
+
+
 def test_a_budget_that_no_number_of_slices_meets_is_refused():
     with pytest.raises(remat.BudgetRefused):
         remat.compile(graph(), slices="auto", budget=65536)

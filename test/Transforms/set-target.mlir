@@ -7,6 +7,13 @@
 // RUN: remat-opt %t/cuda.mlir --remat-set-target | FileCheck %s --check-prefix=KEPT
 // RUN: remat-opt %t/cuda.mlir --remat-set-target="device=cuda arch=sm_80" | FileCheck %s --check-prefix=KEPT
 
+// Whether libraries may add in any order; the host never does.
+// RUN: remat-opt %t/none.mlir --remat-set-target="device=cuda deterministic=false" | FileCheck %s --check-prefix=ORDER
+// RUN: remat-opt %t/none.mlir --remat-set-target="device=cuda deterministic=true" | FileCheck %s --check-prefix=REPEATS
+// RUN: remat-opt %t/none.mlir --remat-set-target="device=host deterministic=false" | FileCheck %s --check-prefix=HOST
+// ORDER: attributes {remat.target = #remat.target<cuda, arch = "sm_90", deterministic = false>} {
+// REPEATS: attributes {remat.target = #remat.target<cuda, arch = "sm_90">} {
+
 // Ranks are the axes that have more than one.
 // RUN: remat-opt %t/none.mlir --remat-set-target="data=4 tensor=2" | FileCheck %s --check-prefix=RANKS
 // RUN: remat-opt %t/none.mlir --remat-set-target="data=1 tensor=2" | FileCheck %s --check-prefix=TENSOR

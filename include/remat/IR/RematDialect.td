@@ -310,15 +310,20 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     `#remat.target<host>`, or a CUDA device with its architecture:
     `#remat.target<cuda, arch = "sm_90">`. `attention = own` keeps attention and
     convolutions off cuDNN; with `auto`, the default, and `cudnn` the library
-    runs what it can.
+    runs what it can. With `deterministic = false` libraries may add in an order
+    that differs from run to run, where that is faster: results then differ in
+    their last bits.
     Passes that ask what an operation costs or which kernel runs it find the
     target as `remat.target` on the function; `remat-set-target` writes it.
   }];
   let parameters = (ins
       EnumParameter<Remat_DeviceKind>:$device,
       StringRefParameter<"the architecture", [{""}]>:$arch,
-      Remat_OptionalEnumParameter<Remat_AttentionKernels, "automatic">:$attention);
-  let assemblyFormat = "`<` $device (`,` struct($arch, $attention)^)? `>`";
+      Remat_OptionalEnumParameter<Remat_AttentionKernels, "automatic">:$attention,
+      DefaultValuedParameter<"bool", "true">:$deterministic);
+  let assemblyFormat = [{
+    `<` $device (`,` struct($arch, $attention, $deterministic)^)? `>`
+  }];
   let genVerifyDecl = 1;
 }
 
@@ -337,23 +342,25 @@ def Remat_KernelAttr : AttrDef<Remat_Dialect, "Kernel"> {
     `slices` so many equal parts are run one after the other: of the batch, or,
     where they are more than that, of the heads of each of its elements.
     `workspace` is in bytes, `launches` counts the kernels that start, and
-    `microseconds` is what the target predicts for all of them.
+    `microseconds` is what the target predicts for all of them. Where it is not
+    `deterministic`, it adds in another order at each run.
   }];
   let parameters = (ins
       EnumParameter<Remat_KernelKind>:$kind,
       APFloatParameter<"microseconds">:$time,
       DefaultValuedParameter<"int64_t", "0">:$workspace,
       DefaultValuedParameter<"int64_t", "1">:$slices,
-      DefaultValuedParameter<"int64_t", "1">:$launches);
+      DefaultValuedParameter<"int64_t", "1">:$launches,
+      DefaultValuedParameter<"bool", "true">:$deterministic);
   let builders = [AttrBuilder<(ins "::remat::KernelKind":$kind,
       "double":$microseconds, "int64_t":$workspace, "int64_t":$launches,
-      CArg<"int64_t", "1">:$slices), [{
+      CArg<"int64_t", "1">:$slices, CArg<"bool", "true">:$deterministic), [{
     return $_get($_ctxt, kind, ::llvm::APFloat(microseconds), workspace, slices,
-                 launches);
+                 launches, deterministic);
   }]>];
   let assemblyFormat = [{
     `<` $kind `,` `microseconds` `=` custom<Double>($time)
-    (`,` struct($workspace, $slices, $launches)^)? `>`
+    (`,` struct($workspace, $slices, $launches, $deterministic)^)? `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

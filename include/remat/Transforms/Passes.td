@@ -42,6 +42,9 @@ def SetTarget : Remat_Pass<"remat-set-target"> {
     Option<"Attention", "attention", "std::string", "\"\"",
            "which kernels run attention and convolutions on CUDA: auto (unless given), "
            "cudnn or own">,
+    Option<"Deterministic", "deterministic", "std::string", "\"\"",
+           "whether a step computes the same bits at each run on CUDA: true (unless "
+           "given), or false, where libraries are then faster">,
     Option<"Data", "data", "int64_t", "1", "ranks with a batch each">,
     Option<"Tensor", "tensor", "int64_t", "1", "ranks that share a batch">];
 }

@@ -60,12 +60,14 @@ static void printAxes(AsmPrinter &Printer, ArrayRef<StringAttr> Names,
 
 LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> EmitError,
                                  DeviceKind Device, StringRef Arch,
-                                 AttentionKernels Attention) {
+                                 AttentionKernels Attention,
+                                 bool Deterministic) {
   if (Device == DeviceKind::host) {
-    if (Arch.empty() && Attention == AttentionKernels::automatic)
+    if (Arch.empty() && Attention == AttentionKernels::automatic &&
+        Deterministic)
       return success();
-    return EmitError() << "the host has no architecture and no choice of "
-                          "attention kernels";
+    return EmitError() << "the host has no architecture, no choice of "
+                          "attention kernels, and is deterministic";
   }
   if (!isCUDAArchitecture(Arch))
     return EmitError() << "expected a CUDA architecture such as sm_90, got '"
@@ -76,7 +78,8 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> EmitError,
 LogicalResult KernelAttr::verify(
     function_ref<InFlightDiagnostic()> EmitError, KernelKind Kind,
     // NOLINTNEXTLINE(performance-unnecessary-value-param): as generated
-    APFloat Microseconds, int64_t Workspace, int64_t Slices, int64_t Launches) {
+    APFloat Microseconds, int64_t Workspace, int64_t Slices, int64_t Launches,
+    bool Deterministic) {
   if (!Microseconds.isFinite() || Microseconds.isNegative())
     return EmitError() << "a kernel takes a time from 0, not "
                        << Microseconds.convertToDouble();
@@ -87,6 +90,9 @@ LogicalResult KernelAttr::verify(
     return EmitError() << "a batch in " << Slices
                        << " slices: " << stringifyKernelKind(Kind) << " takes "
                        << (Kind == KernelKind::cudnn ? "1 or more" : "1");
+  if (!Deterministic && Kind != KernelKind::cudnn)
+    return EmitError() << "a kernel of " << stringifyKernelKind(Kind)
+                       << " is deterministic";
   return success();
 }
 
@@ -99,7 +105,7 @@ TargetAttr remat::getTargetAttr(Operation *Func) {
   if (auto Attr = Func->getAttrOfType<TargetAttr>(TargetAttrName))
     return Attr;
   return TargetAttr::get(Func->getContext(), DeviceKind::host, "",
-                         AttentionKernels::automatic);
+                         AttentionKernels::automatic, /*deterministic=*/true);
 }
 
 ArrayRef<StringRef> remat::getUpdateKindNames() {

@@ -44,7 +44,8 @@ public:
 
 private:
   KernelAttr makeKernel(KernelKind Kind, double Microseconds, int64_t Workspace,
-                        int64_t Launches, int64_t Slices = 1) const;
+                        int64_t Launches, int64_t Slices = 1,
+                        bool Deterministic = true) const;
   bool usesCudnn(Operation *Op) const;
   int64_t getCudnnWorkspace(const AttentionWork &Work, int64_t Slices) const;
   SmallVector<KernelAttr> getCudnnKernels(const AttentionWork &Work) const;
@@ -56,9 +57,9 @@ private:
 
 KernelAttr CUDATarget::makeKernel(KernelKind Kind, double Microseconds,
                                   int64_t Workspace, int64_t Launches,
-                                  int64_t Slices) const {
+                                  int64_t Slices, bool Deterministic) const {
   return KernelAttr::get(getAttr().getContext(), Kind, Microseconds, Workspace,
-                         Launches, Slices);
+                         Launches, Slices, Deterministic);
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,7 +110,8 @@ bool CUDATarget::usesCudnn(Operation *Op) const {
 /// element of the batch. Elsewhere than on Hopper the width is not known to be
 /// less than the head's. Where heads share keys, the gradients of key and value
 /// are made for each head of the queries before they are summed: in f32, which
-/// is a bound until it is measured. A slice needs its heads' part.
+/// is a bound until it is measured. The other backward adds to one gradient of
+/// query. A slice needs its heads' part.
 int64_t CUDATarget::getCudnnWorkspace(const AttentionWork &Work,
                                       int64_t Slices) const {
   if (!Work.IsBackward)
@@ -117,8 +119,10 @@ int64_t CUDATarget::getCudnnWorkspace(const AttentionWork &Work,
   const AttentionSizes &Sizes = Work.Sizes;
   int64_t Columns =
       getAttr().getArch() == "sm_90" ? 64 : std::max<int64_t>(64, Sizes.Width);
-  int64_t Partial = llvm::divideCeil(Sizes.Keys, KeysOfBlock) *
-                    llvm::alignTo(Sizes.Queries, 64) * Columns * 4;
+  int64_t Gradients = getAttr().getDeterministic()
+                          ? llvm::divideCeil(Sizes.Keys, KeysOfBlock)
+                          : 1;
+  int64_t Partial = Gradients * llvm::alignTo(Sizes.Queries, 64) * Columns * 4;
   int64_t Unsummed =
       Sizes.KeyHeads < Sizes.Heads ? 2 * Sizes.Keys * Sizes.Width * 4 : 0;
   int64_t Batch = std::max<int64_t>(1, Sizes.Batch / Slices);
@@ -179,10 +183,11 @@ CUDATarget::getCudnnKernels(const AttentionWork &Work) const {
   SmallVector<KernelAttr> Kernels;
   for (int64_t Slices : listSlices(Work)) {
     double More = getSliceMicroseconds(Work, Slices, Rate);
-    Kernels.push_back(makeKernel(
-        KernelKind::cudnn,
-        Microseconds + More * static_cast<double>(Slices - 1),
-        getCudnnWorkspace(Work, Slices), /*Launches=*/Slices, Slices));
+    Kernels.push_back(
+        makeKernel(KernelKind::cudnn,
+                   Microseconds + More * static_cast<double>(Slices - 1),
+                   getCudnnWorkspace(Work, Slices), /*Launches=*/Slices, Slices,
+                   getAttr().getDeterministic() || !Work.IsBackward));
   }
   return Kernels;
 }
@@ -227,7 +232,8 @@ KernelAttr CUDATarget::getConvolutionKernel(Operation *Op) const {
   double Microseconds = 5 + 2 * getMicroseconds(Op);
   return makeKernel(KernelKind::cudnn, Microseconds,
                     Tensors + std::min(4 * Tensors, MostForSums),
-                    /*Launches=*/1);
+                    /*Launches=*/1, /*Slices=*/1,
+                    getAttr().getDeterministic() || isa<ConvolutionOp>(Op));
 }
 
 //===----------------------------------------------------------------------===//

@@ -218,6 +218,7 @@ LogicalResult ProgramBuilder::addStep(Operation &Op) {
     return failure();
   Step->kernel = convertKernelKind(Kernel->getKind());
   Step->slices = static_cast<int32_t>(Kernel->getSlices());
+  Step->deterministic = Kernel->getDeterministic();
   Step->location = describeLocation(Op.getLoc());
   if (auto Phase = Op.getAttrOfType<PhaseAttr>(PhaseAttrName))
     Step->phase = stringifyEnum(Phase.getValue()).str();

@@ -202,6 +202,8 @@ void Printer::step(unsigned Number, const program::Step &Step) {
     OS << " kernel " << program::EnumNameKernelKind(Step.kernel());
   if (Step.slices() != 1)
     OS << " slices " << Step.slices();
+  if (!Step.deterministic())
+    OS << " in any order";
   if (Step.workspace_bytes())
     OS << " workspace " << Step.workspace_bytes() << " at "
        << Step.workspace_offset();

@@ -22,6 +22,7 @@ struct OneStep {
   Attrs Attributes;
   remat::program::KernelKind Kernel = remat::program::KernelKind::Own;
   int32_t Slices = 1;
+  bool IsDeterministic = true;
   uint64_t Workspace = 0;
   Role Kind = Role::Input;
 };
@@ -42,6 +43,7 @@ ProgramMaker makeProgram(const OneStep &One, const std::string &Arch) {
   remat::program::StepT &S =
       Maker.step(One.Op, Operands, Results, One.Attributes);
   S.slices = One.Slices;
+  S.deterministic = One.IsDeterministic;
   S.kernel = One.Kernel;
   if (One.Workspace > 0) {
     S.workspace_offset = (Maker.Program.arena_bytes + 255) / 256 * 256;
@@ -290,6 +292,18 @@ TEST_F(CUDAAttentionTest, GivesTheHostsValuesWithAWindow) {
     Forward.Attributes.push_back(ints("window", {Window}));
     expectSameInSlices(Forward, {2, 4});
   }
+}
+
+/// The gradient of query is added up in one tensor of f32, for which this
+/// workspace is enough: 4 x 4 heads x (320 rows x 64 x 4 + 320 x 4) + 512.
+TEST_F(CUDAAttentionTest, GivesTheHostsValuesInAnyOrder) {
+  OneStep Forward = makeAttention(4, 320, 4, 64, true, true);
+  auto Made = runOn(*Host, Forward, 1, false);
+  ASSERT_EQ(messageOf(Made), "");
+  OneStep Backward = makeAttentionBackward(Forward, *Made);
+  Backward.IsDeterministic = false;
+  Backward.Workspace = 4 * 4 * (320 * 64 * 4 + 320 * 4) + 512;
+  expectSame(Backward, 1e-2);
 }
 
 TEST_F(CUDADeviceTest, TooLittleWorkspaceIsRefusedWithBothNumbers) {

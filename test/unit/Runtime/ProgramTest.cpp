@@ -177,6 +177,8 @@ TEST(Program, Structure) {
        }},
       {"run in 2 slices",
        [](ProgramMaker &P) { P.Program.steps[0]->slices = 2; }},
+      {"adds in any order, but is not run by cuDNN",
+       [](ProgramMaker &P) { P.Program.steps[0]->deterministic = false; }},
       {"bytes of data",
        [](ProgramMaker &P) {
          auto C = std::make_unique<program::ConstantT>();

@@ -35,8 +35,6 @@ struct DeviceOptions {
   /// cuda: the stream that all work is queued on, of the GPU's primary context;
   /// not owned, and outlives the device and its sessions. Null: one of its own.
   void *Stream = nullptr;
-  /// cuda: choose only kernels whose values are the same at every run.
-  bool Deterministic = true;
   /// cuda: a file of algorithms of matrix products; what it does not hold, and
   /// the runtime does not know, is measured and added. "": what the environment
   /// variable REMAT_MATMUL_CACHE says, else none.
@@ -115,8 +113,8 @@ public:
   /// DeviceOptions::TheRanks, or null.
   virtual Ranks *getRanks() const { return nullptr; }
 
-  /// Whether the same program, with the same values, leaves the same bits at
-  /// every run: sums over ranks have a fixed order, too.
+  /// Whether sums over ranks have a fixed order, so that a deterministic
+  /// program leaves the same bits at every run.
   virtual bool isDeterministic() const { return true; }
 
   // allocate, deallocate: see UpstreamAllocator.

@@ -168,6 +168,7 @@ struct Step {
   ByteRange Workspace;
   KernelKind Kernel = KernelKind::Own;
   int32_t Slices = 1;          ///< of Cudnn: equal parts
+  bool IsDeterministic = true; ///< false: of Cudnn, adds in any order
   std::string Location, Phase; ///< a phase of "" is the forward
   std::vector<Launch> Launches;
   int32_t Recomputes = -1;
@@ -271,6 +272,10 @@ struct Program {
   /// names the step, the tensor and both numbers.
   static Result<std::shared_ptr<const Program>>
   load(std::span<const uint8_t> Bytes);
+
+  /// Whether no step adds in another order at each run, the bodies of loops
+  /// included.
+  bool isDeterministic() const;
 
   /// How many processes run it side by side.
   uint32_t getNumRanks() const;
