@@ -139,6 +139,7 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
   }
   if (!Options.Autocast.empty())
     FuncPM.addPass(createAutocast({Options.Autocast}));
+  FuncPM.addPass(createPadClasses());
   addControls(FuncPM, Options.Controls);
   if (Options.Function.empty())
     addTraining(FuncPM, Options);

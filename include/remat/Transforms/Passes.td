@@ -172,6 +172,39 @@ def Split : Remat_Pass<"remat-split", "planned"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def PadClasses : Remat_Pass<"remat-pad-classes", "differentiated"> {
+  let summary = "Makes rows of logits as long as matrix units read them";
+  let description = [{
+    On CUDA a product whose rows are no multiple of 16 bytes takes seven times as
+    long, and the logits of a language model are often such rows: GPT-2 has 50257
+    classes. Where nothing but a `remat.cross_entropy` reads logits of 16 bits, of
+    1024 classes and more, they get rows of a multiple of 128 bytes. The weights of
+    the classes that are added are zeros, and a bias puts their logits so far below
+    all others that their probability and gradient are 0: loss and gradients are
+    those of the graph as it was, up to the order of sums. A target that is no
+    class is none afterwards either. Stands before `remat-differentiate`, so that
+    the products of the gradient have such rows too. Does nothing for the host.
+
+    ```mlir
+    %0 = remat.matmul %x, %w {transpose_rhs} : (tensor<64x256xbf16>, tensor<1030x256xbf16>) -> tensor<64x1030xbf16>
+    %loss, %lse = remat.cross_entropy %0, %targets : (tensor<64x1030xbf16>, tensor<64xi64>) -> (tensor<f32>, tensor<64xf32>)
+    // becomes
+    %w1 = remat.pad %w, [0, 0] [58, 0] : (tensor<1030x256xbf16>) -> tensor<1088x256xbf16>
+    %zeros = remat.constant dense<0.0> : tensor<1030xbf16>
+    %far = remat.constant dense<-1.048580e+06> : tensor<58xbf16>
+    %bias = remat.concat %zeros, %far {dim = 0 : i64} : (tensor<1030xbf16>, tensor<58xbf16>) -> tensor<1088xbf16>
+    %0 = remat.matmul %x, %w1 bias %bias {transpose_rhs}
+        : (tensor<64x256xbf16>, tensor<1088x256xbf16>, tensor<1088xbf16>) -> tensor<64x1088xbf16>
+    %classes = remat.constant dense<1030> : tensor<i64>
+    %1 = remat.compare <lt> %targets, %classes : (tensor<64xi64>, tensor<i64>) -> tensor<64xi1>
+    %none = remat.constant dense<-1> : tensor<i64>
+    %2 = remat.select %1, %targets, %none : (tensor<64xi1>, tensor<64xi64>, tensor<i64>) -> tensor<64xi64>
+    %loss, %lse = remat.cross_entropy %0, %2 : (tensor<64x1088xbf16>, tensor<64xi64>) -> (tensor<f32>, tensor<64xf32>)
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def ChannelsLast : Remat_Pass<"remat-channels-last", "planned"> {
   let summary = "Stores images as [N, X..., C] where cuDNN runs their convolutions";
   let description = [{
