@@ -102,6 +102,7 @@ def train_remat(options, folder: Path, data: Path) -> dict:
     more = ["--autocast", options.autocast] if options.autocast != "none" else []
     remat_run(
         *common, "--device", options.device, "--arch", options.arch, "--budget", options.budget,
+        "--slices", options.slices,
         "--data", data, "--weights", folder / "weights", "--steps", options.steps,
         "--learning-rate", options.learning_rate, "--threads", options.threads,
         "--report", folder / "report.json", *more,
@@ -120,6 +121,7 @@ def parse() -> argparse.Namespace:
     made.add_argument("--arch", default="sm_90")
     made.add_argument("--autocast", choices=("none", "bf16"), default="none")
     made.add_argument("--budget", default="unlimited")
+    made.add_argument("--slices", default="1")
     made.add_argument("--learning-rate", type=float, default=1e-3)
     made.add_argument("--data", type=Path)
     made.add_argument("--tolerance", type=float, default=0.01, help="relative, of each loss")

@@ -15,6 +15,11 @@ from torch._inductor.fx_passes.control_dependencies import control_deps
 from torch._inductor.utils import fresh_cache, run_and_get_code
 
 
+def uncached():
+    """Inductor compiles each graph anew, in a folder where C++ that was compiled before is found."""
+    return torch._inductor.config.patch(fx_graph_cache=False)
+
+
 def test_inductor_is_told_the_order():
     """What is made again and reads no gradient runs behind the kernel before it in the plan, and
     the edges that say so change no value."""
@@ -85,7 +90,7 @@ def test_what_is_predicted_is_measured_under_inductor(budget):
     next use, and no two results at once of kernels that the plan has apart."""
     torch.manual_seed(0)
     module, x = models.pictures(), torch.randn(8, 3, 224, 224)
-    with memory_budget(budget, effort=0, threads=1) as made, fresh_cache():
+    with memory_budget(budget, effort=0, threads=1) as made, uncached():
         values, peak = models.run(module, x, "inductor")
     assert made.report.feasible and made.report.recomputed
     assert peak == pytest.approx(made.report.planned.peak, rel=1e-4)
@@ -101,7 +106,7 @@ def test_a_buffer_waits_for_its_next_use_where_there_is_room(monkeypatch, room, 
     monkeypatch.setattr(reuse, "mark", lambda graph, _: mark(graph, room))
     update = reuse.Estimate.update_peak_between
     monkeypatch.setattr(reuse.Estimate, "update_peak_between", lambda *lines: (held.append(lines), update(*lines)))
-    with memory_budget("100%", effort=0, threads=1), fresh_cache():
+    with memory_budget("100%", effort=0, threads=1), uncached():
         models.run(models.pictures(), torch.randn(2, 3, 64, 64), "inductor")
     between = [later.scheduler_node_index - earlier.scheduler_node_index for _, earlier, later in held]
     assert held and (max(between) > 1) == waits
@@ -115,7 +120,7 @@ def test_what_waits_fits_into_the_budget(monkeypatch):
         monkeypatch.setattr(reuse, "is_estimated", lambda device, answer=estimated: answer)
         torch.manual_seed(0)
         module, x = models.pictures(), torch.randn(8, 3, 224, 224)
-        with memory_budget("70%", effort=0, threads=1) as made, fresh_cache():
+        with memory_budget("70%", effort=0, threads=1) as made, uncached():
             (_, peak), codes = run_and_get_code(models.run, module, x, "inductor")
         assert peak == pytest.approx(made.report.planned.peak, rel=2e-3)
         found[estimated] = sum(code.count("empty_strided_cpu(") for code in codes)
@@ -151,7 +156,7 @@ def test_sums_of_transposed_and_plain_tensors_are_saved_plain():
         custom_partitioner_fn=partitioner("70%"), post_grad_custom_post_pass=None
     )
     torch._dynamo.reset()
-    with inductor, torch._functorch.config.patch(enable_autograd_cache=False), fresh_cache():
+    with inductor, torch._functorch.config.patch(enable_autograd_cache=False), uncached():
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
             loss = torch.compile(module, fullgraph=True)(x)
         found = torch.autograd.grad(loss, [x, *module.parameters()])
