@@ -69,6 +69,7 @@ struct CompileOptions {
   std::string Arch;          ///< for "cuda" ("sm_90")
   std::string Attention;     ///< "auto", "cudnn" or "own", for "cuda" ("auto")
   std::string Deterministic; ///< "true" or "false", for "cuda" ("true")
+  std::vector<std::string> Costs; ///< profiles whose times are taken
   std::string Strategy = "search";
   struct Budget Budget;
   OptimizerOptions Optimizer;

@@ -133,7 +133,7 @@ FailureOr<OwningOpRef<func::FuncOp>> remat::outlineBody(ScanOp Scan) {
   Func->setAllArgAttrs(Attributes);
   Func->setAllResultAttrs(getResultAttributes(B, *Layout, Yielded.size()));
   if (auto Outer = Scan->getParentOfType<func::FuncOp>())
-    for (StringRef Name : {TargetAttrName, MeshAttrName})
+    for (StringRef Name : {TargetAttrName, CostsAttrName, MeshAttrName})
       if (Attribute Value = Outer->getAttr(Name))
         (*Func)->setAttr(Name, Value);
   if (IntegerAttr Arena = Scan.getArenaAttr()) {

@@ -149,7 +149,17 @@ static std::string digestOf(llvm::ArrayRef<std::string> Parts) {
 /// with their options, and what is done after them.
 static std::string describeOptions(CompileOptions Options) {
   Options.Budget = {};
-  return printPipeline(Options) + (Options.CompileKernels ? " kernels" : "") +
+  std::string Costs;
+  for (const std::string &Path : Options.Costs) {
+    std::string Text;
+    // Compilation says why a file cannot be read.
+    (void)readWholeFile(Path, uint64_t(1) << 30, Text);
+    Costs += " " + digestOf({Text});
+  }
+  return printPipeline(Options) + Costs + " slices " +
+         std::to_string(Options.Slices) +
+         (Options.BitwiseBudget ? " bitwise" : "") +
+         (Options.CompileKernels ? " kernels" : "") +
          (Options.AddsEvaluation ? " evaluation" : "") +
          (Options.EvaluatesAverages ? " averages" : "");
 }

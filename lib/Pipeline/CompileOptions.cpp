@@ -97,6 +97,10 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
        "faster "
        "and takes less workspace (default: as the graph says, else true)",
        false},
+      {"costs", "FILE",
+       "a profile of this or another graph (remat-run --profile), whose times "
+       "planning takes where it has them; of two the later one counts",
+       false, /*Repeatable=*/true},
       {"keep", "NAME|GLOB",
        "compute these values once and keep them: a name, a glob such as "
        "h.*/gelu, or a scope such as h.1",
@@ -406,6 +410,10 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
     return setArch(O.Arch, Text);
   if (Name == "attention")
     return setChoice(O.Attention, Text, {"auto", "cudnn", "own"});
+  if (Name == "costs") {
+    O.Costs.push_back(Text.str());
+    return std::nullopt;
+  }
   if (Name == "deterministic")
     return setChoice(O.Deterministic, Text, {"true", "false"});
   return formatv("unknown option '{0}'", Name).str();

@@ -129,9 +129,15 @@ static void addTraining(OpPassManager &PM, const CompileOptions &Options) {
 static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
                         CompileReport *Report, FitRecord *Record) {
   OpPassManager &FuncPM = PM.nest<func::FuncOp>();
-  FuncPM.addPass(createSetTarget(
-      {Options.Device, Options.Arch, Options.Attention, Options.Deterministic,
-       getDataRanks(Options), Options.Parallel.TensorRanks}));
+  SetTargetOptions Where{Options.Device,
+                         Options.Arch,
+                         Options.Attention,
+                         Options.Deterministic,
+                         /*Costs=*/{},
+                         getDataRanks(Options),
+                         Options.Parallel.TensorRanks};
+  Where.Costs.assign(Options.Costs.begin(), Options.Costs.end());
+  FuncPM.addPass(createSetTarget(Where));
   if (!Options.Freeze.empty()) {
     FreezeOptions Freeze;
     Freeze.Frozen.assign(Options.Freeze.begin(), Options.Freeze.end());

@@ -119,7 +119,7 @@ static Outcome compileGraph(LazyGraph &Graph, llvm::StringRef Text,
   mlir::ModuleOp Module = Graph.get();
   if (!Module)
     return Outcome::Failed;
-  if (Options.wantsViews())
+  if (Options.wantsRecord())
     Compiled.Record.emplace();
   mlir::LogicalResult Done =
       compileModule(Module, Options, Kept.findSeeds(), Compiled);
@@ -194,7 +194,7 @@ Outcome run::compileFile(ToolOptions &Options, CompiledFile &Compiled) {
   if (Outcome How = chooseBudget(Graph, Options); How != Outcome::Done)
     return How;
   CachedCompilation Kept(Cache, Options.File, Text, Options.Compile);
-  if (!Options.wantsViews() && Kept.find(Compiled.Bytes, Compiled.Report))
+  if (!Options.wantsRecord() && Kept.find(Compiled.Bytes, Compiled.Report))
     return load(Options, Compiled);
   if (Outcome How =
           compileGraph(Graph, Text, From.Diagnostics, Kept, Options, Compiled);

@@ -66,6 +66,8 @@ struct ToolOptions {
     return Errors ? *Errors : llvm::errs();
   }
 
+  /// Whether more is to be told of the compilation than its program and report.
+  bool wantsRecord() const { return wantsViews() || !Profile.empty(); }
   /// Whether other programs of the graph are to be shown.
   bool wantsViews() const {
     return !Page.empty() || !Timeline.empty() || !Table.empty() ||

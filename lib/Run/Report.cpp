@@ -102,11 +102,52 @@ static Status writeViews(const ToolOptions &O, const Views &V) {
   return {};
 }
 
+/// Half of the numbers are less; nothing of none.
+static json::Value getMedian(std::vector<double> Numbers) {
+  if (Numbers.empty())
+    return nullptr;
+  auto Middle = Numbers.begin() + Numbers.size() / 2;
+  std::nth_element(Numbers.begin(), Middle, Numbers.end());
+  return *Middle;
+}
+
+static Status writeProfile(const std::string &Path, const CompiledFile &C,
+                           const RunResult &Ran) {
+  const Program &P = *C.Program;
+  if (Ran.StepMilliseconds.size() != P.Steps.size())
+    return Error(ErrorCode::Unavailable,
+                 "--profile: the device '" + P.Device +
+                     "' does not measure single operations");
+  json::Array Steps;
+  for (size_t I = 0; I < P.Steps.size(); ++I) {
+    const Step &S = P.Steps[I];
+    std::optional<std::string_view> Name = P.getResultName(S);
+    bool HasKey = C.Record && C.Record->Times.size() == P.Steps.size();
+    Steps.push_back(json::Object{
+        {"op", S.Op},
+        {"key",
+         HasKey ? json::Value(json::fixUTF8(C.Record->Times[I].Key)) : nullptr},
+        {"name", Name ? json::Value(json::fixUTF8(*Name)) : nullptr},
+        {"phase", llvm::StringRef(S.getPhase())},
+        {"location", json::fixUTF8(S.Location)},
+        {"recomputes", S.Recomputes},
+        {"flops", S.Flops},
+        {"ms", Ran.StepMilliseconds[I]}});
+  }
+  return writeJSON(
+      Path, json::Object{{"device", P.Device},
+                         {"step_ms", getMedian(Ran.WholeStepMilliseconds)},
+                         {"steps", std::move(Steps)}});
+}
+
 Status run::writeReports(const ToolOptions &O, const CompiledFile &C,
                          const RunResult *Ran) {
   json::Object Report = ::makeReport(O, C.Report, C.Program.get(), Ran);
   if (!O.Report.empty())
     if (Status Written = writeJSON(O.Report, json::Object(Report)); !Written)
+      return Written;
+  if (!O.Profile.empty() && Ran)
+    if (Status Written = writeProfile(O.Profile, C, *Ran); !Written)
       return Written;
   if (!O.wantsViews())
     return {};
@@ -116,29 +157,6 @@ Status run::writeReports(const ToolOptions &O, const CompiledFile &C,
   Result<Views> V = makeViews(O.File, std::move(Report), C.Program,
                               C.Record ? &*C.Record : nullptr, Measured);
   return V ? writeViews(O, *V) : V.getError();
-}
-
-Status run::writeProfile(const std::string &Path, const Program &P,
-                         std::span<const double> Milliseconds) {
-  if (Milliseconds.size() != P.Steps.size())
-    return Error(ErrorCode::Unavailable,
-                 "--profile: the device '" + P.Device +
-                     "' does not measure single operations");
-  json::Array Steps;
-  for (size_t I = 0; I < P.Steps.size(); ++I) {
-    const Step &S = P.Steps[I];
-    std::optional<std::string_view> Name = P.getResultName(S);
-    Steps.push_back(json::Object{
-        {"op", S.Op},
-        {"name", Name ? json::Value(json::fixUTF8(*Name)) : nullptr},
-        {"phase", llvm::StringRef(S.getPhase())},
-        {"location", json::fixUTF8(S.Location)},
-        {"recomputes", S.Recomputes},
-        {"flops", S.Flops},
-        {"ms", Milliseconds[I]}});
-  }
-  return writeJSON(
-      Path, json::Object{{"device", P.Device}, {"steps", std::move(Steps)}});
 }
 
 Status run::writeFile(const std::string &Path, std::span<const uint8_t> Bytes) {

@@ -10,17 +10,12 @@
 
 namespace remat::run {
 
-/// Writes the report and the views that the options ask for. `Ran` is null
-/// after --compile-only or a refusal: what a run would have measured is then
-/// null, and `loss` is empty.
+/// Writes the report, the profile and the views that the options ask for. `Ran`
+/// is null after --compile-only or a refusal: what a run would have measured is
+/// then null, and `loss` is empty.
 runtime::Status writeReports(const ToolOptions &Options,
                              const CompiledFile &Compiled,
                              const RunResult *Ran);
-
-/// Writes the milliseconds of each step of the program as JSON.
-runtime::Status writeProfile(const std::string &Path,
-                             const runtime::Program &Program,
-                             std::span<const double> Milliseconds);
 
 /// Writes a whole file or says why not.
 runtime::Status writeFile(const std::string &Path,

@@ -108,6 +108,27 @@ static Status writeResults(Session &S, const ToolOptions &O) {
   return {};
 }
 
+/// The last steps of a run are measured operation by operation.
+static bool isProfiled(const ToolOptions &O, uint64_t Step) {
+  constexpr uint64_t ProfiledSteps = 3;
+  return !O.Profile.empty() && Step + ProfiledSteps >= uint64_t(O.Steps);
+}
+
+/// The first step of a run is no measure of the others.
+static void addTimes(Session &S, const ToolOptions &O, uint64_t Step,
+                     RunResult &R) {
+  if (!isProfiled(O, Step)) {
+    if (Step > R.FirstStep)
+      R.WholeStepMilliseconds.push_back(S.getLastStepMilliseconds());
+    return;
+  }
+  std::vector<double> Now = S.getExecutable().getStepMilliseconds();
+  if (R.StepMilliseconds.empty())
+    R.StepMilliseconds = Now;
+  std::ranges::transform(R.StepMilliseconds, Now, R.StepMilliseconds.begin(),
+                         [](double A, double B) { return std::min(A, B); });
+}
+
 static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
                        Evaluator &Evaluator, const ToolOptions &O,
                        MetricsFile &Metrics, RunResult &R) {
@@ -128,8 +149,10 @@ static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
       return Saving.leave(S, Step, Fed.getError().within(Where));
     if (Status Counted = writeStep(S, Step); !Counted)
       return Counted;
+    S.getExecutable().setProfiling(isProfiled(O, Step));
     if (Status Ran = S.runStep(); !Ran)
       return Ran.getError().within(Where);
+    addTimes(S, O, Step, R);
     Result<StepNumbers> Numbers = readNumbers(S);
     if (!Numbers)
       return Numbers.getError().within(Where);
@@ -157,9 +180,6 @@ static Status writeFiles(Session &S, const ToolOptions &O) {
   if (!O.SaveAverages.empty())
     if (Status Saved = saveWeights(S, O.SaveAverages, Saved::Averages); !Saved)
       return Saved;
-  if (!O.Profile.empty())
-    return writeProfile(O.Profile, S.getProgram(),
-                        S.getExecutable().getStepMilliseconds());
   return {};
 }
 
@@ -218,8 +238,6 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   if (!Made)
     return Made.getError();
   Session &S = **Made;
-  if (!O.Profile.empty())
-    S.getExecutable().setProfiling(true);
 
   if (Status Initialised = S.initialise(O.Seed); !Initialised)
     return Initialised.getError();
@@ -270,8 +288,6 @@ Result<RunResult> run::train(std::shared_ptr<const Program> P,
   R.Device = (*D)->getDescription();
   R.IsDeterministic =
       (*D)->isDeterministic() && S.getProgram().isDeterministic();
-  if (!O.Profile.empty())
-    R.StepMilliseconds = S.getExecutable().getStepMilliseconds();
   R.HostScratchBytes = S.getExecutable().getHostScratchBytes();
   if (Result<MemoryInfo> Memory = (*D)->getMemoryInfo()) {
     R.ContextBytes = Memory->ContextBytes;

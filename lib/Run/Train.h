@@ -40,8 +40,10 @@ struct RunResult {
   std::string ParametersDigest;
   std::string Device; ///< in words
   bool IsDeterministic = true;
-  /// Of the last step, one an operation; empty without --profile.
+  /// One an operation, the least of the last steps; empty without --profile.
   std::vector<double> StepMilliseconds;
+  /// Of each step that ran as a whole, but the first.
+  std::vector<double> WholeStepMilliseconds;
 
   /// Takes in what a step gave.
   void add(const StepNumbers &Numbers);

@@ -2,6 +2,7 @@
 
 #include "remat/Target/Targets.h"
 #include "remat/Analysis/Cost.h"
+#include "remat/Analysis/CostTable.h"
 #include "remat/Analysis/ScanBody.h"
 #include "remat/Target/CUDA/CUDATarget.h"
 
@@ -59,5 +60,8 @@ std::unique_ptr<Target> remat::createTarget(TargetAttr Attr) {
 }
 
 std::unique_ptr<Target> remat::createTarget(func::FuncOp Func) {
-  return createTarget(getTargetAttr(Func));
+  std::unique_ptr<Target> Where = createTarget(getTargetAttr(Func));
+  if (auto Costs = Func->getAttrOfType<DictionaryAttr>(CostsAttrName))
+    return useCosts(std::move(Where), Costs);
+  return Where;
 }

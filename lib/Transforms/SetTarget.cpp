@@ -1,5 +1,6 @@
 //===- SetTarget.cpp - says where a graph runs ----------------------------===//
 
+#include "remat/Analysis/CostTable.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/Support/Parallel.h"
 #include "remat/Transforms/Passes.h"
@@ -81,6 +82,23 @@ struct SetTargetPass : remat::impl::SetTargetBase<SetTargetPass> {
     return success();
   }
 
+  LogicalResult setCosts() {
+    func::FuncOp Func = getOperation();
+    NamedAttrList All;
+    if (auto Old = Func->getAttrOfType<DictionaryAttr>(CostsAttrName))
+      All.append(Old.getValue());
+    for (const std::string &Path : Costs) {
+      DictionaryAttr Read = readCosts(Path, Func.getLoc());
+      if (!Read)
+        return failure();
+      for (NamedAttribute Cost : Read)
+        All.set(Cost.getName(), Cost.getValue());
+    }
+    if (!Costs.empty())
+      Func->setAttr(CostsAttrName, All.getDictionary(&getContext()));
+    return success();
+  }
+
   /// Axes of one rank are no axes.
   LogicalResult setMesh() {
     func::FuncOp Func = getOperation();
@@ -109,7 +127,7 @@ struct SetTargetPass : remat::impl::SetTargetBase<SetTargetPass> {
   }
 
   void runOnGraph() override {
-    if (failed(set()) || failed(setMesh()))
+    if (failed(set()) || failed(setCosts()) || failed(setMesh()))
       signalPassFailure();
   }
 };

@@ -46,6 +46,7 @@ inline constexpr llvm::StringLiteral MeshAttrName = "remat.mesh";
 inline constexpr llvm::StringLiteral ShardAttrName = "remat.shard";
 inline constexpr llvm::StringLiteral PartAttrName = "remat.part";
 inline constexpr llvm::StringLiteral TargetAttrName = "remat.target";
+inline constexpr llvm::StringLiteral CostsAttrName = "remat.costs";
 
 /// The ranks that `Op` runs on: `remat.mesh` of the function that it is or lies
 /// in; null for one rank.

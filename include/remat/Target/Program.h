@@ -17,6 +17,7 @@ namespace remat {
 
 /// What the device's model says of one step; a program does not carry it.
 struct StepTime {
+  std::string Key;         ///< see getCostKey
   double Microseconds = 0; ///< predicted
   /// See Target::Ceilings.
   double ArithmeticMicroseconds = 0, TrafficMicroseconds = 0;

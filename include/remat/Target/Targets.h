@@ -12,7 +12,8 @@ namespace remat {
 /// What `Attr` stands for.
 std::unique_ptr<Target> createTarget(TargetAttr Attr);
 
-/// Where `Func` runs: its `remat.target`, or the host.
+/// Where `Func` runs: its `remat.target`, or the host, with the times of its
+/// `remat.costs`.
 std::unique_ptr<Target> createTarget(mlir::func::FuncOp Func);
 
 } // namespace remat

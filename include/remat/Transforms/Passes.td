@@ -25,6 +25,9 @@ def SetTarget : Remat_Pass<"remat-set-target"> {
     those cost. A graph that says nothing runs on the host. What an option
     leaves open is as the graph says it; a graph that says otherwise than an
     option is refused, and so is one with memory assigned for another target.
+    `costs` names profiles that `remat-run --profile` wrote. Their times become
+    `remat.costs` of the function, by what decides how long an operation takes:
+    later passes take these times where an operation has one.
     `data` and `tensor` are the axes of the mesh of ranks (`#remat.mesh`).
 
     ```mlir
@@ -45,6 +48,9 @@ def SetTarget : Remat_Pass<"remat-set-target"> {
     Option<"Deterministic", "deterministic", "std::string", "\"\"",
            "whether a step computes the same bits at each run on CUDA: true (unless "
            "given), or false, where libraries are then faster">,
+    ListOption<"Costs", "costs", "std::string",
+               "profiles of remat-run, whose times are taken for those of the target's "
+               "model; of two the later one counts">,
     Option<"Data", "data", "int64_t", "1", "ranks with a batch each">,
     Option<"Tensor", "tensor", "int64_t", "1", "ranks that share a batch">];
 }

@@ -309,6 +309,12 @@ static LogicalResult verifyDonated(const InterfaceAttribute &A) {
   return success();
 }
 
+static bool isMicroseconds(NamedAttribute Cost) {
+  auto Time = dyn_cast<FloatAttr>(Cost.getValue());
+  return Time && Time.getType().isF64() && Time.getValue().isFinite() &&
+         !Time.getValue().isNegative();
+}
+
 /// A byte count or offset: an i64 that is not negative.
 static bool isByteCount(Attribute Attr) {
   auto Integer = dyn_cast<IntegerAttr>(Attr);
@@ -399,6 +405,12 @@ explainOperationAttribute(Operation *Op, NamedAttribute Named) {
   if (Name == TargetAttrName)
     return Check(isa<FunctionOpInterface>(Op) && isa<TargetAttr>(Value),
                  "must be a #remat.target on a function");
+  if (Name == CostsAttrName) {
+    auto Costs = dyn_cast<DictionaryAttr>(Value);
+    return Check(isa<FunctionOpInterface>(Op) && Costs &&
+                     llvm::all_of(Costs, isMicroseconds),
+                 "must be microseconds from 0 by name, as f64, on a function");
+  }
   if (Name == MeshAttrName)
     return Check(isa<FunctionOpInterface>(Op) && isa<MeshAttr>(Value),
                  "must be a #remat.mesh on a function");

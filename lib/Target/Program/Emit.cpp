@@ -2,6 +2,7 @@
 
 #include "ProgramBuilder.h"
 #include "remat/Analysis/Cost.h"
+#include "remat/Analysis/CostTable.h"
 #include "remat/Analysis/ScanBody.h"
 
 using namespace mlir;
@@ -226,7 +227,8 @@ LogicalResult ProgramBuilder::addStep(Operation &Op) {
     Step->flops = Cost.getFlops();
   if (Options.Times) {
     Target::Ceilings Least = Where->getCeilings(&Op);
-    Options.Times->push_back({Kernel->getMicroseconds(),
+    Options.Times->push_back({getCostKey(&Op, *Kernel),
+                              Kernel->getMicroseconds(),
                               Least.ArithmeticMicroseconds,
                               Least.TrafficMicroseconds, getCost(&Op).Bytes});
   }
