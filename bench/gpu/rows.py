@@ -61,6 +61,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--rows", nargs="*", default=ROWS, help="MODEL/OPTIONS; globs of the rows above")
+    parser.add_argument("--measured", action="store_true",
+                        help="profile each graph without a budget first, and predict by what was measured")
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--sequence", type=int, nargs="*", default=[], help="also 124M with one sequence of these lengths")
     parser.add_argument("--sequence-options", default="32GiB")
@@ -78,8 +80,14 @@ def main() -> int:
             model, chosen = row.split("/")
             sizes = [x for key, n in zip(SIZES, models[model]) for x in (f"--{key}", str(n))]
             graph = Example(model, "gpt2", sizes).write(Path(name))
-            run = remat_run(graph, "--device", "cuda", "--arch", arch, "--steps", options.steps, *BF16,
-                            "--learning-rate", "1e-4", *OPTIONS[chosen])  # fmt: skip
+            common = ["--device", "cuda", "--arch", arch, "--steps", options.steps, *BF16, "--learning-rate", "1e-4"]
+            costs = []
+            if options.measured:
+                profile = Path(name) / f"{model}.json"
+                if not profile.exists():
+                    remat_run(graph, *common, "--profile", profile)
+                costs = ["--costs", profile]
+            run = remat_run(graph, *common, *OPTIONS[chosen], *costs)
             r = run.report
             lines.add(row=row, status=run.status, report=r, text=run.text if run.status else "")
             lines.check(run.status == 0, f"{row}: exit {run.status}: {run.text[-400:]}")

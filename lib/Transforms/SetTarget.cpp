@@ -1,6 +1,6 @@
 //===- SetTarget.cpp - says where a graph runs ----------------------------===//
 
-#include "remat/Analysis/CostTable.h"
+#include "ReadCosts.h"
 #include "remat/IR/RematDialect.h"
 #include "remat/Support/Parallel.h"
 #include "remat/Transforms/Passes.h"

@@ -31,6 +31,9 @@ CHANGED = {
     "fuse": "false",
     "arch": "sm_80",
     "attention": "own",
+    "deterministic": "false",
+    "bitwise-budget": "true",
+    "costs": "profile.json",
     "keep": "%0",
     "recompute": "%1",
     "prefer": "%0",
@@ -47,8 +50,8 @@ CHANGED = {
     "momentum": "0.5",
     "clip-norm": "0.5",
 }
-# What is compiled for these does not depend on the option, or has no program here.
-LEFT_OUT = {"device", "arch", "attention", "scope-budget", "explain", "shard"}
+# What is compiled for these does not depend on the option, or has no program here; test_costs.py has costs.
+LEFT_OUT = {"device", "arch", "attention", "deterministic", "bitwise-budget", "costs", "scope-budget", "explain", "shard"}
 
 
 def check(condition, *words):

@@ -21,12 +21,6 @@ namespace remat {
 /// operations a digest.
 std::string getCostKey(mlir::Operation *Op, KernelAttr Kernel);
 
-/// The microseconds by key that the profile `Path` holds, as `remat.costs` has
-/// them: the mean where several steps have one key. What each step takes longer
-/// alone than among the others is the same for all, and is subtracted. Emits an
-/// error at `Loc` and returns null where the file is no such profile.
-mlir::DictionaryAttr readCosts(llvm::StringRef Path, mlir::Location Loc);
-
 /// `Where`, whose kernels take the times of `Costs` where it has them.
 std::unique_ptr<Target> useCosts(std::unique_ptr<Target> Where,
                                  mlir::DictionaryAttr Costs);
