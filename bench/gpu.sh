@@ -3,10 +3,11 @@
 # every budget, GPT-2 124M beside PyTorch, a loss curve, the sanitizers.
 #
 # usage: bench/gpu.sh OUTPUT_FOLDER [PART...]
-#   parts: kernels device types convolutions small package ranks training random
-#   sanitizer gpt2 resume curve (default: all)
+#   parts: kernels device types convolutions small repeats package ranks training
+#   random sanitizer gpt2 resume curve (default: all)
 #   models partition: beside torch.compile, many minutes each; only when named,
-#   as is memory: each memory-bound kernel of GPT-2 beside a copy
+#   as are memory: each memory-bound kernel of GPT-2 beside a copy, and rows: GPT-2
+#   at many sizes and options beside the predicted time
 #
 # REMAT_BIN names the folder of the tools (default build/bin), REMAT_LIBRARY the
 # library of the Python package (default: that of the tools), REMAT_DATA a token
@@ -23,7 +24,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 out=${1:?usage: bench/gpu.sh OUTPUT_FOLDER [PART...]}
 shift
-parts=${*:-kernels device types convolutions small package ranks training random sanitizer gpt2 resume curve}
+parts=${*:-kernels device types convolutions small repeats package ranks training random sanitizer gpt2 resume curve}
 mkdir -p "$out"
 out=$(realpath "$out")
 export REMAT_BIN=${REMAT_BIN:-$PWD/build/bin}
@@ -54,6 +55,7 @@ for part in $parts; do
     run types python3 test/Target/op_types.py --cuda ;;
   convolutions) run convolutions python3 bench/gpu/convolutions.py -o "$out/convolutions.jsonl" ;;
   small) run small python3 bench/gpu/small.py -o "$out/small.jsonl" ;;
+  repeats) run repeats python3 bench/gpu/repeats.py -o "$out/repeats.jsonl" ;;
   package) # the Python package with tensors on the GPU
     run package python3 bench/gpu/package.py -o "$out/package.jsonl" ;;
   ranks) # two ranks by NCCL; they share the GPU where there is one
@@ -67,6 +69,7 @@ for part in $parts; do
       --options "--device cuda --autocast bf16 --budget 8GiB" ;;
   memory) run memory python3 bench/gpu/memory_bound.py --print-kernels "$REMAT_BIN/print-kernels" \
     -o "$out/memory.jsonl" ;;
+  rows) run rows python3 bench/gpu/rows.py -o "$out/rows.jsonl" ;;
   models) run models python3 bench/gpu/models.py -o "$out/models.jsonl" ;;
   partition) run partition python3 bench/gpu/partition.py -o "$out/partition.jsonl" ;;
   random) # random graphs against PyTorch and the host, at several budgets

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""compute-sanitizer on the small examples: memcheck, racecheck, initcheck.
+"""compute-sanitizer on the small examples: memcheck, racecheck, initcheck, synccheck.
 
-The last two know nothing of Hopper's bulk copies and of its matrix units' own ordering: they report
+Racecheck and initcheck know nothing of Hopper's bulk copies and of its matrix units' own ordering: they report
 reads and writes inside cuDNN's attention as races, and what cuDNN and cuBLASLt write in 16-bit types
-as never written. So racecheck runs with own attention kernels, and initcheck on f32 only; that no
-unwritten byte is read in bf16 is what the poisoned runs of small.py show.
+as never written. Synccheck tracks fewer barriers than cuDNN's attention has. So racecheck and
+synccheck run with own attention kernels, and initcheck on f32 only; that no unwritten byte is read in bf16 is what the poisoned runs of small.py show.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from common import SMALL, Lines, get_arch, remat_run
 
-TOOLS = ("memcheck", "racecheck", "initcheck")
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 
 def find_sanitizer() -> str | None:
@@ -46,7 +46,7 @@ def main() -> int:
                 if tool == "initcheck" and example.bf16:
                     continue
                 prefix = [sanitizer, "--tool", tool, "--error-exitcode", "99", "--print-limit", "3"]
-                own = ["--attention", "own"] if tool == "racecheck" else []
+                own = ["--attention", "own"] if tool in ("racecheck", "synccheck") else []
                 jobs.append((example.name, tool, pool.submit(
                     remat_run, graph, "--device", "cuda", "--arch", arch, "--steps", 2, *own, *example.run,
                     prefix=prefix, timeout=200)))
