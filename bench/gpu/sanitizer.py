@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """compute-sanitizer on the small examples: memcheck, racecheck, initcheck, synccheck.
 
-Racecheck and initcheck know nothing of Hopper's bulk copies and of its matrix units' own ordering: they report
-reads and writes inside cuDNN's attention as races, and what cuDNN and cuBLASLt write in 16-bit types
-as never written. Synccheck tracks fewer barriers than cuDNN's attention has. So racecheck and
-synccheck run with own attention kernels, and initcheck on f32 only; that no unwritten byte is read in bf16 is what the poisoned runs of small.py show.
+Racecheck and initcheck know nothing of Hopper's bulk copies and of its matrix units' own ordering:
+they report reads and writes inside cuDNN's attention as races, and what cuDNN and cuBLASLt write in
+16-bit types as never written. Synccheck tracks fewer barriers than cuDNN's attention has. So racecheck
+and synccheck run with own attention kernels, and initcheck on f32 only; that no unwritten byte is read
+in bf16 is what the poisoned runs of small.py show.
 """
 
 from __future__ import annotations
