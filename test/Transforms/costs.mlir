@@ -22,6 +22,9 @@
 // LATER: exp: {{.*}} 2.500 us own
 // LATER: neg: {{.*}} 7.000 us own
 
+// RUN: not remat-opt %t/infinite.mlir 2>&1 | FileCheck %s --check-prefix=INFINITE
+
+// INFINITE: error: {{.*}}'remat.costs' must be microseconds from 0 by name on a function
 // NONE: error: cannot read '{{.*}}none.json'
 // TEXT: error: '{{.*}}text.json' is no profile of a graph's steps: no JSON
 // TEXT: note: remat-run GRAPH --profile FILE writes one
@@ -37,6 +40,11 @@ func.func @main(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.name =
   %2 = remat.neg %1 : tensor<4xf32>
   %3 = remat.abs %2 : tensor<4xf32>
   return %3 : tensor<4xf32>
+}
+
+//--- infinite.mlir
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {remat.costs = {"own exp" = 0x7FF0000000000000 : f64}} {
+  return %x : tensor<4xf32>
 }
 
 //--- profile.json

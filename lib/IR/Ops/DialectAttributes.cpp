@@ -311,8 +311,7 @@ static LogicalResult verifyDonated(const InterfaceAttribute &A) {
 
 static bool isMicroseconds(NamedAttribute Cost) {
   auto Time = dyn_cast<FloatAttr>(Cost.getValue());
-  return Time && Time.getType().isF64() && Time.getValue().isFinite() &&
-         !Time.getValue().isNegative();
+  return Time && Time.getValueAsDouble() >= 0 && Time.getValue().isFinite();
 }
 
 /// A byte count or offset: an i64 that is not negative.
@@ -409,7 +408,7 @@ explainOperationAttribute(Operation *Op, NamedAttribute Named) {
     auto Costs = dyn_cast<DictionaryAttr>(Value);
     return Check(isa<FunctionOpInterface>(Op) && Costs &&
                      llvm::all_of(Costs, isMicroseconds),
-                 "must be microseconds from 0 by name, as f64, on a function");
+                 "must be microseconds from 0 by name on a function");
   }
   if (Name == MeshAttrName)
     return Check(isa<FunctionOpInterface>(Op) && isa<MeshAttr>(Value),
