@@ -197,7 +197,7 @@ TEST(CompileOptions, ChangeNumbersOrNot) {
                 "fuse",      "planner-seed",  "arch",     "attention",
                 "recompute", "keep",          "prefer",   "scope-budget",
                 "explain",   "gradient-norm", "parallel", "ranks",
-                "bucket"};
+                "bucket",    "deterministic", "costs",    "bitwise-budget"};
   auto Options = getNumericOptions(CompileOptions());
   for (const auto &[Name, Text] : Options)
     Changing.insert(Name);
