@@ -280,8 +280,23 @@ func.func @main(%x: tensor<f32>) {
 
 // -----
 
-// expected-error @+1 {{the host has no architecture and no choice of attention kernels}}
+// expected-error @+1 {{the host has no architecture, no choice of attention kernels, and is deterministic}}
 func.func @main() attributes {remat.target = #remat.target<host, arch = "sm_90">} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{the host has no architecture, no choice of attention kernels, and is deterministic}}
+func.func @main() attributes {remat.target = #remat.target<host, deterministic = false>} {
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<f32>) {
+  // expected-error @+1 {{a kernel of own is deterministic}}
+  %0 = remat.neg %x {remat.choice = #remat.kernel<own, microseconds = 1.0, deterministic = false>} : tensor<f32>
   return
 }
 
