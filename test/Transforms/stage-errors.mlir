@@ -10,6 +10,7 @@
 // RUN: not remat-opt %s -remat-assign-memory -remat-legalize-results 2>&1 | FileCheck %s --check-prefix=LEGALIZE
 // RUN: not remat-opt %s -remat-assign-memory -remat-dump-problem 2>&1 | FileCheck %s --check-prefix=DUMP
 // RUN: not remat-opt %s -remat-pipeline -remat-fit-budget 2>&1 | FileCheck %s --check-prefix=FIT
+// RUN: not remat-opt %s -remat-differentiate -remat-pad-classes 2>&1 | FileCheck %s --check-prefix=PAD
 // RUN: remat-opt %s -remat-pipeline | not remat-run - --compile-only 2>&1 | FileCheck %s --check-prefix=TOOL
 
 // TWICE: error: remat-differentiate comes too late: the graph is differentiated already
@@ -24,7 +25,8 @@
 // DUMP: error: remat-dump-problem comes too late: the graph is assigned already
 // FIT: error: remat-fit-budget comes too late: the graph is assigned already
 // FIT: note: run it on the graph as it was before it was planned
-// TOOL: error: remat-differentiate comes too late: the graph is assigned already
+// PAD: error: remat-pad-classes comes too late: the graph is differentiated already
+// TOOL: error: remat-pad-classes comes too late: the graph is assigned already
 
 // What comes in time may run in any number, and memory may be assigned anew.
 // RUN: remat-opt %s -remat-differentiate -remat-accumulate="micro-batches=2" -remat-add-optimizer -remat-fuse -remat-fit-budget -remat-assign-memory -remat-assign-memory -remat-verify-memory | FileCheck %s --check-prefix=RIGHT
