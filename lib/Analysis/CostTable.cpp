@@ -93,13 +93,10 @@ private:
 
 SmallVector<KernelAttr>
 MeasuredTarget::getImplementations(Operation *Op) const {
-  SmallVector<KernelAttr> Kernels = Of->getImplementations(Op);
   // A loop takes what its body does, whose operations have times of their own.
-  if (auto Scan = dyn_cast<ScanOp>(Op)) {
-    KernelAttr Kernel =
-        Kernels.empty() ? KernelAttr() : getScanKernel(*this, Scan);
-    return Kernel ? SmallVector<KernelAttr>{Kernel} : SmallVector<KernelAttr>();
-  }
+  if (auto Scan = dyn_cast<ScanOp>(Op))
+    return getScanKernels(*this, Scan);
+  SmallVector<KernelAttr> Kernels = Of->getImplementations(Op);
   for (KernelAttr &Kernel : Kernels)
     if (auto Time = Costs.getAs<FloatAttr>(getCostKey(Op, Kernel)))
       Kernel = KernelAttr::get(Op->getContext(), Kernel.getKind(),

@@ -165,7 +165,8 @@ double remat::getCopyMicroseconds(const Target &Where, ScanOp Scan) {
   return Microseconds;
 }
 
-KernelAttr remat::getScanKernel(const Target &Where, ScanOp Scan) {
+SmallVector<KernelAttr> remat::getScanKernels(const Target &Where,
+                                              ScanOp Scan) {
   FailureOr<int64_t> Bound = getBoundBytes(Scan);
   if (failed(Bound) || !Scan.getArena())
     return {};
@@ -178,10 +179,10 @@ KernelAttr remat::getScanKernel(const Target &Where, ScanOp Scan) {
   }
   Microseconds += getCopyMicroseconds(Where, Scan);
   auto Arena = static_cast<int64_t>(*Scan.getArena());
-  return KernelAttr::get(Scan.getContext(), KernelKind::own,
-                         Microseconds * static_cast<double>(Scan.getSteps()),
-                         std::max<int64_t>(Arena - *Bound, 0), /*launches=*/0,
-                         /*slices=*/1);
+  return {KernelAttr::get(Scan.getContext(), KernelKind::own,
+                          Microseconds * static_cast<double>(Scan.getSteps()),
+                          std::max<int64_t>(Arena - *Bound, 0), /*launches=*/0,
+                          /*slices=*/1)};
 }
 
 InFlightDiagnostic remat::emitNoScanKernel(ScanOp Scan) {

@@ -17,11 +17,8 @@ public:
   using RooflineTarget::RooflineTarget;
 
   SmallVector<KernelAttr> getImplementations(Operation *Op) const override {
-    if (auto Scan = dyn_cast<ScanOp>(Op)) {
-      KernelAttr Kernel = getScanKernel(*this, Scan);
-      return Kernel ? SmallVector<KernelAttr>{Kernel}
-                    : SmallVector<KernelAttr>();
-    }
+    if (auto Scan = dyn_cast<ScanOp>(Op))
+      return getScanKernels(*this, Scan);
     return {KernelAttr::get(Op->getContext(), KernelKind::own,
                             getMicroseconds(Op), /*workspace=*/0,
                             /*launches=*/1)};

@@ -48,9 +48,9 @@ bool isAlignedRow(mlir::Type Row);
 /// What copying rows takes in each step.
 double getCopyMicroseconds(const Target &Where, ScanOp Scan);
 
-/// How `Scan` runs: `steps` times the kernels of its body. Null if its body has
-/// no assigned memory.
-KernelAttr getScanKernel(const Target &Where, ScanOp Scan);
+/// How `Scan` runs: `steps` times the kernels of its body. None if its body has
+/// no assigned memory, or an operation there has no kernel.
+llvm::SmallVector<KernelAttr> getScanKernels(const Target &Where, ScanOp Scan);
 
 /// Says at `Scan`, which has no kernel, why.
 mlir::InFlightDiagnostic emitNoScanKernel(ScanOp Scan);

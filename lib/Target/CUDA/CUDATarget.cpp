@@ -308,10 +308,8 @@ static InFlightDiagnostic explainMatmul(MatmulOp Op) {
 SmallVector<KernelAttr> CUDATarget::getImplementations(Operation *Op) const {
   if (isView(Op) || isResidentConstant(Op))
     return {makeKernel(KernelKind::own, 0, /*Workspace=*/0, /*Launches=*/0)};
-  if (auto Scan = dyn_cast<ScanOp>(Op)) {
-    KernelAttr Kernel = getScanKernel(*this, Scan);
-    return Kernel ? SmallVector<KernelAttr>{Kernel} : SmallVector<KernelAttr>();
-  }
+  if (auto Scan = dyn_cast<ScanOp>(Op))
+    return getScanKernels(*this, Scan);
   if (auto Matmul = dyn_cast<MatmulOp>(Op)) {
     if (hasOtherBias(Matmul) || getBatches(Matmul) > MostBatches)
       return {};
