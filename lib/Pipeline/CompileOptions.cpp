@@ -80,8 +80,7 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
       {"bitwise-budget", "true|false",
        "whether nothing may change a bit against the program without a budget, "
        "so that --slices auto leaves values whole (default false: only "
-       "--slices "
-       "auto and --deterministic false do)",
+       "--slices auto and --deterministic false do)",
        false},
       {"fuse", "true|false", "groups operations into kernels (default true)",
        false},
@@ -94,8 +93,8 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
       {"deterministic", "true|false",
        "whether a step computes the same bits at each run, and at each budget, "
        "on CUDA; false: attention's backward adds in any order, which is "
-       "faster "
-       "and takes less workspace (default: as the graph says, else true)",
+       "faster and takes less workspace (default: as the graph says, else "
+       "true)",
        false},
       {"costs", "FILE",
        "a profile of this or another graph (remat-run --profile), whose times "

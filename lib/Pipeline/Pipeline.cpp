@@ -288,17 +288,10 @@ LogicalResult remat::compile(ModuleOp Module, const CompileOptions &Options,
     return failure();
   if (Options.BitwiseBudget && addsInAnyOrder(Module, Options))
     return Module.emitError(
-        "equal bits at every budget, and sums in any order: "
-        "bitwise-budget and deterministic=false exclude "
-        "each other");
-  if (Options.Slices == 0) {
-    // In the program without a budget values are whole.
-    if (!Options.BitwiseBudget)
-      return compileInSlices(Module, Options, Program, Report, Record);
-    CompileOptions Whole = Options;
-    Whole.Slices = 1;
-    return compile(Module, Whole, Program, Report, Record);
-  }
+        "equal bits at every budget, and sums in any order: bitwise-budget "
+        "and deterministic=false exclude each other");
+  if (Options.Slices == 0)
+    return compileInSlices(Module, Options, Program, Report, Record);
   if (!Options.FindsCauses || Options.Controls.empty())
     return compileOnce(Module, Options, Program, Report, Record);
   OwningOpRef<ModuleOp> Graph(Module.clone());

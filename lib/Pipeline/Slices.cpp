@@ -68,8 +68,10 @@ bool SliceSearch::isBetter(const Trial &A, const Trial &B) const {
 
 std::optional<Trial> SliceSearch::run() {
   std::optional<Trial> Best = attempt(1);
-  if (!Best || (Best->Fits && Best->Report.RecomputedOps == 0 &&
-                Options.Budget.Kind != Budget::Kind::Smallest))
+  // In the program without a budget values are whole.
+  if (!Best || Options.BitwiseBudget ||
+      (Best->Fits && Best->Report.RecomputedOps == 0 &&
+       Options.Budget.Kind != Budget::Kind::Smallest))
     return Best;
   if (Options.Budget.Kind == Budget::Kind::PercentOfUnplanned)
     Options.Budget = Budget::ofBytes(*Best->Report.BudgetBytes);
