@@ -102,15 +102,6 @@ static Status writeViews(const ToolOptions &O, const Views &V) {
   return {};
 }
 
-/// Half of the numbers are less; nothing of none.
-static json::Value getMedian(std::vector<double> Numbers) {
-  if (Numbers.empty())
-    return nullptr;
-  auto Middle = Numbers.begin() + Numbers.size() / 2;
-  std::nth_element(Numbers.begin(), Middle, Numbers.end());
-  return *Middle;
-}
-
 static Status writeProfile(const std::string &Path, const CompiledFile &C,
                            const RunResult &Ran) {
   const Program &P = *C.Program;
@@ -134,10 +125,9 @@ static Status writeProfile(const std::string &Path, const CompiledFile &C,
         {"flops", S.Flops},
         {"ms", Ran.StepMilliseconds[I]}});
   }
-  return writeJSON(
-      Path, json::Object{{"device", P.Device},
-                         {"step_ms", getMedian(Ran.WholeStepMilliseconds)},
-                         {"steps", std::move(Steps)}});
+  return writeJSON(Path, json::Object{{"device", P.Device},
+                                      {"step_ms", Ran.WholeStepMs},
+                                      {"steps", std::move(Steps)}});
 }
 
 Status run::writeReports(const ToolOptions &O, const CompiledFile &C,

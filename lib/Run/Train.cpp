@@ -114,19 +114,22 @@ static bool isProfiled(const ToolOptions &O, uint64_t Step) {
   return !O.Profile.empty() && Step + ProfiledSteps >= uint64_t(O.Steps);
 }
 
-/// The first step of a run is no measure of the others.
-static void addTimes(Session &S, const ToolOptions &O, uint64_t Step,
-                     RunResult &R) {
-  if (!isProfiled(O, Step)) {
-    if (Step > R.FirstStep)
-      R.WholeStepMilliseconds.push_back(S.getLastStepMilliseconds());
-    return;
-  }
+static Status runStep(Session &S, const ToolOptions &O, uint64_t Step,
+                      RunResult &R) {
+  if (!isProfiled(O, Step))
+    return S.runStep();
+  // The first step of a run is no measure of the others.
+  if (R.StepMilliseconds.empty() && Step >= R.FirstStep + 2)
+    R.WholeStepMs = S.getStatistics().MedianStepMs;
+  S.getExecutable().setProfiling(true);
+  if (Status Ran = S.runStep(); !Ran)
+    return Ran;
   std::vector<double> Now = S.getExecutable().getStepMilliseconds();
   if (R.StepMilliseconds.empty())
     R.StepMilliseconds = Now;
   std::ranges::transform(R.StepMilliseconds, Now, R.StepMilliseconds.begin(),
                          [](double A, double B) { return std::min(A, B); });
+  return {};
 }
 
 static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
@@ -149,10 +152,8 @@ static Status runSteps(Session &S, InputFeeder &Feeder, Checkpoints &Saving,
       return Saving.leave(S, Step, Fed.getError().within(Where));
     if (Status Counted = writeStep(S, Step); !Counted)
       return Counted;
-    S.getExecutable().setProfiling(isProfiled(O, Step));
-    if (Status Ran = S.runStep(); !Ran)
+    if (Status Ran = runStep(S, O, Step, R); !Ran)
       return Ran.getError().within(Where);
-    addTimes(S, O, Step, R);
     Result<StepNumbers> Numbers = readNumbers(S);
     if (!Numbers)
       return Numbers.getError().within(Where);

@@ -42,8 +42,8 @@ struct RunResult {
   bool IsDeterministic = true;
   /// One an operation, the least of the last steps; empty without --profile.
   std::vector<double> StepMilliseconds;
-  /// Of each step that ran as a whole, but the first.
-  std::vector<double> WholeStepMilliseconds;
+  /// Median of the steps before those, which ran whole, but the first.
+  std::optional<double> WholeStepMs;
 
   /// Takes in what a step gave.
   void add(const StepNumbers &Numbers);
