@@ -2,8 +2,8 @@
 # Checks the format, builds, and runs the tests: unit tests (ctest), lit, Python.
 #
 # usage: scripts/test.sh [release|asan]
-#   release   everything, in build/; the planner alone, in build-solver/; the
-#             runtime under sanitizers, in build-asan/ and build-tsan/
+#   release   everything, in build/; the planner alone, in build-solver/; ranks
+#             under the thread sanitizer, in build-tsan/
 #   asan      native tests and malformed inputs under sanitizers, in build-asan/
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -34,8 +34,8 @@ for highs in "$PWD"/.venv/lib/python3*/site-packages/highspy/libhighs.so.1; do
   export REMAT_HIGHS=$highs
 done
 
-# The planner alone, where its unit tests run; the sanitizers run them in their
-# own build.
+# The planner alone, where its unit tests run; `make asan` runs them in its own
+# build.
 others=()
 if [ "$preset" = release ]; then
   mkdir -p build-solver
@@ -43,12 +43,6 @@ if [ "$preset" = release ]; then
   cmake --build --preset solver
   ctest --test-dir build-solver --output-on-failure -j "$jobs"
   others=(-E '^SolverTests')
-
-  # A quick part under the sanitizers, the runtime; `make asan` runs them all.
-  mkdir -p build-asan
-  cmake --preset asan >build-asan/configure.log 2>&1 || { cat build-asan/configure.log; exit 1; }
-  cmake --build --preset asan --target runtime-unit-tests
-  ctest --test-dir build-asan --output-on-failure -j "$jobs" -R '^Runtime'
 
   # Ranks that are threads, under the thread sanitizer.
   mkdir -p build-tsan
@@ -61,5 +55,6 @@ ctest --test-dir "$build" --output-on-failure -j "$jobs" "${others[@]}"
 .venv/bin/python /usr/lib/llvm-22/bin/lit -sv -j "$jobs" "$build/test"
 python_tests=test/Python
 [ "$preset" = release ] || python_tests=test/Python/test_malformed.py
-# A file of tests stays in one process, for its fixtures are made once there.
-REMAT_BIN=$PWD/$build/bin .venv/bin/python -m pytest -q -n "$jobs" --dist loadfile --durations 20 "$python_tests"
+# A file of tests stays in one process, for its fixtures are made once there. The
+# files that take longest come first (test/Python/conftest.py).
+REMAT_BIN=$PWD/$build/bin .venv/bin/python -m pytest -q -n "$jobs" --dist loadfile --no-loadscope-reorder --durations 20 "$python_tests"

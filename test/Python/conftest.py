@@ -40,6 +40,18 @@ def remat_opt() -> Path:
     return tool_path("remat-opt")
 
 
+# Files that take longest, of those that no process of several should be left with at the end.
+LONGEST = """
+test_partition_inductor test_torch_ranks test_command test_gallery test_ranks test_rank_budgets
+test_tensor_ranks test_torchrun test_pages test_tool_pages test_seeds test_budget
+""".split()
+
+
+def pytest_collection_modifyitems(items):
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
+
+
 def pytest_sessionfinish(session, exitstatus):
     if left_out := coverage_of_ops.find_uncalled(session, failed=exitstatus != 0):
         print("\nno test compares the values of:", ", ".join(left_out))

@@ -118,6 +118,9 @@ Anchors::Ends Anchors::first(double Bound) {
   std::unique_ptr<Attempt> A = Repaired->get();
   A->watch(D);
   A->prove(Bound);
+  // A second thread has nothing else to do from here on.
+  if (Others.empty())
+    beginOthers();
   return First = searched(*A);
 }
 
