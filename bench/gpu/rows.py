@@ -38,6 +38,8 @@ OPTIONS = {
     "unlimited": [],
     "any-order": ANY_ORDER,
     "8GiB": ["--budget", "8GiB"],
+    "8GiB-slices": ["--budget", "8GiB", "--slices", "4"],
+    "8GiB-slices-any-order": ["--budget", "8GiB", "--slices", "4", *ANY_ORDER],
     "12GiB": ["--budget", "12GiB"],
     "24GiB": ["--budget", "24GiB"],
     "32GiB": ["--budget", "32GiB"],
@@ -47,13 +49,16 @@ OPTIONS = {
     "12GiB-any-order": ["--budget", "12GiB", *ANY_ORDER],
     "24GiB-any-order": ["--budget", "24GiB", *ANY_ORDER],
     "32GiB-any-order": ["--budget", "32GiB", *ANY_ORDER],
+    "32GiB-slices-any-order": ["--budget", "32GiB", "--slices", "256", *ANY_ORDER],
     "4GiB-any-order": ["--budget", "4GiB", "--slices", "8", *ANY_ORDER],
 }
 ROWS = [
-    "124M/unlimited", "124M/any-order", "124M/8GiB", "124M/8GiB-any-order", "124M/4GiB", "124M/4GiB-any-order",
+    "124M/unlimited", "124M/any-order", "124M/8GiB", "124M/8GiB-any-order", "124M/8GiB-slices",
+    "124M/8GiB-slices-any-order", "124M/4GiB", "124M/4GiB-any-order",
     "124M-1x32768/unlimited", "124M-1x32768/any-order", "124M-1x32768/12GiB-any-order",
     "124M-4x8192/unlimited", "124M-4x8192/any-order", "350M/unlimited", "350M/any-order", "350M/8GiB",
-    "350M/8GiB-any-order", "1.5B/unlimited", "1.5B/any-order", "1.5B/24GiB", "1.5B/24GiB-any-order", *(f"shape{i}/unlimited" for i in range(10)),
+    "350M/8GiB-any-order", "350M/8GiB-slices", "350M/8GiB-slices-any-order",
+    "1.5B/unlimited", "1.5B/any-order", "1.5B/24GiB", "1.5B/24GiB-any-order", *(f"shape{i}/unlimited" for i in range(10)),
 ]  # fmt: skip
 
 
