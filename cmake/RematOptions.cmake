@@ -22,6 +22,14 @@ function(remat_add_library name)
   endif()
 endfunction()
 
+# remat_precompile_tests(TARGET headers...)
+# Reads GoogleTest and headers that most files of a program of tests include once.
+function(remat_precompile_tests target)
+  target_precompile_headers(${target} PRIVATE <gtest/gtest.h> ${ARGN})
+  # Without the time of the files in it, so that ccache knows it again.
+  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+endfunction()
+
 # remat_add_unit_test(NAME sources... LINK libs... [SHARDS n])
 # A GoogleTest program in build/test/unit, found and run by ctest: NAME, or
 # NAME.0 to NAME.n-1 with a part of its tests each, which run beside each other.

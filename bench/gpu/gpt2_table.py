@@ -16,8 +16,11 @@ GIB = 1 << 30
 BUDGETS = ("unlimited", 16 * GIB, 12 * GIB, 8 * GIB, "smallest")
 
 
-def run_eager(layers: int, width: int, heads: int, vocab: int, batch: int, seq: int, steps: int) -> dict:
-    """Median milliseconds and peak bytes of a PyTorch eager step (fused AdamW, bf16 autocast)."""
+def run_torch(
+    layers: int, width: int, heads: int, vocab: int, batch: int, seq: int, steps: int, compiled: bool = False
+) -> dict:
+    """Median milliseconds and peak bytes of PyTorch's step (fused AdamW, bf16 autocast), eager or by
+    torch.compile."""
     import torch
     import torch.nn as nn
     import torch.nn.functional as F
@@ -54,6 +57,8 @@ def run_eager(layers: int, width: int, heads: int, vocab: int, batch: int, seq: 
     torch.manual_seed(0)
     torch.set_float32_matmul_precision("high")
     model = GPT().cuda()
+    if compiled:
+        model = torch.compile(model)
     update = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     data = [torch.randint(0, vocab, (batch, seq), device="cuda") for _ in range(2)]
     times = []
@@ -93,7 +98,7 @@ def main() -> int:
     lines, arch = Lines(options.output), get_arch()
     numbers = [options.layers, options.width, options.heads, options.vocab, options.batch, options.seq]
     graph_options = [x for name, n in zip(sizes, numbers) for x in (f"--{name}", str(n))]
-    eager = run_eager(*numbers, options.steps)
+    eager = run_torch(*numbers, options.steps)
     show("PyTorch eager", eager["ms"], eager["bytes"])
     lines.add(system="torch eager", **eager)
     with tempfile.TemporaryDirectory() as name:

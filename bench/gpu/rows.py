@@ -42,6 +42,8 @@ OPTIONS = {
     "8GiB-slices-any-order": ["--budget", "8GiB", "--slices", "4", *ANY_ORDER],
     "12GiB": ["--budget", "12GiB"],
     "24GiB": ["--budget", "24GiB"],
+    "24GiB-slices": ["--budget", "24GiB", "--slices", "4"],
+    "24GiB-slices-any-order": ["--budget", "24GiB", "--slices", "4", *ANY_ORDER],
     "32GiB": ["--budget", "32GiB"],
     "4GiB": ["--budget", "4GiB", "--slices", "8"],
     "smallest": ["--budget", "smallest", "--slices", "8"],
