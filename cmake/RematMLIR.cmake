@@ -51,15 +51,13 @@ endif()
 # precompiled header, the others use it.
 function(remat_precompile target)
   if(target STREQUAL RematIR)
-    target_precompile_headers(${target} PRIVATE
+    remat_precompile_headers(${target}
       <mlir/Dialect/Func/IR/FuncOps.h>
       <mlir/IR/IRMapping.h>
       <mlir/IR/PatternMatch.h>
       <mlir/Pass/Pass.h>
       <llvm/ADT/TypeSwitch.h>
       <remat/IR/RematOps.h>)
-    # Without the time of the files in it, so that ccache knows it again.
-    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   else()
     target_precompile_headers(${target} REUSE_FROM RematIR)
   endif()

@@ -22,12 +22,14 @@ function(remat_add_library name)
   endif()
 endfunction()
 
-# remat_precompile_tests(TARGET headers...)
-# Reads GoogleTest and headers that most files of a program of tests include once.
-function(remat_precompile_tests target)
-  target_precompile_headers(${target} PRIVATE <gtest/gtest.h> ${ARGN})
+# remat_precompile_headers(TARGET headers...)
+# Reads headers that most files of a target include once.
+function(remat_precompile_headers target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
   # Without the time of the files in it, so that ccache knows it again.
-  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
 endfunction()
 
 # remat_add_unit_test(NAME sources... LINK libs... [SHARDS n])
