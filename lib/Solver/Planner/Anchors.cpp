@@ -87,6 +87,8 @@ Anchors::Ends Anchors::known(Anchor X) const {
 }
 
 void Anchors::beginOthers() {
+  if (!Others.empty())
+    return;
   for (size_t I = 1; I < Found.size(); ++I)
     Others.emplace_back(
         D,
@@ -119,15 +121,13 @@ Anchors::Ends Anchors::first(double Bound) {
   A->watch(D);
   A->prove(Bound);
   // A second thread has nothing else to do from here on.
-  if (Others.empty())
-    beginOthers();
+  beginOthers();
   return First = searched(*A);
 }
 
 /// Of all anchors, as they are found.
 std::vector<Anchors::Ends> Anchors::allSearched() {
-  if (Others.empty())
-    beginOthers();
+  beginOthers();
   std::vector<Ends> Out = {First};
   for (Ahead<Ends> &X : Others)
     Out.push_back(X.get());

@@ -90,6 +90,7 @@ private:
   Ends known(Anchor X) const;
   std::unique_ptr<Attempt> repaired(Anchor X, const Watch &Here) const;
   Ends searched(Attempt &A) const;
+  /// Does nothing where they are begun.
   void beginOthers();
   std::vector<Ends> allSearched();
   std::vector<Ends> climb(const Chain &Of, const std::vector<Ends> &Within,
