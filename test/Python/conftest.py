@@ -40,7 +40,7 @@ def remat_opt() -> Path:
     return tool_path("remat-opt")
 
 
-# Files that take longest, of those that no process of several should be left with at the end.
+# The files that take longest begin first, so that no process is left with one of them at the end.
 LONGEST = """
 test_partition_inductor test_torch_ranks test_command test_gallery test_ranks test_rank_budgets
 test_tensor_ranks test_torchrun test_pages test_tool_pages test_seeds test_budget
