@@ -56,5 +56,6 @@ ctest --test-dir "$build" --output-on-failure -j "$jobs" "${others[@]}"
 python_tests=test/Python
 [ "$preset" = release ] || python_tests=test/Python/test_malformed.py
 # A file of tests stays in one process, for its fixtures are made once there. The
-# files that take longest come first (test/Python/conftest.py).
-REMAT_BIN=$PWD/$build/bin .venv/bin/python -m pytest -q -n "$jobs" --dist loadfile --no-loadscope-reorder --durations 20 "$python_tests"
+# files that take longest come first (test/Python/conftest.py). Some tests wait for
+# what they killed: one process more than cores.
+REMAT_BIN=$PWD/$build/bin .venv/bin/python -m pytest -q -n "$((jobs + 1))" --dist loadfile --no-loadscope-reorder --durations 20 "$python_tests"

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import preloaded
 from conftest import ROOT, tool_path
 
 BARS = "".join(map(chr, range(0x2588, 0x2590)))  # of one to eight eighths
@@ -63,7 +64,8 @@ def follow(page: Path, folder: Path) -> int:
         else:
             assert language == "text", f"{page.name}: no name of a file before a block of {language}"
             expected[count - 1] = code
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = preloaded.with_python({**os.environ, "PATH": path})
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=folder,

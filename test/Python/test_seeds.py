@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import preloaded
 import pytest
 import torch
 from conftest import ROOT, tool_path
@@ -277,7 +278,7 @@ def test_duties_name_tests_that_are_there():
     duties = json.loads((FOLDER / "duties.json").read_text())
     found = [test for duty in duties for test in duty["tests"]]
     named = [test for test in found if "::" in test]
-    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", *named]
+    command = [preloaded.python(), "-m", "pytest", "-q", "--collect-only", *named]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert all((ROOT / test).exists() for test in found if test not in named)

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import preloaded
 import pytest
 from conftest import ROOT, tool_path
 
@@ -22,7 +23,7 @@ GENERIC = {"--help-list", "--help-hidden", "--help-list-hidden", "--version"}
 
 
 def run(command, **more):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "PATH": path_of_tools()}
+    environment = preloaded.with_python({**os.environ, "PYTHONPATH": str(ROOT / "python"), "PATH": path_of_tools()})
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, **more)
     return done.returncode, done.stdout, done.stderr
 

@@ -19,6 +19,7 @@ from ..runtime import ranks
 from .errors import ImportFailure
 
 _FAILED = "remat/failed"  # in the rendezvous's store: what a rank told the others
+_HEARD = "remat/heard"  # how many ranks know it
 _LATE_NOTE = (  # what lets ranks wait longer
     "\n  note: ranks that are slow have longer with rank_timeout=SECONDS of remat.torch.compile, or "
     "--rank-timeout SECONDS of remat.run"
@@ -67,7 +68,9 @@ class _Exchange:
             if time.monotonic() >= until:
                 return None
             time.sleep(0.02)
-        return self._store.get(_FAILED).decode("utf-8", "replace")
+        told = self._store.get(_FAILED).decode("utf-8", "replace")
+        self._store.add(_HEARD, 1)
+        return told
 
     def _explain(self, peer: int, is_late: bool, seconds: float) -> str:
         """A rank that fails tells why and ends, and so does the connection to it."""
@@ -82,6 +85,8 @@ class _Exchange:
     def __call__(
         self, sends: List[ranks.Message], receives: List[ranks.Message], seconds: float
     ) -> None:
+        if self._group is None:
+            raise RuntimeError("a rank has failed before")
         end = time.monotonic() + seconds
         peer = 0
         try:
@@ -100,6 +105,19 @@ class _Exchange:
     def tell(self, text: str) -> None:
         """The first text that any rank tells stays."""
         _within(_GRACE, lambda: self._store.compare_set(_FAILED, "", text))
+        if dist.get_rank() == 0:
+            _within(_GRACE, self._wait_until_heard)
+
+    def _wait_until_heard(self) -> None:
+        """The store may be in this process. The others, who wait for messages, learn that there is
+        news by the end of their connections."""
+        group, self._group = self._group, None
+        if group is not None:
+            dist.destroy_process_group(group)
+            del group
+        until = time.monotonic() + _GRACE
+        while self._store.add(_HEARD, 0) < dist.get_world_size() - 1 and time.monotonic() < until:
+            time.sleep(0.02)
 
 
 @functools.lru_cache(maxsize=None)

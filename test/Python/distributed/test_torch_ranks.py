@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 
+import preloaded
 import pytest
 import torch
 
@@ -56,7 +57,8 @@ def work(folder, ranks, settings):
     settings["out"] = str(folder / f"{len(list(folder.iterdir()))}.pt")
     environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(ranks)}
     environment.update(OMP_NUM_THREADS="1", PYTHONPATH=str(PACKAGE))
-    command = [*PREFIX, sys.executable, str(WORKER), json.dumps(settings)]
+    python = [*PREFIX, sys.executable] if PREFIX else [preloaded.python()]
+    command = [*python, str(WORKER), json.dumps(settings)]
     started = [
         subprocess.Popen(command, env={**environment, **of_rank(i, ranks)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         for i in range(ranks)

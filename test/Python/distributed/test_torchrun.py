@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+import preloaded
 import pytest
 from conftest import ROOT, tool_path
 
@@ -23,7 +24,6 @@ import ranks  # noqa: E402
 import test_torch_ranks as of_torch  # noqa: E402
 
 ENVIRONMENT = {**ranks.ENVIRONMENT, "PYTHONPATH": str(ROOT / "python"), "OMP_NUM_THREADS": "1"}
-RUN = [sys.executable, "-m", "remat.run"]
 # The same where there is no PyTorch.
 WITHOUT_TORCH = [sys.executable, "-c", "import sys; sys.modules['torch'] = None; from remat.run import main; sys.exit(main())"]
 
@@ -38,6 +38,10 @@ def data(files):
     """What two ranks of mpirun make of eight steps."""
     ranks.need_mpirun()
     return ranks.report(files, 2, words(files, 8, "--parallel", "data"), "data.json")
+
+
+def remat_run():
+    return [preloaded.python(), "-m", "remat.run"]
 
 
 def words(files, steps, *more):
@@ -60,7 +64,7 @@ def start(arguments):
     common = {**ENVIRONMENT, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     return [
         subprocess.Popen(
-            [*RUN, *arguments],
+            [*remat_run(), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -96,7 +100,7 @@ def test_what_the_tool_refuses_runs_by_its_note(files, data, tmp_path):
     code, out, errors = run([tool_path("remat-run")], options, WORLD_SIZE="2", LOCAL_WORLD_SIZE="2", RANK="0")
     assert code == 1 and out == "" and "torchrun started 2 processes" in errors
     command = re.search(r"'torchrun (.*?)' is remat-run", errors)[1].split()
-    code, out, errors = run([sys.executable, "-m", "torch.distributed.run", "--standalone", *command], options)
+    code, out, errors = run([preloaded.python(), "-m", "torch.distributed.run", "--standalone", *command], options)
     assert code == 0, errors
     assert out.count("step 4/4") == 1 and "remat" not in errors, out + errors
     report = json.loads((tmp_path / "report.json").read_text())
@@ -129,7 +133,7 @@ def test_a_killed_rank_ends_all(files, tmp_path):
     wait_for_steps(log, started)
     started[0].kill()
     codes, errors = finish(started, 30)
-    assert codes[1] == 1 and "rank 0 has ended" in errors[1], errors
+    assert codes[1] == 1 and "rank 0 has ended" in errors[1], "\n".join(errors)
 
 
 def test_an_interrupt_ends_all_in_order(files, tmp_path):
@@ -147,7 +151,7 @@ def test_an_error_of_one_rank_is_told(files):
     """Rank 0 alone looks whether its files can be written."""
     codes, errors = finish(start(words(files, 2, "--parallel", "data", "--report", files / "no" / "folder")), 30)
     assert codes == [1, 1]
-    assert all("--report: cannot write" in text for text in errors) and "rank 0: --report" in errors[1], errors
+    assert all("--report: cannot write" in text for text in errors) and "rank 0: --report" in errors[1], "\n".join(errors)
 
 
 def test_alone_it_is_the_tool(files, tmp_path):
@@ -159,7 +163,7 @@ def test_alone_it_is_the_tool(files, tmp_path):
     expected = ranks.report(tmp_path, 1, words(files, 2), "expected.json")
     assert found["parameters_digest"] == expected["parameters_digest"]
     for arguments in ([files / "graph.mlir", "--budget", 1000, "--quiet"], ["not-there"], ["--steps", "x"]):
-        one, other = run(RUN, arguments), run([tool_path("remat-run")], arguments)
+        one, other = run(remat_run(), arguments), run([tool_path("remat-run")], arguments)
         assert one == other and one[0] in (1, 2)
 
 
@@ -176,7 +180,7 @@ def test_what_cannot_start_is_said(files):
     torch = {"WORLD_SIZE": "2", "RANK": "0", "MASTER_ADDR": "127.0.0.1"}
     code, _, errors = run(WITHOUT_TORCH, options, **torch)
     assert code == 1 and errors.startswith("remat-run: error: 2 processes were started"), errors
-    code, _, errors = run(RUN, options, **torch)
+    code, _, errors = run(remat_run(), options, **torch)
     assert code == 1 and "MASTER_PORT" in errors and "Traceback" not in errors, errors
-    code, _, errors = run(RUN, options, WORLD_SIZE="2")
+    code, _, errors = run(remat_run(), options, WORLD_SIZE="2")
     assert code == 1 and "torchrun --nproc-per-node 2 -m remat.run" in errors, errors

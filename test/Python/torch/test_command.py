@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import preloaded
 import pytest
 from conftest import ROOT
 from harness import execute
@@ -18,7 +19,7 @@ from safetensors.torch import load_file
 def command(*arguments, folder) -> subprocess.CompletedProcess:
     paths = [str(ROOT / "python"), str(Path(__file__).resolve().parent)]
     return subprocess.run(
-        [sys.executable, "-m", "remat.torch", *map(str, arguments)],
+        [preloaded.python(), "-m", "remat.torch", *map(str, arguments)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 
+import preloaded
 import pytest
 import torch
 from conftest import ROOT
@@ -16,7 +17,7 @@ EXAMPLES = ROOT / "examples" / "torch"
 
 
 def command(name: str, *options) -> list:
-    return [sys.executable, "-u", str(EXAMPLES / f"{name}.py"), *map(str, options)]
+    return [preloaded.python(), "-u", str(EXAMPLES / f"{name}.py"), *map(str, options)]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_an_interrupt_leaves_a_state_that_can_be_read(tmp_path):
 
 def test_long_training_follows_pytorchs():
     script = str(ROOT / "bench" / "long_training.py")
-    line = [sys.executable, script, "--steps", "60", "--models", "shapes,gpt", "--seeds", "1"]
+    line = [preloaded.python(), script, "--steps", "60", "--models", "shapes,gpt", "--seeds", "1"]
     done = subprocess.run(line, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("furthest apart") == 2

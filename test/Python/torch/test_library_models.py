@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import preloaded
 import pytest
 from conftest import ROOT
 from remat.torch.check import check
@@ -27,7 +28,7 @@ def test_the_table_of_models(tmp_path):
     import subprocess
 
     results, table = tmp_path / "results.jsonl", tmp_path / "table.md"
-    command = [sys.executable, ROOT / "bench" / "models.py", "own/vae", "--results", results]
+    command = [preloaded.python(), ROOT / "bench" / "models.py", "own/vae", "--results", results]
     for _ in range(2):
         done = subprocess.run([*command, "--write", table], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr

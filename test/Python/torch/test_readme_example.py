@@ -3,8 +3,8 @@
 import os
 import re
 import subprocess
-import sys
 
+import preloaded
 from conftest import ROOT
 
 
@@ -12,7 +12,7 @@ def test_the_example_trains():
     text = (ROOT / "README.md").read_text().split("## PyTorch modules")[1]
     code = re.search(r"```py\n(.*?)```", text, re.S).group(1)
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    command = [sys.executable, "-c", code]
+    command = [preloaded.python(), "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr
     loss, peak = re.fullmatch(r"loss (\S+) within (\d+) bytes\n", done.stdout).groups()

@@ -7,8 +7,10 @@
 """
 
 import argparse
+import concurrent.futures
 import ctypes
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -66,39 +68,41 @@ class Emulator:
     device = "cpu"
 
     def __init__(self, prelude, texts, operations):
-        here = os.path.dirname(os.path.abspath(__file__))
         self.directory = tempfile.TemporaryDirectory()
-        compiler = os.environ.get("CXX", "clang++-22")
-        names = sorted({l["entry"] for o in operations for l in o["launches"]})
-        parts = [names[i::16] for i in range(16)]
         self.functions = {}
-        running = []
-        for number, part in enumerate(parts):
-            source = f"{self.directory.name}/k{number}.cpp"
-            with open(source, "w") as file:
-                file.write('#include "emulation.h"\n' + prelude)
-                file.write("template <typename... A, size_t... I> void call(void (*f)(A...), void **a, std::index_sequence<I...>)"
-                           " { f((A)a[I]...); }\n"
-                           "template <typename... A> void call(void (*f)(A...), void **a)"
-                           " { call(f, a, std::index_sequence_for<A...>()); }\n")
-                for text in texts:
-                    if any(f" {n}(" in text for n in part):
-                        file.write(text)
+        compiler = os.environ.get("CXX", "clang++-22")
+        command = [compiler, "-std=c++17", "-O1", "-fPIC", "-w", "-fsanitize=alignment,shift,bounds",
+                   "-fsanitize-trap=all", "-march=native", "-ffp-contract=fast-honor-pragmas",
+                   "-I", os.path.dirname(os.path.abspath(__file__))]
+        header = f"{self.directory.name}/kernels.h"
+        with open(header, "w") as file:
+            file.write('#include "emulation.h"\n' + prelude)
+            file.write("template <typename... A, size_t... I> void call(void (*f)(A...), void **a, std::index_sequence<I...>)"
+                       " { f((A)a[I]...); }\n"
+                       "template <typename... A> void call(void (*f)(A...), void **a)"
+                       " { call(f, a, std::index_sequence_for<A...>()); }\n")
+        subprocess.run([*command, "-x", "c++-header", header, "-o", header + ".pch"], check=True)
+        command += ["-shared", "-include-pch", header + ".pch"]
+        names = sorted({l["entry"] for o in operations for l in o["launches"]})
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            parts = pool.map(lambda number: self.compile(command, number, texts, names[number::16]), range(16))
+            for library, part in parts:
                 for name in part:
-                    file.write(f'extern "C" void run_{name}(const unsigned *g, unsigned t, unsigned s, void **a) '
-                               f"{{ emulation::launch(g, t, s, [=] {{ call({name}, a); }}); }}\n")
-            command = [compiler, "-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-fsanitize=alignment,shift,bounds",
-                       "-fsanitize-trap=all", "-march=native", "-ffp-contract=fast-honor-pragmas",
-                       "-I", here, source, "-o", source + ".so"]
-            running.append((part, source, subprocess.Popen(command)))
-            if len(running) % 3 == 0:
-                running[-3][2].wait()
-        for part, source, process in running:
-            if process.wait() != 0:
-                sys.exit("the kernels do not compile for the emulation")
-            library = ctypes.CDLL(source + ".so")
+                    self.functions[name] = getattr(library, "run_" + name)
+
+    def compile(self, command, number, texts, part):
+        """One of the libraries, and the names of its kernels."""
+        source = f"{self.directory.name}/k{number}.cpp"
+        with open(source, "w") as file:
+            for text in texts:
+                if any(f" {n}(" in text for n in part):
+                    file.write(text)
             for name in part:
-                self.functions[name] = getattr(library, "run_" + name)
+                file.write(f'extern "C" void run_{name}(const unsigned *g, unsigned t, unsigned s, void **a) '
+                           f"{{ emulation::launch(g, t, s, [=] {{ call({name}, a); }}); }}\n")
+        if subprocess.run([*command, source, "-o", source + ".so"]).returncode != 0:
+            raise SystemExit("the kernels do not compile for the emulation")
+        return ctypes.CDLL(source + ".so"), part
 
     def launch(self, launch, addresses):
         grid = (ctypes.c_uint * 3)(*launch["grid"])
@@ -199,6 +203,30 @@ def run_case(case, operation, machine):
     return wrong
 
 
+def run_cases(pairs, machine):
+    """Prints what is wrong; gives how many cases were."""
+    failures = 0
+    for case, operation in pairs:
+        if wrong := run_case(case, operation, machine):
+            failures += 1
+            print(f"{case.name}: {'; '.join(wrong)}", flush=True)
+    return failures
+
+
+def run_in_processes(pairs, machine):
+    """`run_cases` in a process for each core, as threads would share an emulated block. One that dies counts as a
+    failure."""
+    count = os.cpu_count()
+    context = multiprocessing.get_context("fork")
+    running = [context.Process(target=lambda i=i: sys.exit(min(run_cases(pairs[i::count], machine), 127)))
+               for i in range(count)]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join()
+    return sum(abs(process.exitcode) for process in running)
+
+
 def compile_all(nvrtc, prelude, texts):
     nvrtc = ctypes.CDLL(nvrtc)
     source = (prelude + "".join(texts)).encode()
@@ -243,12 +271,11 @@ def main():
     if options.nvrtc:
         return compile_all(options.nvrtc, library, texts)
     machine = (GPU if options.device == "cuda" else Emulator)(library, texts, operations)
-    failures = 0
-    for case, operation in zip(chosen, operations):
-        wrong = run_case(case, operation, machine)
-        if wrong:
-            failures += 1
-            print(f"{case.name}: {'; '.join(wrong)}", flush=True)
+    pairs = list(zip(chosen, operations))
+    if options.device == "cuda":
+        failures = run_cases(pairs, machine)
+    else:
+        failures = run_in_processes(pairs, machine)
     print(f"{len(chosen)} cases, {len(texts)} kernels, {failures} wrong")
     sys.exit(1 if failures else 0)
 

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csetjmp>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -114,17 +115,20 @@ template <int Left> void waitForCopies() {}
 inline dim3 blockIdx, gridDim, blockDim, threadIdx;
 
 namespace emulation {
+/// A thread of a block. `Start` makes its stack; from then on it is left and
+/// entered by jumps, which, other than `swapcontext`, ask the system nothing.
 struct Fiber {
-  ucontext_t Context;
+  ucontext_t Start;
+  jmp_buf Here;
   std::vector<char> Stack = std::vector<char>(1 << 17);
-  bool Done = false;
+  bool Started = false, Done = false;
 };
 struct Barrier {
   unsigned Arrived = 0, Generation = 0;
 };
 inline unsigned char *Shared;
 inline std::vector<Fiber> Fibers;
-inline ucontext_t Scheduler;
+inline jmp_buf Scheduler;
 inline unsigned Now;
 inline std::function<void()> Body;
 inline uint64_t Progress;
@@ -132,7 +136,21 @@ inline Barrier Block, Parts[16];
 inline std::vector<Barrier> Warps;
 inline std::vector<uint64_t> Slots;
 
-inline void yield() { swapcontext(&Fibers[Now].Context, &Scheduler); }
+__attribute__((noinline)) inline void yield() {
+  if (!_setjmp(Fibers[Now].Here))
+    _longjmp(Scheduler, 1);
+}
+
+/// Runs fiber `Now` until it yields.
+__attribute__((noinline)) inline void resume() {
+  Fiber &F = Fibers[Now];
+  if (_setjmp(Scheduler))
+    return;
+  if (F.Started)
+    _longjmp(F.Here, 1);
+  F.Started = true;
+  setcontext(&F.Start);
+}
 
 inline void wait(Barrier &B, unsigned Count) {
   ++Progress;
@@ -205,12 +223,12 @@ inline void runBlock(unsigned Threads) {
   Slots.assign((Threads + 31) / 32 * 32, 0);
   for (unsigned I = 0; I < Threads; ++I) {
     Fiber &F = Fibers[I];
-    F.Done = false;
-    getcontext(&F.Context);
-    F.Context.uc_stack.ss_sp = F.Stack.data();
-    F.Context.uc_stack.ss_size = F.Stack.size();
-    F.Context.uc_link = nullptr;
-    makecontext(&F.Context, runFiber, 0);
+    F.Started = F.Done = false;
+    getcontext(&F.Start);
+    F.Start.uc_stack.ss_sp = F.Stack.data();
+    F.Start.uc_stack.ss_size = F.Stack.size();
+    F.Start.uc_link = nullptr;
+    makecontext(&F.Start, runFiber, 0);
   }
   for (unsigned Left = Threads; Left > 0;) {
     uint64_t Before = Progress;
@@ -219,7 +237,7 @@ inline void runBlock(unsigned Threads) {
         continue;
       threadIdx.x = Now;
       threadIdx.y = threadIdx.z = 0;
-      swapcontext(&Scheduler, &Fibers[Now].Context);
+      resume();
       Left -= Fibers[Now].Done;
     }
     if (Left > 0 && Progress == Before) {
