@@ -33,7 +33,7 @@ demo: configure
 	@bash scripts/demo.sh
 
 test:
-	@scripts/setup.sh test
+	@scripts/setup.sh cuda
 	@bash scripts/test.sh
 
 fuzz: build
@@ -46,7 +46,7 @@ seeds: configure
 	@.venv/bin/python bench/seeds/replay.py
 
 asan:
-	@scripts/setup.sh test
+	@scripts/setup.sh cuda
 	@bash scripts/test.sh asan
 
 wheel:

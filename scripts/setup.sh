@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs what a fresh Debian 12 machine lacks. A second run checks and returns.
 #
-# usage: scripts/setup.sh [build|test]
+# usage: scripts/setup.sh [build|cuda|test]
 #   build   compiler, libraries and tools that the build needs
-#   test    that, a browser without a window, and the Python environment .venv with the pinned packages of
-#           requirements-test.txt and requirements-cuda.txt
+#   cuda    that, a browser without a window, and the Python environment .venv with the pinned packages of
+#           requirements-cuda.txt, whose headers the build finds
+#   test    that, and the packages of requirements-test.txt
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-build}
@@ -20,7 +21,7 @@ packages=(
 )
 
 # Opens the pages of remat-run --report-html in a test.
-if [ "$what" = test ]; then
+if [ "$what" != build ]; then
   packages+=(chromium-headless-shell)
 fi
 
@@ -44,14 +45,20 @@ if [ ${#missing[@]} -gt 0 ]; then
     --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
-if [ "$what" = test ]; then
-  stamp=.venv/installed
-  wanted=$(cat requirements-test.txt requirements-cuda.txt)
+install() {
+  local wanted stamp=.venv/installed-$1
+  wanted=$(cat "requirements-$1.txt")
   if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
-    echo "setup: Python packages into .venv"
+    echo "setup: Python packages of requirements-$1.txt into .venv"
     [ -x .venv/bin/python ] || python3 -m venv .venv
-    .venv/bin/pip install -q --disable-pip-version-check \
-      -r requirements-test.txt -r requirements-cuda.txt
+    .venv/bin/pip install -q --disable-pip-version-check -r "requirements-$1.txt"
     printf '%s\n' "$wanted" >"$stamp"
   fi
+}
+
+if [ "$what" != build ]; then
+  install cuda
+fi
+if [ "$what" = test ]; then
+  install test
 fi

@@ -14,9 +14,14 @@ jobs=$(nproc)
 
 git ls-files '*.h' '*.cpp' '*.cuh' | xargs clang-format-22 --dry-run -Werror
 
+# The packages that only tests need arrive while the build runs.
+scripts/setup.sh test &
+packages=$!
+
 mkdir -p "$build"
 cmake --preset "$preset" >"$build/configure.log" 2>&1 || { cat "$build/configure.log"; exit 1; }
 cmake --build --preset "$preset"
+wait "$packages"
 
 # LLVM's and MLIR's libraries were built without sanitizers: what their headers
 # mark in our code (containers' ends, an arena's unused bytes) they do not unmark.

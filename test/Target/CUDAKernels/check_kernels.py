@@ -99,7 +99,7 @@ class Emulator:
                     file.write(text)
             for name in part:
                 file.write(f'extern "C" void run_{name}(const unsigned *g, unsigned t, unsigned s, void **a) '
-                           f"{{ emulation::launch(g, t, s, [=] {{ call({name}, a); }}); }}\n")
+                           f"{{ emulation::launch(g, t, s, [](void **a) {{ call({name}, a); }}, a); }}\n")
         if subprocess.run([*command, source, "-o", source + ".so"]).returncode != 0:
             raise SystemExit("the kernels do not compile for the emulation")
         return ctypes.CDLL(source + ".so"), part

@@ -20,9 +20,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <iterator>
 #include <ucontext.h>
+#include <utility>
 #include <vector>
 
 #define __global__
@@ -130,7 +130,8 @@ inline unsigned char *Shared;
 inline std::vector<Fiber> Fibers;
 inline jmp_buf Scheduler;
 inline unsigned Now;
-inline std::function<void()> Body;
+inline void (*Body)(void **);
+inline void **Arguments;
 inline uint64_t Progress;
 inline Barrier Block, Parts[16];
 inline std::vector<Barrier> Warps;
@@ -166,7 +167,7 @@ inline void wait(Barrier &B, unsigned Count) {
 inline void waitWarp() { wait(Warps[Now / 32], 32); }
 
 inline void runFiber() {
-  Body();
+  Body(Arguments);
   Fibers[Now].Done = true;
   ++Progress;
   yield();
@@ -247,12 +248,13 @@ inline void runBlock(unsigned Threads) {
   }
 }
 
-/// Runs `Kernel` over the grid.
+/// Runs `Kernel` over the grid, with the addresses of its arguments.
 inline void launch(const unsigned *Grid, unsigned Threads, unsigned SharedBytes,
-                   std::function<void()> Kernel) {
+                   void (*Kernel)(void **), void **Of) {
   std::vector<uint4> Memory((SharedBytes + 15) / 16 + 1);
   Shared = reinterpret_cast<unsigned char *>(Memory.data());
-  Body = std::move(Kernel);
+  Body = Kernel;
+  Arguments = Of;
   gridDim = {Grid[0], Grid[1], Grid[2]};
   blockDim = {Threads, 1, 1};
   if (Fibers.size() < Threads)
