@@ -37,12 +37,15 @@ OPTIONS = {
     "unlimited": [],
     "8GiB": ["--budget", "8GiB"],
     "8GiB-slices": ["--budget", "8GiB", "--slices", "4"],
+    "8GiB-auto": ["--budget", "8GiB", "--slices", "auto"],
     "12GiB": ["--budget", "12GiB"],
     "24GiB": ["--budget", "24GiB"],
     "24GiB-slices": ["--budget", "24GiB", "--slices", "4"],
     "32GiB": ["--budget", "32GiB"],
     "32GiB-slices": ["--budget", "32GiB", "--slices", "256"],
+    "24GiB-auto": ["--budget", "24GiB", "--slices", "auto"],
     "4GiB": ["--budget", "4GiB", "--slices", "8"],
+    "4GiB-auto": ["--budget", "4GiB", "--slices", "auto"],
     "smallest": ["--budget", "smallest", "--slices", "8"],
 }
 # Each with gradients that are added up in any order, too.
