@@ -9,7 +9,6 @@ run again: the tools must be there.
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import preloaded
@@ -64,12 +63,10 @@ def follow(page: Path, folder: Path) -> int:
         else:
             assert language == "text", f"{page.name}: no name of a file before a block of {language}"
             expected[count - 1] = code
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = preloaded.with_python({**os.environ, "PATH": path})
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=folder,
-        env=environment,
+        env=preloaded.with_python(os.environ),
         capture_output=True,
         text=True,
         timeout=600,

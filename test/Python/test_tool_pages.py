@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 
 import preloaded
 import pytest
@@ -23,13 +22,10 @@ GENERIC = {"--help-list", "--help-hidden", "--help-list-hidden", "--version"}
 
 
 def run(command, **more):
-    environment = preloaded.with_python({**os.environ, "PYTHONPATH": str(ROOT / "python"), "PATH": path_of_tools()})
+    path = os.pathsep.join([str(tool_path(".").resolve()), os.environ["PATH"]])
+    environment = preloaded.with_python({**os.environ, "PYTHONPATH": str(ROOT / "python"), "PATH": path})
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, **more)
     return done.returncode, done.stdout, done.stderr
-
-
-def path_of_tools():
-    return os.pathsep.join([str(tool_path(".").resolve()), os.path.dirname(sys.executable), os.environ["PATH"]])
 
 
 def help_of(command):

@@ -40,6 +40,6 @@ def python() -> str:
 
 
 def with_python(environment: dict) -> dict:
-    """The environment in which a shell, and torchrun, find this Python first."""
-    path = os.pathsep.join([str(Path(python()).parent), environment["PATH"]])
+    """The environment in which a shell, and torchrun, find this Python first, and the commands beside `sys.executable`."""
+    path = os.pathsep.join([str(Path(python()).parent), str(Path(sys.executable).parent), environment["PATH"]])
     return {**environment, "PATH": path, "PYTHON_EXEC": python()}

@@ -3,7 +3,6 @@
   server.py PATH      of the client's executable, beside which the socket is
 """
 
-import atexit
 import gc
 import json
 import os
@@ -12,8 +11,6 @@ import select
 import signal
 import socket
 import sys
-import threading
-import traceback
 
 import safetensors.torch  # noqa: F401
 import torch
@@ -37,14 +34,14 @@ def receive(connection: socket.socket) -> tuple:
 def supervise(connection: socket.socket, child: int) -> None:
     """Hands the client's signals to the child and the child's end to the client; the child ends with the client."""
     ended = os.pidfd_open(child)
-    while True:
-        ready, _, _ = select.select([connection, ended], [], [])
-        if ended in ready:
-            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            connection.sendall(code.to_bytes(4, "little", signed=True))
-            return
-        for number in connection.recv(16) or [signal.SIGKILL]:
+    while ended not in select.select([connection, ended], [], [])[0]:
+        signals = connection.recv(16)
+        for number in signals or [signal.SIGKILL]:
             os.kill(child, number)
+        if not signals:
+            return
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    connection.sendall(code.to_bytes(4, "little", signed=True))
 
 
 def become(arguments: list, folder: str, environment: dict, streams: list) -> None:
@@ -64,76 +61,53 @@ def become(arguments: list, folder: str, environment: dict, streams: list) -> No
         del arguments[1]
 
 
-def run(arguments: list) -> int:
-    """Runs a module, code or a script as Python does; gives its exit code."""
-    try:
-        kind, rest = (arguments[1], arguments[2:]) if arguments[1] in ("-m", "-c") else ("", arguments[1:])
-        sys.argv = [kind or rest[0], *rest[1:]]
-        if kind == "-m":
-            sys.path.insert(0, os.getcwd())
-            runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
-        elif kind == "-c" or rest[0] == "-":
-            sys.path.insert(0, "")
-            code = rest[0] if kind else sys.stdin.read()
-            exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
-        else:
-            sys.path.insert(0, os.path.dirname(os.path.abspath(rest[0])))
-            runpy.run_path(rest[0], run_name="__main__")
-    except SystemExit as end:
-        if isinstance(end.code, str):
-            print(end.code, file=sys.stderr)
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException as error:
-        traceback.print_exception(error.with_traceback(error.__traceback__.tb_next))
-        return -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
-    return 0
+def run(arguments: list) -> None:
+    """Runs a module, code or a script as Python does."""
+    kind, rest = (arguments[1], arguments[2:]) if arguments[1] in ("-m", "-c") else ("", arguments[1:])
+    sys.argv = [kind or rest[0], *rest[1:]]
+    if kind == "-m":
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    elif kind == "-c" or rest[0] == "-":
+        sys.path.insert(0, "")
+        code = rest[0] if kind else sys.stdin.read()
+        exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
+    else:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(rest[0])))
+        runpy.run_path(rest[0], run_name="__main__")
 
 
-def finish(code: int) -> None:
-    threading._shutdown()
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-    os._exit(code & 0xFF)
-
-
-def serve(connection: socket.socket) -> None:
-    """In a process of its own: one client from its call to its end."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    arguments, folder, environment, streams = receive(connection)
-    child = os.fork()
-    if child == 0:
+def accept(listener: socket.socket) -> socket.socket:
+    """In the server, until its standard input ends; returns in a process of its own for each client."""
+    while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            return connection
         connection.close()
-        become(arguments, folder, environment, streams)
-        finish(run(arguments))
-    for stream in streams:
-        os.close(stream)
-    supervise(connection, child)
+    sys.exit()
 
 
 def main() -> None:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(os.path.join(os.path.dirname(CLIENT), "socket"))
     listener.listen()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no child is waited for
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no client's process is waited for
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
     print("ready", flush=True)
-    while True:
-        if sys.stdin in select.select([listener, sys.stdin], [], [])[0]:
-            return
-        connection, _ = listener.accept()
-        if os.fork() == 0:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            listener.close()
-            try:
-                serve(connection)
-            finally:
-                os._exit(0)
-        connection.close()
+    connection = accept(listener)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    *request, streams = receive(connection)
+    if child := os.fork():
+        for stream in streams:
+            os.close(stream)
+        supervise(connection, child)
+        os._exit(0)
+    connection.close()
+    become(*request, streams)
+    run(request[0])
 
 
 main()
