@@ -30,7 +30,7 @@ typedef struct {
  * many milliseconds: the n-th message to a peer is that peer's n-th from here.
  * It gives 0, or another number with what went wrong as text with a zero behind
  * in `error`, of `error_bytes` bytes. `tell` gives a text to all other ranks,
- * whose exchanges then fail with it, and waits for seconds at most. Both are
+ * whose exchanges then fail with it, and waits a few seconds at most. Both are
  * called by one thread at a time. Available since 0.1.
  */
 typedef struct {

@@ -99,7 +99,7 @@ def connect(
     """Ranks that talk through two functions. `exchange(sends, receives, seconds)` starts all
     messages and waits for them, at most so long: the n-th message to a peer is that peer's n-th
     from here. What it raises ends the job with that text. `tell(text)` gives a text to all other
-    ranks, whose exchanges then fail with it, and waits for seconds at most."""
+    ranks, whose exchanges then fail with it, and waits a few seconds at most."""
 
     def exchange_raw(_, sends, num_sends, receives, num_receives, milliseconds, error, size_of):
         listed = [

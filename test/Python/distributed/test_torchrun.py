@@ -5,7 +5,6 @@ when another has ended, and each has an exit code.
 """
 
 import json
-import os
 import re
 import signal
 import socket
@@ -56,7 +55,7 @@ def run(command, arguments, **more):
     return done.returncode, done.stdout, done.stderr
 
 
-def start(arguments):
+def start(arguments, command=("-m", "remat.run")):
     """Two ranks, with what torchrun says to them."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -64,7 +63,7 @@ def start(arguments):
     common = {**ENVIRONMENT, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     return [
         subprocess.Popen(
-            [*remat_run(), *arguments],
+            [preloaded.python(), *command, *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -133,7 +132,7 @@ def test_a_killed_rank_ends_all(files, tmp_path):
     wait_for_steps(log, started)
     started[0].kill()
     codes, errors = finish(started, 30)
-    assert codes[1] == 1 and "rank 0 has ended" in errors[1], "\n".join(errors)
+    assert codes[1] == 1 and "rank 0 has ended" in errors[1], errors
 
 
 def test_an_interrupt_ends_all_in_order(files, tmp_path):
@@ -147,11 +146,17 @@ def test_an_interrupt_ends_all_in_order(files, tmp_path):
     assert len(list(folder.glob("step-*.safetensors"))) >= 1
 
 
-def test_an_error_of_one_rank_is_told(files):
+# Nothing is left of such a process at once: what the ranks meet by is gone with rank 0.
+ENDS_AT_ONCE = ("-c", "import os; from remat.run import main; os._exit(main())")
+
+
+@pytest.mark.parametrize("command", [("-m", "remat.run"), ENDS_AT_ONCE], ids=["as it is", "ends at once"])
+def test_an_error_of_one_rank_is_told(files, command):
     """Rank 0 alone looks whether its files can be written."""
-    codes, errors = finish(start(words(files, 2, "--parallel", "data", "--report", files / "no" / "folder")), 30)
+    arguments = words(files, 2, "--parallel", "data", "--report", files / "no" / "folder")
+    codes, errors = finish(start(arguments, command), 30)
     assert codes == [1, 1]
-    assert all("--report: cannot write" in text for text in errors) and "rank 0: --report" in errors[1], "\n".join(errors)
+    assert all("--report: cannot write" in text for text in errors) and "rank 0: --report" in errors[1], errors
 
 
 def test_alone_it_is_the_tool(files, tmp_path):
