@@ -197,7 +197,7 @@ def test_values_depend_on_the_seed():
     ),
     ids=lambda options: " ".join(map(str, options)),
 )
-@pytest.mark.parametrize("name", ("mlp-bias-mse", "gpt2-layer"))
+@pytest.mark.parametrize("name", ("mlp-bias-mse", "encoder_layer", "gpt2-layer"))
 def test_smallest_feasible_of_other_programs(name, options):
     build = {**BUILDS, "gpt2-layer": lambda: gpt2.build(1, 16, 2, 40, 3, 12, dropout=0.1)}[name]
     graph, common = build(), ("--steps", 3, "--seed", 1, "--effort", 0, *options)

@@ -240,7 +240,7 @@ def wait_for(condition, seconds=60):
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
 def test_a_rank_that_is_gone_is_named(files, tmp_path, how):
     log = tmp_path / "log"
-    limit = ["--rank-timeout", 5] if how == signal.SIGKILL else []  # else the default one is waited for
+    limit = ["--rank-timeout", 10] if how == signal.SIGKILL else []  # else the default one is waited for
     options = ["--parallel", "data", *limit, "--metrics", log]
     process = ranks.start(3, words(files, *options, steps=10**6), alone=True)
     try:
@@ -327,12 +327,13 @@ IN_ANY = [(2, "data", 2), (4, "zero2", 1), (2, "zero3", 2)]
 def test_killed_at_random_moments(files, tmp_path, ways):
     """Five moments each. Then 1, 2 and 4 ranks go on from the same checkpoint to what a run gives that nobody has killed."""
     folder, pause = tmp_path / "c", Pause(5 + len(ways[0][1]))
-    saving = ["--effort", 0, "--rank-timeout", 5, "--checkpoint-every", 1, "--resume", "--checkpoint"]
+    saving = ["--effort", 0, "--checkpoint-every", 1, "--resume", "--checkpoint"]
     for moment in range(5):
         count, kind, accumulate = ways[moment % len(ways)]
         options = ["--parallel", kind, "--accumulate", accumulate, *saving, folder]
         alone = ways is IN_ORDER and moment == 3  # mpirun ends no other rank: those notice it themselves
-        kill_one(ranks.start(count, words(files, *options, steps=10**6), alone=alone), folder, pause)
+        limit = ["--rank-timeout", 10] if alone else []
+        kill_one(ranks.start(count, words(files, *options, *limit, steps=10**6), alone=alone), folder, pause)
     steps = newest(folder) + 3
     plain = ranks.report(tmp_path, 1, words(files, "--accumulate", 4, steps=steps), "plain.json")
     for count, options in [(4, ["--parallel", "data"]), (2, ["--parallel", "zero2"]), (1, [])]:
