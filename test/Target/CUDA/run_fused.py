@@ -30,9 +30,6 @@ template <typename... A> void call(void (*f)(A...), const uint64_t *a) {
   call(f, a, std::index_sequence_for<A...>());
 }
 alignas(256) static unsigned char arena[%d];
-static void run(void (*kernel)(), const unsigned *grid, unsigned threads, unsigned shared) {
-  emulation::launch(grid, threads, shared, kernel);
-}
 int main() {
   if (fread(arena, 1, sizeof(arena), stdin) != sizeof(arena))
     return 1;
@@ -84,8 +81,9 @@ class Program:
                 else:
                     values.append(f"(uint64_t){argument}ll")
             lines.append(
-                f"  {{ const unsigned grid[] = {{{grid}}}; static uint64_t a[] = {{{', '.join(values)}}};\n"
-                f"    run([] {{ call({self.kernels[int(kernel)]}, a); }}, grid, {block}, {shared}); }}\n"
+                f"  {{ const unsigned grid[] = {{{grid}}}; uint64_t a[] = {{{', '.join(values)}}};\n"
+                f"    emulation::launch(grid, {block}, {shared}, "
+                f"[](void **a) {{ call({self.kernels[int(kernel)]}, (uint64_t *)a); }}, (void **)a); }}\n"
             )
         return MAIN % (self.arena, "".join(lines))
 
