@@ -27,7 +27,7 @@ Model::Model(const Problem &P) : P(P) {
   for (ValueId V = 0; V < numValues(); ++V)
     Place[V] = placeOf(P.Values[V]);
   InPlace.assign(numValues(), false);
-  Takers.resize(numValues());
+  Takers.resize(P.Ops.size());
   ReusedInput.assign(numValues(), None);
   for (OpId O = 0; O < numOps(); ++O) {
     const std::vector<ValueId> &In = P.Ops[O].Inputs;
@@ -37,8 +37,8 @@ Model::Model(const Problem &P) : P(P) {
       if (R != None) {
         ReusedInput[V] =
             int32_t(std::find(In.begin(), In.end(), R) - In.begin());
-        Takers[Class[R]].push_back(
-            {O, int32_t(&V - P.Ops[O].Outputs.data()), ReusedInput[V]});
+        Takers[O].push_back(
+            {int32_t(&V - P.Ops[O].Outputs.data()), ReusedInput[V]});
       }
       if (int64_t Old = R == None ? None : Place[Class[R]];
           Old != None && takeOver(0, Old, P.Values[V].Bytes).Allowed) {
@@ -68,6 +68,36 @@ Model::Model(const Problem &P) : P(P) {
     }
   }
   findEnders();
+  gather();
+}
+
+void Model::gather() {
+  for (ValueId V = 0; V < numValues(); ++V) {
+    const Value &X = P.Values[V];
+    Values.push_back({X.Bytes, X.Producer, X.Alias, resident(V),
+                      X.Reuses != None && resident(X.Reuses)});
+  }
+  for (OpId O = 0; O < numOps(); ++O) {
+    const Op &X = P.Ops[O];
+    auto Add = [&](const std::vector<ValueId> &More) {
+      auto At = uint32_t(Ids.size());
+      Ids.insert(Ids.end(), More.begin(), More.end());
+      return At;
+    };
+    std::vector<ValueId> MayRunAgain;
+    for (ValueId V : X.Inputs)
+      if (!resident(V) && Again[P.Values[V].Producer])
+        MayRunAgain.push_back(V);
+    uint32_t Inputs = Add(X.Inputs), Outputs = Add(X.Outputs);
+    Begin.push_back(
+        {Inputs, Outputs, Add(MayRunAgain), uint32_t(Kernels.size())});
+    for (int32_t C = 0; C < int32_t(P.numChoices(O)); ++C)
+      Kernels.push_back({P.timeOf(O, C), P.workspaceOf(O, C)});
+    TimeAgain.push_back(Time[O] * (Reluctant[O] ? 2 : 1));
+  }
+  Begin.push_back({uint32_t(Ids.size()), 0, 0, 0});
+  // So that ids may be named up to one behind the last.
+  Ids.push_back(None);
 }
 
 void Model::findEnders() {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace remat::solver {
@@ -30,6 +31,8 @@ struct Model {
   /// Per op: fastest choice, its time, the leanest workspace, may it run again.
   std::vector<int32_t> Fastest;
   std::vector<double> Time;
+  /// Per op: its time in the eyes of a search that would run it again.
+  std::vector<double> TimeAgain;
   std::vector<int64_t> LeanWorkspace;
   std::vector<bool> Again;
   /// Per op: an output has `Keep::Prefer`.
@@ -41,10 +44,8 @@ struct Model {
   /// a resident value that is as large, or what may stand in such a place.
   std::vector<bool> InPlace;
 
-  /// Per class: outputs that may take it over, in order of the ops.
+  /// Per op: which output may take over which input.
   struct Taker {
-    OpId By;
-    /// Which output, and which input is what it reuses.
     int32_t Output, Input;
   };
   std::vector<std::vector<Taker>> Takers;
@@ -61,6 +62,33 @@ struct Model {
 
   /// Per op: does what a rule says of memory hold at its runs. See `boundOf`.
   std::vector<bool> Seen;
+
+  /// What a local search asks of values and ops most, close together in memory:
+  /// `P` has their names between them.
+  struct ValueFacts {
+    int64_t Bytes;
+    OpId Producer;
+    ValueId Alias;
+    /// Of its class, and of that of what it reuses.
+    bool Resident, ReusesResident;
+  };
+  std::vector<ValueFacts> Values;
+  std::span<const ValueId> inputsOf(OpId O) const {
+    return {&Ids[Begin[O].Inputs], &Ids[Begin[O].Outputs]};
+  }
+  std::span<const ValueId> outputsOf(OpId O) const {
+    return {&Ids[Begin[O].Outputs], &Ids[Begin[O].Again]};
+  }
+  /// Inputs that a search may have computed again.
+  std::span<const ValueId> inputsAgain(OpId O) const {
+    return {&Ids[Begin[O].Again], &Ids[Begin[O + 1].Inputs]};
+  }
+  double timeOf(OpId O, int32_t C) const {
+    return Kernels[Begin[O].Kernels + C].Time;
+  }
+  int64_t workspaceOf(OpId O, int32_t C) const {
+    return Kernels[Begin[O].Kernels + C].Workspace;
+  }
 
   /// Values with `Keep::Never`.
   std::vector<ValueId> NeverValues;
@@ -107,7 +135,19 @@ struct Model {
                        std::vector<ValueId> *Counted = nullptr) const;
 
 private:
+  struct Kernel {
+    double Time;
+    int64_t Workspace;
+  };
+  /// Where an op's ids and kernels begin; one more at the end.
+  struct Beginning {
+    uint32_t Inputs, Outputs, Again, Kernels;
+  };
+  std::vector<Beginning> Begin;
+  std::vector<ValueId> Ids;
+  std::vector<Kernel> Kernels;
   void findEnders();
+  void gather();
 };
 
 /// Peak and time of a plan, without the checks of `verify`: for sequences that

@@ -97,7 +97,7 @@ bool Changes::neverBroken() {
     return false;
   for (ValueId V : M.NeverValues)
     for (int32_t I : S.instancesOf(V))
-      if (const auto &R = S.instance(I).Reads;
+      if (const auto &R = S.readersOf(I);
           !R.empty() && mustRecompute(I, V, R.back()))
         return true;
   return false;

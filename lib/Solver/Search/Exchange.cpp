@@ -64,9 +64,11 @@ bool Exchange::tryOut(const Trial &X, Trials &R) {
   size_t Mark = Log.size();
   double Cost = S.cost();
   bool Made = make(X);
-  ExchangeTable::Item I{S.cost() - Cost, {}, {}, OpSet(M.numOps())};
+  double More = S.cost() - Cost;
   bool Saves = X.What == Trial::Remove;
-  if (Made && !neverBroken() && (Saves ? I.Cost < 0 : I.Cost >= 0)) {
+  if (Made && !neverBroken() && (Saves ? More < 0 : More >= 0)) {
+    ExchangeTable::Item I{More, {}, {}, OpSet(M.numOps())};
+    I.Bytes.reserve(R.Places.size());
     for (size_t K = 0; K < R.Places.size(); ++K) {
       bool Gone = !S.node(R.Places[K]).Alive;
       I.Bytes.push_back(Gone ? 0 : T.bytesAt(R.Places[K]) - R.Bytes[K]);

@@ -18,7 +18,7 @@ bool Moves::postpone(int32_t N, int32_t Next, int &Left) {
     return false;
   std::vector<int32_t> Readers;
   for (int32_t I : S.node(N).Makes)
-    for (int32_t R : S.instance(I).Reads)
+    for (int32_t R : S.readersOf(I))
       if (T.before(R, Next))
         Readers.push_back(R);
   for (OpId Later : M.Enders[S.node(N).Op])
@@ -83,7 +83,7 @@ bool Moves::postponeWithMakers(int32_t N, int32_t Next, int &Left) {
         continue;
       bool Waits = true;
       for (int32_t Made : S.node(By).Makes)
-        for (int32_t R : S.instance(Made).Reads)
+        for (int32_t R : S.readersOf(Made))
           Waits = Waits && !T.before(R, At);
       if (!Waits || --Left < 0 || !S.canMove(By, At))
         continue;
@@ -130,12 +130,12 @@ int32_t Moves::quietPlace(int32_t At, bool Later, int Reach) const {
 std::vector<int32_t> Moves::readersAfter(int32_t Storage, int32_t At) const {
   std::vector<int32_t> Readers;
   auto Collect = [&](int32_t I) {
-    for (int32_t R : S.instance(I).Reads)
+    for (int32_t R : S.readersOf(I))
       if (T.before(At, R))
         Readers.push_back(R);
   };
   Collect(Storage);
-  for (int32_t A : S.instance(Storage).Aliases)
+  for (int32_t A : S.aliasesOf(Storage))
     Collect(A);
   return Readers;
 }
@@ -164,7 +164,7 @@ bool Moves::moveAway(int32_t Storage, int32_t At, bool Later) {
 /// Returns false when none lowers what is over the limit.
 bool Moves::reorderStep(int32_t At, int Tries) {
   std::vector<std::pair<int64_t, int32_t>> Across;
-  uint64_t Key = T.key(At);
+  uint32_t Key = T.key(At);
   int32_t E = S.numInstances();
   Work += E / Tuned.Repair.LooksPerChange;
   for (int32_t I = 0; I < E; ++I) {

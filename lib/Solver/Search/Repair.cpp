@@ -19,18 +19,15 @@ Repair::Repair(Schedule &S, uint64_t Seed, const Watch &D) : Moves(S, Seed, D) {
 /// much of it that it shows is enough.
 double Repair::chainTime(ValueId V, int32_t Next, int &Left, double Enough,
                          int Views) const {
-  OpId O = M.P.Values[V].Producer;
-  double Sum = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
-  for (ValueId U : M.P.Ops[O].Inputs) {
+  OpId O = M.Values[V].Producer;
+  double Sum = M.TimeAgain[O];
+  for (ValueId U : M.inputsAgain(O)) {
     if (Sum > Enough)
       break;
-    OpId By = M.P.Values[U].Producer;
-    if (M.resident(U) || !M.Again[By])
-      continue;
     int32_t I = S.newestBefore(U, Next);
     if (I < 0 || !T.before(S.instance(S.instance(I).Storage).End, Next))
       continue;
-    bool View = M.P.Values[U].Alias != None;
+    bool View = M.Values[U].Alias != None;
     if (!View && --Left < 0)
       break;
     // More than what is left, so that the sum is over, however it is rounded.
@@ -46,7 +43,7 @@ double Repair::chainTime(ValueId V, int32_t Next, int &Left, double Enough,
 bool Repair::extendIsBetter(int32_t I, int32_t Next, int32_t At) {
   const Schedule::Instance &X = S.instance(S.instance(I).Storage);
   ValueId V = S.instance(I).Value;
-  if (!M.Again[M.P.Values[V].Producer])
+  if (!M.Again[M.Values[V].Producer])
     return true;
   if (X.Own == 0)
     return true;
@@ -62,7 +59,7 @@ bool Repair::extendIsBetter(int32_t I, int32_t Next, int32_t At) {
 /// where it is not made before.
 bool Repair::mustRun(ValueId U, int32_t Next, int32_t Avoid, int32_t At,
                      bool &Missing) {
-  if (M.resident(U) && M.P.Values[U].Producer == None)
+  if (M.Values[U].Producer == None)
     return false;
   int32_t I = S.newestBefore(U, Next);
   if (I < 0) {
@@ -84,7 +81,7 @@ bool Repair::mustRun(ValueId U, int32_t Next, int32_t Avoid, int32_t At,
 bool Repair::recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At) {
   Stack.clear();
   auto Enter = [&](ValueId U) {
-    OpId O = M.P.Values[U].Producer;
+    OpId O = M.Values[U].Producer;
     if (O == None || !M.Again[O] ||
         Stack.size() > size_t(Tuned.Repair.MostInserted) ||
         ++Inserted > Tuned.Repair.MostInserted)
@@ -96,7 +93,7 @@ bool Repair::recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At) {
     return false;
   while (!Stack.empty()) {
     auto &[O, Input] = Stack.back();
-    const std::vector<ValueId> &In = M.P.Ops[O].Inputs;
+    std::span<const ValueId> In = M.inputsOf(O);
     bool Missing = false;
     while (Input < In.size() && !Missing &&
            !mustRun(In[Input], Next, Avoid, At, Missing))
@@ -123,14 +120,14 @@ bool Repair::drop(int32_t Storage, int32_t At) {
   Inserted = 0;
   Uses.clear();
   auto Collect = [&](int32_t I) {
-    for (int32_t R : S.instance(I).Reads)
+    for (int32_t R : S.readersOf(I))
       if (T.before(At, R)) {
         Uses.push_back({T.key(R), {I, R}});
         return;
       }
   };
   Collect(Storage);
-  for (int32_t A : S.instance(Storage).Aliases)
+  for (int32_t A : S.aliasesOf(Storage))
     Collect(A);
   std::sort(Uses.begin(), Uses.end());
   for (auto &[Key, Use] : Uses) {
@@ -151,7 +148,7 @@ bool Repair::drop(int32_t Storage, int32_t At) {
 int32_t Repair::firstUse(int32_t Storage, int32_t At) const {
   int32_t First = S.endNode();
   auto Look = [&](int32_t I) {
-    for (int32_t R : S.instance(I).Reads)
+    for (int32_t R : S.readersOf(I))
       if (T.before(At, R)) {
         if (T.before(R, First))
           First = R;
@@ -159,7 +156,7 @@ int32_t Repair::firstUse(int32_t Storage, int32_t At) const {
       }
   };
   Look(Storage);
-  for (int32_t A : S.instance(Storage).Aliases)
+  for (int32_t A : S.aliasesOf(Storage))
     Look(A);
   return First;
 }
@@ -169,7 +166,7 @@ int32_t Repair::firstUse(int32_t Storage, int32_t At) const {
 /// it, best time per byte first.
 void Repair::candidatesAt(int32_t N, double Noise) {
   Found.clear();
-  uint64_t Key = T.key(N);
+  uint32_t Key = T.key(N);
   double Over = double(T.bytesAt(N) - T.limit());
   double Small = Tuned.Near.Rounding * M.BaseTime / double(M.numOps());
   auto Offer = [&](Candidate C, double Cost, double Bytes) {
@@ -191,13 +188,13 @@ void Repair::candidatesAt(int32_t N, double Noise) {
     const Schedule::Instance &X = S.instance(I);
     if (!X.Counted || X.Own <= 0 || X.Storage != I)
       continue;
-    OpId O = M.P.Values[X.Value].Producer;
+    OpId O = M.Values[X.Value].Producer;
     if (!M.Again[O] || T.key(X.Node) >= Key || T.key(X.End) <= Key)
       continue;
     int64_t Bytes = S.nodeReads(N, I) ? S.creditAt(I, N) : X.Own;
     if (Bytes == 0)
       continue;
-    double Cost = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
+    double Cost = M.TimeAgain[O];
     if (RemovedAt[O] == Iteration && Noise > 0)
       Cost *= 1 + Rng.unit();
     Offer({I, -1, 0}, Cost, double(Bytes));
@@ -205,10 +202,9 @@ void Repair::candidatesAt(int32_t N, double Noise) {
   const Schedule::Node &X = S.node(N);
   if (X.Op != None)
     for (int32_t C = 0, E = int32_t(M.P.numChoices(X.Op)); C < E; ++C) {
-      int64_t Bytes =
-          M.P.workspaceOf(X.Op, X.Choice) - M.P.workspaceOf(X.Op, C);
+      int64_t Bytes = M.workspaceOf(X.Op, X.Choice) - M.workspaceOf(X.Op, C);
       if (Bytes > 0)
-        Offer({-1, C, 0}, M.P.timeOf(X.Op, C) - M.P.timeOf(X.Op, X.Choice),
+        Offer({-1, C, 0}, M.timeOf(X.Op, C) - M.timeOf(X.Op, X.Choice),
               double(Bytes));
     }
   auto KeepBest = [&](size_t Count) {
@@ -236,8 +232,8 @@ void Repair::candidatesAt(int32_t N, double Noise) {
       break;
     if (C.Storage >= 0) {
       ValueId V = S.instance(C.Storage).Value;
-      OpId O = M.P.Values[V].Producer;
-      double Own = M.Time[O] * (M.Reluctant[O] ? 2 : 1);
+      OpId O = M.Values[V].Producer;
+      double Own = M.TimeAgain[O];
       int Left = Tuned.Repair.ScoreChain;
       double Enough = HUGE_VAL;
       if (Scores.size() == Tuned.Repair.ScoredInFull)
@@ -330,7 +326,7 @@ bool Repair::tryRemove(int32_t N) {
 void Repair::restore() {
   std::vector<std::pair<double, int32_t>> Order;
   for (int32_t N : S.extras())
-    Order.push_back({-M.P.timeOf(S.node(N).Op, S.node(N).Choice), N});
+    Order.push_back({-M.timeOf(S.node(N).Op, S.node(N).Choice), N});
   std::sort(Order.begin(), Order.end());
   for (auto [Time, N] : Order) {
     if (stopped())

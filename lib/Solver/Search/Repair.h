@@ -42,7 +42,7 @@ private:
   /// Of those looked at in full: the least, sorted.
   std::vector<double> Scores;
   /// Of what is dropped: keys of readers, with the instance and the reader.
-  std::vector<std::pair<uint64_t, std::pair<int32_t, int32_t>>> Uses;
+  std::vector<std::pair<uint32_t, std::pair<int32_t, int32_t>>> Uses;
   /// Ops to run again, each with the first input that was not looked at.
   std::vector<std::pair<OpId, size_t>> Stack;
 

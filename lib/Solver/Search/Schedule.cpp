@@ -11,15 +11,16 @@ Schedule::Schedule(const Model &M, const Plan &S, int64_t Limit)
   First = newNode(None, 0);
   Time.pushBack(First, M.Resident);
   for (ValueId V = 0; V < M.numValues(); ++V)
-    if (M.P.Values[V].Producer == None) {
+    if (M.Values[V].Producer == None) {
       int32_t I = newInstance(V, First);
       Instances[I].End = First;
       Nodes[First].Makes.push_back(I);
     }
   Last = newNode(None, 0);
   Time.pushBack(Last, M.Resident);
+  // What all count is settled once, below.
   for (const Step &T : S.Sequence)
-    insert(T.Op, T.Choice, Last);
+    place(T.Op, T.Choice, Last, M.Resident + M.workspaceOf(T.Op, T.Choice));
   Results = M.P.Results;
   for (ValueId V : Results) {
     int32_t I = newestBefore(V, Last);
@@ -29,8 +30,8 @@ Schedule::Schedule(const Model &M, const Plan &S, int64_t Limit)
   settle();
 }
 
-const std::vector<ValueId> &Schedule::inputsOf(int32_t N) const {
-  return Nodes[N].Op == None ? Results : M.P.Ops[Nodes[N].Op].Inputs;
+std::span<const ValueId> Schedule::inputsOf(int32_t N) const {
+  return Nodes[N].Op == None ? Results : M.inputsOf(Nodes[N].Op);
 }
 
 int32_t Schedule::newNode(OpId O, int32_t Choice) {
@@ -46,6 +47,7 @@ int32_t Schedule::newNode(OpId O, int32_t Choice) {
   Nodes[N].Op = O;
   Nodes[N].Choice = Choice;
   Nodes[N].Alive = true;
+  Nodes[N].Takes = O != None && !M.Takers[O].empty();
   Nodes[N].Reads.clear();
   Nodes[N].Makes.clear();
   return N;
@@ -61,6 +63,8 @@ int32_t Schedule::newInstance(ValueId V, int32_t N) {
   if (FreeInstances.empty()) {
     I = int32_t(Instances.size());
     Instances.emplace_back();
+    Readers.emplace_back();
+    Aliases.emplace_back();
     IsTouched.push_back(false);
   } else {
     I = FreeInstances.back();
@@ -70,8 +74,8 @@ int32_t Schedule::newInstance(ValueId V, int32_t N) {
   X.Value = V;
   X.Node = N;
   X.Storage = I;
-  X.Reads.clear();
-  X.Aliases.clear();
+  Readers[I].clear();
+  Aliases[I].clear();
   X.End = -1;
   X.Own = X.Credit = 0;
   X.Counted = false;
@@ -96,14 +100,14 @@ bool Schedule::nodeReads(int32_t N, int32_t Storage) const {
 //===----------------------------------------------------------------------===//
 
 void Schedule::addRead(int32_t I, int32_t N) {
-  auto &R = Instances[I].Reads;
+  auto &R = Readers[I];
   auto Less = [&](int32_t A, int32_t B) { return Time.before(A, B); };
   R.insert(std::upper_bound(R.begin(), R.end(), N, Less), N);
   touch(Instances[I].Storage);
 }
 
 void Schedule::dropRead(int32_t I, int32_t N) {
-  auto &R = Instances[I].Reads;
+  auto &R = Readers[I];
   auto Less = [&](int32_t A, int32_t B) { return Time.before(A, B); };
   R.erase(std::lower_bound(R.begin(), R.end(), N, Less));
   touch(Instances[I].Storage);
@@ -113,7 +117,7 @@ void Schedule::leaveStorage(int32_t I) {
   int32_t S = Instances[I].Storage;
   if (S == I)
     return;
-  auto &A = Instances[S].Aliases;
+  auto &A = Aliases[S];
   A.erase(std::find(A.begin(), A.end(), I));
   touch(S);
 }
@@ -125,23 +129,23 @@ void Schedule::bindStorage(int32_t Alias, int32_t At) {
   while (!Bound.empty()) {
     auto [I, N] = Bound.back();
     Bound.pop_back();
-    ValueId Target = M.P.Values[Instances[I].Value].Alias;
+    ValueId Target = M.Values[Instances[I].Value].Alias;
     if (Target == None)
       continue;
-    const auto &In = inputsOf(N);
+    std::span<const ValueId> In = inputsOf(N);
     size_t K = std::find(In.begin(), In.end(), Target) - In.begin();
     int32_t S = Instances[Nodes[N].Reads[K]].Storage;
     if (S == Instances[I].Storage)
       continue;
     leaveStorage(I);
     Instances[I].Storage = S;
-    Instances[S].Aliases.push_back(I);
+    Aliases[S].push_back(I);
     touch(S);
     // The first reader comes next.
     size_t First = Bound.size();
-    for (int32_t R : Instances[I].Reads)
+    for (int32_t R : Readers[I])
       for (int32_t J : Nodes[R].Makes)
-        if (M.P.Values[Instances[J].Value].Alias == Instances[I].Value)
+        if (M.Values[Instances[J].Value].Alias == Instances[I].Value)
           Bound.push_back({J, R});
     std::reverse(Bound.begin() + First, Bound.end());
   }
@@ -176,16 +180,22 @@ static void rebind(std::vector<int32_t> &Reads, int32_t From, int32_t To) {
 }
 
 int32_t Schedule::insert(OpId O, int32_t Choice, int32_t Next) {
+  int64_t Bytes = bytesBetween(Time.prev(Next)) + M.workspaceOf(O, Choice);
+  int32_t N = place(O, Choice, Next, Bytes);
+  settle();
+  return N;
+}
+
+int32_t Schedule::place(OpId O, int32_t Choice, int32_t Next, int64_t Bytes) {
   int32_t N = newNode(O, Choice);
-  int32_t Prev = Time.prev(Next);
-  Time.insertBefore(N, Next, bytesBetween(Prev) + M.P.workspaceOf(O, Choice));
+  Time.insertBefore(N, Next, Bytes);
   link(N);
-  for (ValueId V : M.P.Ops[O].Inputs) {
+  for (ValueId V : M.inputsOf(O)) {
     int32_t I = newestBefore(V, N);
     Nodes[N].Reads.push_back(I);
     addRead(I, N);
   }
-  for (ValueId V : M.P.Ops[O].Outputs) {
+  for (ValueId V : M.outputsOf(O)) {
     int32_t Old = newestBefore(V, N);
     int32_t I = newInstance(V, N);
     Nodes[N].Makes.push_back(I);
@@ -193,21 +203,20 @@ int32_t Schedule::insert(OpId O, int32_t Choice, int32_t Next) {
     touch(Instances[I].Storage);
     if (Old < 0)
       continue;
-    auto &From = Instances[Old].Reads;
+    auto &From = Readers[Old];
     size_t K = From.size();
     while (K > 0 && Time.before(N, From[K - 1]))
       --K;
-    Instances[I].Reads.assign(From.begin() + K, From.end());
+    Readers[I].assign(From.begin() + K, From.end());
     From.resize(K);
     touch(Instances[Old].Storage);
-    for (int32_t R : Instances[I].Reads) {
+    for (int32_t R : Readers[I]) {
       rebind(Nodes[R].Reads, Old, I);
       for (int32_t J : Nodes[R].Makes)
-        if (M.P.Values[Instances[J].Value].Alias == V)
+        if (M.Values[Instances[J].Value].Alias == V)
           bindStorage(J, R);
     }
   }
-  settle();
   ++Runs[O];
   account(N, 1);
   setExtra(N, Runs[O] > 2);
@@ -226,17 +235,17 @@ void Schedule::remove(int32_t N) {
     int32_t Old = K > 0 ? List[K - 1] : -1;
     leaveStorage(I);
     uncount(I);
-    Moved = Instances[I].Reads;
-    Instances[I].Reads.clear();
+    Moved = Readers[I];
+    Readers[I].clear();
     if (Old < 0)
       continue;
-    auto &To = Instances[Old].Reads;
+    auto &To = Readers[Old];
     To.insert(To.end(), Moved.begin(), Moved.end());
     touch(Instances[Old].Storage);
     for (int32_t R : Moved) {
       rebind(Nodes[R].Reads, I, Old);
       for (int32_t J : Nodes[R].Makes)
-        if (M.P.Values[Instances[J].Value].Alias == V)
+        if (M.Values[Instances[J].Value].Alias == V)
           bindStorage(J, R);
     }
   }
@@ -265,7 +274,7 @@ bool Schedule::removable(int32_t N) const {
 
 bool Schedule::unread(int32_t N) const {
   for (int32_t I : Nodes[N].Makes)
-    if (!Instances[I].Reads.empty())
+    if (!Readers[I].empty())
       return false;
   return true;
 }
@@ -277,22 +286,22 @@ bool Schedule::canMove(int32_t N, int32_t Next) const {
   if (!mayRun(X.Op, Next))
     return false;
   bool Later = Time.before(N, Next);
-  for (ValueId V : M.P.Ops[X.Op].Inputs)
+  for (ValueId V : M.inputsOf(X.Op))
     if (newestBefore(V, Next) < 0)
       return false;
   for (int32_t I : X.Makes) {
     const auto &List = ByValue[Instances[I].Value];
     size_t K = std::find(List.begin(), List.end(), I) - List.begin();
-    const auto &Reads = Instances[I].Reads;
+    const auto &Reads = Readers[I];
     if (Later) {
       if (!Reads.empty() && Time.before(Reads.front(), Next))
         return false;
       if (K + 1 < List.size() && Time.before(Instances[List[K + 1]].Node, Next))
         return false;
     } else if (K > 0) {
-      const Instance &Old = Instances[List[K - 1]];
-      if (!Time.before(Old.Node, Next) ||
-          (!Old.Reads.empty() && !Time.before(Old.Reads.back(), Next)))
+      int32_t Old = List[K - 1];
+      if (!Time.before(Instances[Old].Node, Next) ||
+          (!Readers[Old].empty() && !Time.before(Readers[Old].back(), Next)))
         return false;
     }
   }
@@ -311,9 +320,9 @@ void Schedule::move(int32_t N, int32_t Next) {
   Nodes[N].Alive = true;
   const Node &X = Nodes[N];
   Time.insertBefore(
-      N, Next, bytesBetween(Time.prev(Next)) + M.P.workspaceOf(X.Op, X.Choice));
+      N, Next, bytesBetween(Time.prev(Next)) + M.workspaceOf(X.Op, X.Choice));
   link(N);
-  const auto &In = M.P.Ops[X.Op].Inputs;
+  auto In = M.inputsOf(X.Op);
   for (size_t K = 0; K < In.size(); ++K) {
     int32_t I = newestBefore(In[K], N);
     Nodes[N].Reads[K] = I;
@@ -332,7 +341,7 @@ void Schedule::move(int32_t N, int32_t Next) {
 
 void Schedule::account(int32_t N, double Sign) {
   const Node &X = Nodes[N];
-  double T = M.P.timeOf(X.Op, X.Choice);
+  double T = M.timeOf(X.Op, X.Choice);
   Seconds += Sign * T;
   if (Runs[X.Op] > 1 && M.Reluctant[X.Op])
     Surcharge += Sign * T;
@@ -340,8 +349,7 @@ void Schedule::account(int32_t N, double Sign) {
 
 void Schedule::setChoice(int32_t N, int32_t Choice) {
   Node &X = Nodes[N];
-  Time.add(N, N,
-           M.P.workspaceOf(X.Op, Choice) - M.P.workspaceOf(X.Op, X.Choice));
+  Time.add(N, N, M.workspaceOf(X.Op, Choice) - M.workspaceOf(X.Op, X.Choice));
   account(N, -1);
   X.Choice = Choice;
   account(N, 1);
@@ -364,7 +372,7 @@ void Schedule::setExtra(int32_t N, bool Extra) {
 
 /// Whether an op runs once or more often changes between one run and two only.
 void Schedule::refreshExtras(OpId O) {
-  const auto &Out = M.P.Ops[O].Outputs;
+  auto Out = M.outputsOf(O);
   if (Out.empty() || Runs[O] > 2)
     return;
   for (int32_t I : ByValue[Out[0]])

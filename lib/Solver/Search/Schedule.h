@@ -22,6 +22,8 @@ public:
     bool Alive = false;
     /// Not the only instance of its op.
     bool Extra = false;
+    /// An output of the op may take an input over.
+    bool Takes = false;
     /// Value instances, one an input and one an output of the op.
     std::vector<int32_t> Reads, Makes;
   };
@@ -30,10 +32,6 @@ public:
     int32_t Node = -1;
     /// The instance that owns the bytes: itself, or the root of an alias.
     int32_t Storage = -1;
-    /// Nodes that read this instance, in order; one entry an input.
-    std::vector<int32_t> Reads;
-    /// Of a storage: alias instances in it.
-    std::vector<int32_t> Aliases;
     /// Of a storage: where it ends and what it counts now.
     int32_t End = -1;
     int64_t Own = 0;
@@ -52,6 +50,10 @@ public:
   double cost() const { return Seconds + Surcharge; }
   const Node &node(int32_t N) const { return Nodes[N]; }
   const Instance &instance(int32_t I) const { return Instances[I]; }
+  /// Nodes that read the instance, in order; one entry an input.
+  const std::vector<int32_t> &readersOf(int32_t I) const { return Readers[I]; }
+  /// Of a storage: alias instances in it.
+  const std::vector<int32_t> &aliasesOf(int32_t S) const { return Aliases[S]; }
   const std::vector<int32_t> &instancesOf(ValueId V) const {
     return ByValue[V];
   }
@@ -65,7 +67,7 @@ public:
   /// -1 when there is none.
   int32_t newestBefore(ValueId V, int32_t Next) const {
     const auto &List = ByValue[V];
-    uint64_t Key = Time.key(Next);
+    uint32_t Key = Time.key(Next);
     for (size_t K = List.size(); K > 0; --K)
       if (Time.key(Instances[List[K - 1]].Node) < Key)
         return List[K - 1];
@@ -109,6 +111,8 @@ private:
   int32_t First = -1, Last = -1;
   std::vector<Node> Nodes;
   std::vector<Instance> Instances;
+  /// Per instance, apart from what is asked of instances more often.
+  std::vector<std::vector<int32_t>> Readers, Aliases;
   std::vector<int32_t> FreeNodes, FreeInstances;
   /// Per value: its instances in order.
   std::vector<std::vector<int32_t>> ByValue;
@@ -124,6 +128,9 @@ private:
   std::vector<int32_t> Moved;
   std::vector<ValueId> Results;
 
+  /// A node with its readings and what it makes; what that changes is counted
+  /// by `settle`.
+  int32_t place(OpId O, int32_t Choice, int32_t Next, int64_t Bytes);
   int32_t newNode(OpId O, int32_t Choice);
   int32_t newInstance(ValueId V, int32_t N);
   void freeNode(int32_t N);
@@ -132,7 +139,7 @@ private:
   }
   void link(int32_t N);
   void unlink(int32_t N);
-  const std::vector<ValueId> &inputsOf(int32_t N) const;
+  std::span<const ValueId> inputsOf(int32_t N) const;
   void touch(int32_t Storage);
   void settle();
   void addRead(int32_t I, int32_t N);
@@ -140,7 +147,7 @@ private:
   void bindStorage(int32_t I, int32_t N);
   void leaveStorage(int32_t I);
   int64_t bytesBetween(int32_t Prev);
-  int32_t endOf(const Instance &S) const;
+  int32_t endOf(int32_t S) const;
   int32_t takerAt(int32_t S, int32_t End) const;
   int64_t ownOf(int32_t S) const;
   void count(int32_t S);

@@ -12,11 +12,10 @@ void Schedule::touch(int32_t S) {
   Touched.push_back(S);
 }
 
-int32_t Schedule::endOf(const Instance &S) const {
-  int32_t End = S.Reads.empty() ? S.Node : S.Reads.back();
-  for (int32_t A : S.Aliases)
-    if (const auto &R = Instances[A].Reads;
-        !R.empty() && Time.before(End, R.back()))
+int32_t Schedule::endOf(int32_t S) const {
+  int32_t End = Readers[S].empty() ? Instances[S].Node : Readers[S].back();
+  for (int32_t A : Aliases[S])
+    if (const auto &R = Readers[A]; !R.empty() && Time.before(End, R.back()))
       End = R.back();
   return End;
 }
@@ -24,19 +23,14 @@ int32_t Schedule::endOf(const Instance &S) const {
 /// The output instance that takes the storage over at its end, or -1.
 int32_t Schedule::takerAt(int32_t S, int32_t End) const {
   const Node &N = Nodes[End];
-  if (N.Op == None || N.Makes.empty())
+  if (!N.Takes)
     return -1;
-  const Value &Old = M.P.Values[Instances[S].Value];
-  const auto &Takers = M.Takers[M.Class[Instances[S].Value]];
-  auto From =
-      std::lower_bound(Takers.begin(), Takers.end(), N.Op,
-                       [](const Model::Taker &T, OpId O) { return T.By < O; });
-  for (; From != Takers.end() && From->By == N.Op; ++From) {
-    auto [By, Output, Input] = *From;
+  for (auto [Output, Input] : M.Takers[N.Op]) {
     if (Output >= int32_t(N.Makes.size()) ||
         Instances[N.Reads[Input]].Storage != S)
       continue;
-    int64_t Bytes = M.P.Values[M.P.Ops[By].Outputs[Output]].Bytes;
+    const Value &Old = M.P.Values[Instances[S].Value];
+    int64_t Bytes = M.P.Values[M.P.Ops[N.Op].Outputs[Output]].Bytes;
     if (!takeOver(Old.Bytes, placeOf(Old), Bytes).Allowed)
       continue;
     return N.Makes[Output];
@@ -46,10 +40,10 @@ int32_t Schedule::takerAt(int32_t S, int32_t End) const {
 
 int64_t Schedule::ownOf(int32_t S) const {
   const Instance &X = Instances[S];
-  const Value &V = M.P.Values[X.Value];
+  const Model::ValueFacts &V = M.Values[X.Value];
   if (V.Producer == None)
     return 0;
-  if (V.Reuses == None || !M.resident(V.Reuses))
+  if (!V.ReusesResident)
     return V.Bytes;
   int32_t R = Instances[Nodes[X.Node].Reads[M.ReusedInput[X.Value]]].Storage;
   bool Takes = Instances[R].End == X.Node && takerAt(R, X.Node) == S;
@@ -57,12 +51,10 @@ int64_t Schedule::ownOf(int32_t S) const {
 }
 
 int64_t Schedule::creditAt(int32_t S, int32_t End) const {
-  if (M.P.Values[Instances[S].Value].Producer == None)
-    return 0;
   int32_t T = takerAt(S, End);
-  if (T < 0)
+  if (T < 0 || M.Values[Instances[S].Value].Producer == None)
     return 0;
-  int64_t New = M.P.Values[Instances[T].Value].Bytes;
+  int64_t New = M.Values[Instances[T].Value].Bytes;
   return takeOver(Instances[S].Own, None, New).Saved;
 }
 
@@ -81,7 +73,7 @@ void Schedule::uncount(int32_t S) {
 /// differs.
 void Schedule::count(int32_t S) {
   Instance &X = Instances[S];
-  int32_t End = endOf(X);
+  int32_t End = endOf(S);
   int64_t Own = ownOf(S);
   if (!X.Counted || Own != X.Own) {
     uncount(S);
@@ -111,10 +103,10 @@ void Schedule::settle() {
   // Residents first: an output's bytes depend on where they end.
   for (size_t K = 0; K < Touched.size(); ++K) {
     Instance &X = Instances[Touched[K]];
-    if (M.P.Values[X.Value].Producer != None)
+    if (M.Values[X.Value].Producer != None)
       continue;
     int32_t Old = X.End;
-    X.End = endOf(X);
+    X.End = endOf(Touched[K]);
     if (Old == X.End)
       continue;
     // The start makes residents alone, which reuse nothing.
@@ -127,7 +119,7 @@ void Schedule::settle() {
   }
   for (size_t K = 0; K < Touched.size(); ++K) {
     int32_t S = Touched[K];
-    if (M.P.Values[Instances[S].Value].Producer != None &&
+    if (M.Values[Instances[S].Value].Producer != None &&
         Nodes[Instances[S].Node].Alive)
       count(S);
   }
@@ -142,7 +134,7 @@ int64_t Schedule::bytesBetween(int32_t Prev) {
   int64_t Bytes = Time.bytesAt(Prev);
   if (N.Op == None)
     return Bytes;
-  Bytes -= M.P.workspaceOf(N.Op, N.Choice);
+  Bytes -= M.workspaceOf(N.Op, N.Choice);
   auto EndsHere = [&](int32_t S) {
     return Instances[S].Counted && Instances[S].End == Prev;
   };

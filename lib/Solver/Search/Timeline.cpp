@@ -26,9 +26,11 @@ int32_t Timeline::newBlock() {
 
 void Timeline::place(int32_t BlockId, size_t From) {
   const Block &B = Blocks[BlockId];
-  uint64_t Key = uint64_t(B.Ordinal) << 32;
-  for (size_t I = From; I < B.Nodes.size(); ++I)
-    Places[B.Nodes[I]] = {BlockId, int32_t(I), Key | I};
+  uint32_t Key = uint32_t(B.Ordinal) << SlotBits;
+  for (size_t I = From; I < B.Nodes.size(); ++I) {
+    Places[B.Nodes[I]] = {BlockId, int32_t(I)};
+    Keys[B.Nodes[I]] = Key | uint32_t(I);
+  }
 }
 
 void Timeline::renumber(size_t From) {
@@ -65,8 +67,10 @@ void Timeline::findPeak(Block &B) {
 
 void Timeline::insertAt(int32_t BlockId, int32_t Slot, int32_t Node,
                         int64_t Bytes) {
-  if (size_t(Node) >= Places.size())
+  if (size_t(Node) >= Places.size()) {
     Places.resize(Node + 1);
+    Keys.resize(Node + 1);
+  }
   Block &B = Blocks[BlockId];
   B.Nodes.insert(B.Nodes.begin() + Slot, Node);
   B.Bytes.insert(B.Bytes.begin() + Slot, Bytes - B.Lazy);

@@ -35,7 +35,7 @@ public:
   int64_t maxBetween(int32_t First, int32_t Last) const;
 
   /// Larger for later nodes. Changes when nodes come and go.
-  uint64_t key(int32_t Node) const { return Places[Node].Key; }
+  uint32_t key(int32_t Node) const { return Keys[Node]; }
   bool before(int32_t A, int32_t B) const { return key(A) < key(B); }
 
   /// Neighbours; -1 beyond the ends.
@@ -62,7 +62,6 @@ private:
   struct Place {
     int32_t Block = -1;
     int32_t Slot = 0;
-    uint64_t Key = 0;
   };
   struct Block {
     std::vector<int32_t> Nodes;
@@ -79,6 +78,11 @@ private:
   std::vector<Block> Blocks;
   std::vector<int32_t> Free, Sequence;
   std::vector<Place> Places;
+  /// Per node: the ordinal of its block, then its slot. Apart from `Places`,
+  /// for nothing is read more often.
+  std::vector<uint32_t> Keys;
+  /// Bits of a slot: a block holds up to 129 nodes before it is split.
+  static constexpr int SlotBits = 8;
 
   int64_t over(const Block &B) const {
     return B.Peak > Limit ? B.Peak - Limit : 0;
