@@ -63,8 +63,10 @@ def run(
         path = Path(folder)
         (path / "graph.mlir").write_text(str(graph))
         arguments = [path / "graph.mlir", "--report", path / "report.json"]
-        if not any(str(option).startswith("--threads") for option in options):
-            arguments += ["--threads", 2]
+        # To search for better plans takes most of the time, and what a test asks here does not depend on it.
+        for option, value in (("--threads", 2), ("--effort", 0)):
+            if not any(str(given).startswith(option) for given in options):
+                arguments += [option, value]
         for name, tensors in (("inputs", inputs), ("weights", weights)):
             if tensors is not None:
                 contiguous = {key: tensor.contiguous().clone() for key, tensor in tensors.items()}

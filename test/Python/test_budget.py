@@ -119,7 +119,7 @@ def test_strategies_agree_on_bits(name, strategy):
     free = unlimited(name).report
     budget = (free["unplanned_peak_bytes"] + free["smallest_feasible_bytes"]) // 2
     graph = BUILDS[name]()
-    options = (*STEPS, "--strategy", strategy, "--poison")
+    options = (*STEPS, "--strategy", strategy, "--effort", 1, "--poison")
     done = run(graph, *options)
     assert done.digest == unlimited(name).digest and done.losses == unlimited(name).losses
     tight = execute_with_budget(graph, options, budget)

@@ -89,7 +89,8 @@ def test_many_micro_batches_compile_as_one(tmp_path):
     for count in (1, 2, 64):
         program = tmp_path / f"{count}.remat"
         done = run(
-            graph, "--compile-only", "--emit-program", program, "--accumulate", count, "--budget", "smallest"
+            graph, "--compile-only", "--emit-program", program, "--accumulate", count, "--budget", "smallest",
+            "--effort", 1,
         )  # fmt: skip
         reports.append(done.report)
         sizes.append(program.stat().st_size)

@@ -103,6 +103,8 @@ struct SearchParameters {
     size_t FromSegments = 5, FromOthers = 3, AtLength = 2;
     /// A short try has this part of the work of a long one.
     int ShortPart = 4;
+    /// At effort 0 the tries have this part.
+    int LeastEffortPart = 4;
     /// Ruins tried at one limit: so many over the number of ops, within these
     /// bounds; doubled with each step of effort beyond the first.
     int32_t Tries = 100'000, LeastTries = 20, MostTries = 400,

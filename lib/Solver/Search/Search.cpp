@@ -88,6 +88,8 @@ Starts::Way Starts::squeezed(const Plan &From, int Part,
       std::clamp(Tuned.Squeeze.Tries / (M.numOps() + 1),
                  Tuned.Squeeze.LeastTries, Tuned.Squeeze.MostTries)
       << std::min(std::max(O.Effort - 1, 0), Tuned.Squeeze.MostDoublings);
+  if (O.Effort == 0)
+    Tries /= Tuned.Squeeze.LeastEffortPart;
   Way R;
   R.Passed = Memory.lower(From, Tries / Part, Part, O.Seed, Here);
   R.End.S = R.Passed.back().S;

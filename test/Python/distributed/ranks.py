@@ -28,9 +28,11 @@ def need_mpirun():
 
 
 def tool_words(arguments):
-    """remat-run with one thread, unless another number is given."""
-    threads = [] if "--threads" in arguments else ["--threads", "1"]
-    return [str(tool_path("remat-run")), *threads, *map(str, arguments)]
+    """remat-run with one thread, and the least search for a plan: every rank makes its own. Unless others are given."""
+    words = list(map(str, arguments))
+    threads = [] if "--threads" in words else ["--threads", "1"]
+    compiles = any(word.endswith(".mlir") for word in words) and "--effort" not in words
+    return [str(tool_path("remat-run")), *threads, *(["--effort", "0"] if compiles else []), *words]
 
 
 def command(count, arguments, each=(), alone=False):

@@ -77,7 +77,7 @@ def main():
     if count > 1:
         options["accumulate"] = count
     step = remat.torch.compile(
-        model, batch(kind, 0, 0), optimizer=settings.get("optimizer", "adamw"), parallel=parallel, seed=7, **options
+        model, batch(kind, 0, 0), optimizer=settings.get("optimizer", "adamw"), parallel=parallel, seed=7, effort=0, **options
     )
     losses = []
     for i in range(3):
