@@ -98,13 +98,12 @@ struct SearchParameters {
 
   /// Lowering the peak where nothing fits.
   struct {
-    /// Seeds with a short try, and plans with a long one after it. Plans from
-    /// segments are lowest on chains, the others elsewhere.
+    /// Seeds with a short try, and plans with a long one after it, unless the
+    /// effort is 0. Plans from segments are lowest on chains, the others
+    /// elsewhere.
     size_t FromSegments = 5, FromOthers = 3, AtLength = 2;
     /// A short try has this part of the work of a long one.
     int ShortPart = 4;
-    /// At effort 0 the tries have this part.
-    int LeastEffortPart = 4;
     /// Ruins tried at one limit: so many over the number of ops, within these
     /// bounds; doubled with each step of effort beyond the first.
     int32_t Tries = 100'000, LeastTries = 20, MostTries = 400,

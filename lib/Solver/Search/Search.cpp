@@ -69,8 +69,10 @@ Starts::Low Starts::makeLow(const Watch &Here) const {
   for (size_t I = 0; I < Ends.size(); ++I)
     ByPeak.push_back({Ends[I].Peak, I});
   std::sort(ByPeak.begin(), ByPeak.end());
+  // Effort 0 ends here: what it finds, more effort finds too.
+  size_t AtLength = O.Effort == 0 ? 0 : Tuned.Squeeze.AtLength;
   inOrder(
-      Here, std::min(Tuned.Squeeze.AtLength, Ends.size()), Lead::Certain,
+      Here, std::min(AtLength, Ends.size()), Lead::Certain,
       [&](size_t I, const Watch &W) {
         return squeezed(Ends[ByPeak[I].second].S, 1, W);
       },
@@ -88,8 +90,6 @@ Starts::Way Starts::squeezed(const Plan &From, int Part,
       std::clamp(Tuned.Squeeze.Tries / (M.numOps() + 1),
                  Tuned.Squeeze.LeastTries, Tuned.Squeeze.MostTries)
       << std::min(std::max(O.Effort - 1, 0), Tuned.Squeeze.MostDoublings);
-  if (O.Effort == 0)
-    Tries /= Tuned.Squeeze.LeastEffortPart;
   Way R;
   R.Passed = Memory.lower(From, Tries / Part, Part, O.Seed, Here);
   R.End.S = R.Passed.back().S;
