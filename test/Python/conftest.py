@@ -35,6 +35,13 @@ def tool_path(name: str) -> Path:
     return Path(os.environ.get("REMAT_BIN", ROOT / "build" / "bin")) / name
 
 
+def defaults(options, **values) -> list:
+    """The words of those options that `options` do not have."""
+    given = [str(option) for option in options]
+    missing = {f"--{name}": str(value) for name, value in values.items()}
+    return [word for name in missing if not any(x.startswith(name) for x in given) for word in (name, missing[name])]
+
+
 @pytest.fixture(scope="session")
 def remat_opt() -> Path:
     return tool_path("remat-opt")

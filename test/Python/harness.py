@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Dict, Optional, Sequence
 
 import torch
-from conftest import tool_path
+from conftest import defaults, tool_path
 from safetensors.torch import load_file, save_file
 
 Tensors = Dict[str, torch.Tensor]
@@ -64,9 +64,7 @@ def run(
         (path / "graph.mlir").write_text(str(graph))
         arguments = [path / "graph.mlir", "--report", path / "report.json"]
         # To search for better plans takes most of the time, and what a test asks here does not depend on it.
-        for option, value in (("--threads", 2), ("--effort", 0)):
-            if not any(str(given).startswith(option) for given in options):
-                arguments += [option, value]
+        arguments += defaults(options, threads=2, effort=0)
         for name, tensors in (("inputs", inputs), ("weights", weights)):
             if tensors is not None:
                 contiguous = {key: tensor.contiguous().clone() for key, tensor in tensors.items()}

@@ -158,7 +158,7 @@ def test_values_do_not_depend_on_the_planner_seed(name):
     """At a budget that must be planned for, whatever plan a seed leads to."""
     smallest = unlimited(name).report["smallest_feasible_bytes"]
     budget = (smallest + unlimited(name).report["unplanned_peak_bytes"]) // 2
-    done = run(BUILDS[name](), *STEPS, "--planner-seed", 7, "--effort", 0, "--budget", budget, "--poison")
+    done = run(BUILDS[name](), *STEPS, "--planner-seed", 7, "--budget", budget, "--poison")
     assert done.digest == unlimited(name).digest and done.losses == unlimited(name).losses
     assert done.report["measured_peak_bytes"] <= budget
 
@@ -200,7 +200,7 @@ def test_values_depend_on_the_seed():
 @pytest.mark.parametrize("name", ("mlp-bias-mse", "encoder_layer", "gpt2-layer"))
 def test_smallest_feasible_of_other_programs(name, options):
     build = {**BUILDS, "gpt2-layer": lambda: gpt2.build(1, 16, 2, 40, 3, 12, dropout=0.1)}[name]
-    graph, common = build(), ("--steps", 3, "--seed", 1, "--effort", 0, *options)
+    graph, common = build(), ("--steps", 3, "--seed", 1, *options)
     free = run(graph, *common)
     smallest = free.report["smallest_feasible_bytes"]
     tight = run(graph, *common, "--budget", smallest, "--poison")

@@ -52,7 +52,7 @@ def test_gradients_are_those_of_the_parts_added_up_in_order():
 @pytest.mark.parametrize("options", ((), ("--autocast", "bf16", "--clip-norm", 1.0)))
 def test_a_step_computes_the_same_at_every_budget(options):
     graph, digests = gpt(batch=4, dropout=0.1), set()
-    options = ["--steps", 2, "--accumulate", 3, "--effort", 0, *options]
+    options = ["--steps", 2, "--accumulate", 3, *options]
     unplanned = whole(run(graph, *options).report)
     assert unplanned["recomputed_ops"] == 0
     least = unplanned["smallest_feasible_bytes"]
@@ -113,7 +113,7 @@ def test_casts_stand_outside_where_there_is_room():
 
 def test_controls_and_explanations_reach_into_the_loop():
     graph = gpt(batch=16).emit(locations=True)
-    options = ["--compile-only", "--accumulate", 2, "--effort", 0]
+    options = ["--compile-only", "--accumulate", 2]
     plain = run(graph, *options).report
     kept = run(graph, *options, "--recompute", "h.*/gelu")
     assert plain["recomputed_ops"] == 0 < kept.report["recomputed_ops"]

@@ -96,8 +96,6 @@ void Model::gather() {
     TimeAgain.push_back(Time[O] * (Reluctant[O] ? 2 : 1));
   }
   Begin.push_back({uint32_t(Ids.size()), 0, 0, 0});
-  // So that ids may be named up to one behind the last.
-  Ids.push_back(None);
 }
 
 void Model::findEnders() {

@@ -74,14 +74,14 @@ struct Model {
   };
   std::vector<ValueFacts> Values;
   std::span<const ValueId> inputsOf(OpId O) const {
-    return {&Ids[Begin[O].Inputs], &Ids[Begin[O].Outputs]};
+    return idsBetween(Begin[O].Inputs, Begin[O].Outputs);
   }
   std::span<const ValueId> outputsOf(OpId O) const {
-    return {&Ids[Begin[O].Outputs], &Ids[Begin[O].Again]};
+    return idsBetween(Begin[O].Outputs, Begin[O].Again);
   }
   /// Inputs that a search may have computed again.
   std::span<const ValueId> inputsAgain(OpId O) const {
-    return {&Ids[Begin[O].Again], &Ids[Begin[O + 1].Inputs]};
+    return idsBetween(Begin[O].Again, Begin[O + 1].Inputs);
   }
   double timeOf(OpId O, int32_t C) const {
     return Kernels[Begin[O].Kernels + C].Time;
@@ -146,6 +146,9 @@ private:
   std::vector<Beginning> Begin;
   std::vector<ValueId> Ids;
   std::vector<Kernel> Kernels;
+  std::span<const ValueId> idsBetween(uint32_t From, uint32_t To) const {
+    return {Ids.data() + From, Ids.data() + To};
+  }
   void findEnders();
   void gather();
 };

@@ -12,21 +12,13 @@ bool ExchangeTable::fits(const Saving &X, const std::vector<int64_t> &Free) {
   // Nearly all that do not fit do not fit at this place.
   if (X.Bytes > Free[X.Place])
     return false;
-  const int64_t *Bytes = Items[X.Item].Bytes.data();
-  // A few places at a time: that one of them is short shows in the sign of all.
-  constexpr size_t AtOnce = 8;
-  size_t P = 0;
-  for (; P + AtOnce <= Free.size(); P += AtOnce) {
-    int64_t Short = 0;
-    for (size_t I = P; I < P + AtOnce; ++I)
-      Short |= Free[I] - Bytes[I];
-    if (Short < 0)
-      return false;
-  }
-  for (; P < Free.size(); ++P)
-    if (Bytes[P] > Free[P])
-      return false;
-  return true;
+  // That one place is short shows in the sign of all, without a branch for
+  // each.
+  const std::vector<int64_t> &Bytes = Items[X.Item].Bytes;
+  int64_t Short = 0;
+  for (size_t P = 0; P < Free.size(); ++P)
+    Short |= Free[P] - Bytes[P];
+  return Short >= 0;
 }
 
 bool ExchangeTable::apart(int32_t I, const std::vector<int32_t> &Others) const {

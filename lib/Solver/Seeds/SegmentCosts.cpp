@@ -81,7 +81,7 @@ double Segments::rebuild(ValueId V, const Group &G, std::vector<OpId> &Chain) {
       continue;
     OpSeen[X] = Now;
     Chain.push_back(X);
-    Time += M.Time[X] * (M.Reluctant[X] ? 2 : 1);
+    Time += M.TimeAgain[X];
   }
   return Time;
 }

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, tool_path
+from conftest import ROOT, defaults, tool_path
 
 TIMEOUT = 120  # seconds
 MODEL = ["--layers", "1", "--width", "16", "--heads", "2", "--batch", "2", "--seq", "16"]
@@ -30,9 +30,8 @@ def need_mpirun():
 def tool_words(arguments):
     """remat-run with one thread, and the least search for a plan: every rank makes its own. Unless others are given."""
     words = list(map(str, arguments))
-    threads = [] if "--threads" in words else ["--threads", "1"]
-    compiles = any(word.endswith(".mlir") for word in words) and "--effort" not in words
-    return [str(tool_path("remat-run")), *threads, *(["--effort", "0"] if compiles else []), *words]
+    effort = {"effort": 0} if any(word.endswith(".mlir") for word in words) else {}
+    return [str(tool_path("remat-run")), *defaults(words, threads=1, **effort), *words]
 
 
 def command(count, arguments, each=(), alone=False):

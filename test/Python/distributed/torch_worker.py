@@ -69,6 +69,7 @@ def main():
         return tuple(torch.stack(parts) for parts in zip(*(batch(kind, step, i) for i in range(count))))
 
     options = {name: settings[name] for name in ("budget", "clip_norm", "bucket", "shard") if name in settings}
+    options["effort"] = 0
     if os.environ.get("REMAT_TEST_DEVICE") == "cuda":
         options["device"] = "cuda"
         options["arch"] = "sm_%d%d" % torch.cuda.get_device_capability()
@@ -77,7 +78,7 @@ def main():
     if count > 1:
         options["accumulate"] = count
     step = remat.torch.compile(
-        model, batch(kind, 0, 0), optimizer=settings.get("optimizer", "adamw"), parallel=parallel, seed=7, effort=0, **options
+        model, batch(kind, 0, 0), optimizer=settings.get("optimizer", "adamw"), parallel=parallel, seed=7, **options
     )
     losses = []
     for i in range(3):

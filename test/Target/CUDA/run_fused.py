@@ -23,12 +23,6 @@ MODES = {
     "after-plan": ["--remat-fuse", "--remat-fuse=mode=after-plan"],
 }
 MAIN = """
-template <typename... A, size_t... I> void call(void (*f)(A...), const uint64_t *a, std::index_sequence<I...>) {
-  f((A)a[I]...);
-}
-template <typename... A> void call(void (*f)(A...), const uint64_t *a) {
-  call(f, a, std::index_sequence_for<A...>());
-}
 alignas(256) static unsigned char arena[%d];
 int main() {
   if (fread(arena, 1, sizeof(arena), stdin) != sizeof(arena))
@@ -82,8 +76,7 @@ class Program:
                     values.append(f"(uint64_t){argument}ll")
             lines.append(
                 f"  {{ const unsigned grid[] = {{{grid}}}; uint64_t a[] = {{{', '.join(values)}}};\n"
-                f"    emulation::launch(grid, {block}, {shared}, "
-                f"[](void **a) {{ call({self.kernels[int(kernel)]}, (uint64_t *)a); }}, (void **)a); }}\n"
+                f"    emulation::launch<{self.kernels[int(kernel)]}>(grid, {block}, {shared}, (void **)a); }}\n"
             )
         return MAIN % (self.arena, "".join(lines))
 
@@ -113,7 +106,7 @@ def run(source, graph, passes, directory):
     text = check(["remat-translate", "--program-to-cuda"], input=binary).decode()
     path = os.path.join(directory, "program.cpp")
     with open(path, "w") as file:
-        file.write('#include "emulation.h"\n#include <utility>\n' + text + program.main())
+        file.write('#include "emulation.h"\n' + text + program.main())
     check(["clang++", "-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fsanitize=alignment,bounds",
            "-fsanitize-trap=all", "-I", os.path.join(source, "test/Target/CUDAKernels"), path, "-o", path + ".out"])
     arena = bytearray(b"\xa5" * program.arena)

@@ -77,10 +77,6 @@ class Emulator:
         header = f"{self.directory.name}/kernels.h"
         with open(header, "w") as file:
             file.write('#include "emulation.h"\n' + prelude)
-            file.write("template <typename... A, size_t... I> void call(void (*f)(A...), void **a, std::index_sequence<I...>)"
-                       " { f((A)a[I]...); }\n"
-                       "template <typename... A> void call(void (*f)(A...), void **a)"
-                       " { call(f, a, std::index_sequence_for<A...>()); }\n")
         subprocess.run([*command, "-x", "c++-header", header, "-o", header + ".pch"], check=True)
         command += ["-shared", "-include-pch", header + ".pch"]
         names = sorted({l["entry"] for o in operations for l in o["launches"]})
@@ -99,7 +95,7 @@ class Emulator:
                     file.write(text)
             for name in part:
                 file.write(f'extern "C" void run_{name}(const unsigned *g, unsigned t, unsigned s, void **a) '
-                           f"{{ emulation::launch(g, t, s, [](void **a) {{ call({name}, a); }}, a); }}\n")
+                           f"{{ emulation::launch<{name}>(g, t, s, a); }}\n")
         if subprocess.run([*command, source, "-o", source + ".so"]).returncode != 0:
             raise SystemExit("the kernels do not compile for the emulation")
         return ctypes.CDLL(source + ".so"), part

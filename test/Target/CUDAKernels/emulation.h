@@ -264,6 +264,22 @@ inline void launch(const unsigned *Grid, unsigned Threads, unsigned SharedBytes,
       for (blockIdx.x = 0; blockIdx.x < Grid[0]; ++blockIdx.x)
         runBlock(Threads);
 }
+
+template <typename... A, size_t... I>
+void call(void (*Kernel)(A...), void **Of, std::index_sequence<I...>) {
+  Kernel((A)(uintptr_t)Of[I]...);
+}
+template <typename... A> void call(void (*Kernel)(A...), void **Of) {
+  call(Kernel, Of, std::index_sequence_for<A...>());
+}
+
+/// The same of a kernel as it is declared: each argument is an address or a
+/// whole number.
+template <auto Kernel>
+void launch(const unsigned *Grid, unsigned Threads, unsigned SharedBytes,
+            void **Of) {
+  launch(Grid, Threads, SharedBytes, [](void **X) { call(Kernel, X); }, Of);
+}
 } // namespace emulation
 
 #endif // REMAT_TEST_TARGET_CUDAKERNELS_EMULATION_H
