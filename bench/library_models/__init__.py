@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import warnings
-from typing import Callable, Dict, List
+from typing import Callable, Dict, List, Optional
 
 import torch
 
@@ -26,9 +26,14 @@ def names() -> List[str]:
 
 
 @functools.lru_cache(None)
-def _operators_of_torchvision() -> torch.library.Library:
+def _operators_of_torchvision() -> Optional[torch.library.Library]:
     """Its wheel for CUDA cannot load its operators beside a PyTorch for the CPU, and wants two of
     them declared. They stay so as long as what this gives lives."""
+    try:
+        importlib.import_module("torchvision")
+        return None
+    except (ImportError, RuntimeError):  # it is not there, or lacks the two
+        pass
     made = torch.library.Library("torchvision", "FRAGMENT")
     for operation in ("nms", "qnms"):
         try:

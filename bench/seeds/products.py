@@ -69,7 +69,7 @@ def run_graph(path: Path, graph: Graph, remat_run: Path) -> dict:
         sizes = _tensor_bytes(gradients) if "loss" in graph.results else {}
     trained = {"optimizer_state": 0}
     if "loss" in graph.results:
-        trained = _run(remat_run, path, "--optimizer", "adam", "--compile-only")["classes"]
+        trained = _run(remat_run, path, "--optimizer", "adam", "--effort", 0, "--compile-only")["classes"]
     classes = report["classes"]
     parameters = [name for name, _ in graph.parameters()]
     ours = {

@@ -1,5 +1,6 @@
 """Paths of the tools and the packages under test."""
 
+import gc
 import os
 import signal
 import sys
@@ -12,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "examples"), str(Path(__file__).resolve().parent)]
 
 import coverage_of_ops  # noqa: E402
+import remat  # noqa: E402
 
 coverage_of_ops.watch()
 
@@ -26,8 +28,16 @@ os.environ["REMAT_CACHE_DIR"] = "off"
 # A shell that runs the tests in the background has them ignore an interrupt, and whatever they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The tensors are small: more threads would only wait for each other.
+# The tensors are small: more threads would only wait for each other, the ones of other processes without
+# taking processor time.
 torch.set_num_threads(1)
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+# JAX compiles what it computes once.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
+# What the modules are is never freed: the collector need not look at it each time.
+gc.freeze()
 
 
 def tool_path(name: str) -> Path:
@@ -40,6 +50,21 @@ def defaults(options, **values) -> list:
     given = [str(option) for option in options]
     missing = {f"--{name}": str(value) for name, value in values.items()}
     return [word for name in missing if not any(x.startswith(name) for x in given) for word in (name, missing[name])]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick():
+    """To search for better plans takes most of the time of a small graph, and what most tests ask does not depend on it:
+    in the processes of the tests a program is compiled with effort 0 where no other is given."""
+    lib = remat.runtime.library.load()
+    create = lib.rematOptionsCreate
+
+    def create_quick():
+        options = create()
+        remat.runtime.library.check(lib.rematOptionsSet(options, b"effort", b"0"))
+        return options
+
+    lib.rematOptionsCreate = create_quick
 
 
 @pytest.fixture(scope="session")

@@ -98,10 +98,11 @@ struct SearchParameters {
 
   /// Lowering the peak where nothing fits.
   struct {
-    /// Seeds with a short try, and plans with a long one after it, unless the
-    /// effort is 0. Plans from segments are lowest on chains, the others
-    /// elsewhere.
+    /// Seeds with a short try, and plans with a long one after it. Plans from
+    /// segments are lowest on chains, the others elsewhere.
     size_t FromSegments = 5, FromOthers = 3, AtLength = 2;
+    /// Seeds with a short try where the effort is 0; no long one follows.
+    size_t FewFromSegments = 2, FewFromOthers = 1;
     /// A short try has this part of the work of a long one.
     int ShortPart = 4;
     /// Ruins tried at one limit: so many over the number of ops, within these

@@ -46,7 +46,11 @@ Starts::Low Starts::makeLow(const Watch &Here) const {
     return A->Of.Peak != B->Of.Peak ? A->Of.Peak < B->Of.Peak
                                     : A->Of.Time < B->Of.Time;
   });
-  size_t Left[] = {Tuned.Squeeze.FromOthers, Tuned.Squeeze.FromSegments};
+  // What effort 0 finds, more effort finds too: its tries are the first ones.
+  bool Few = O.Effort == 0;
+  size_t Left[] = {Few ? Tuned.Squeeze.FewFromOthers : Tuned.Squeeze.FromOthers,
+                   Few ? Tuned.Squeeze.FewFromSegments
+                       : Tuned.Squeeze.FromSegments};
   std::vector<const Plan *> From;
   for (const Seed *X : Order)
     if (size_t &N = Left[X->From >= Family::Segments]; N > 0) {
@@ -69,8 +73,7 @@ Starts::Low Starts::makeLow(const Watch &Here) const {
   for (size_t I = 0; I < Ends.size(); ++I)
     ByPeak.push_back({Ends[I].Peak, I});
   std::sort(ByPeak.begin(), ByPeak.end());
-  // Effort 0 ends here: what it finds, more effort finds too.
-  size_t AtLength = O.Effort == 0 ? 0 : Tuned.Squeeze.AtLength;
+  size_t AtLength = Few ? 0 : Tuned.Squeeze.AtLength;
   inOrder(
       Here, std::min(AtLength, Ends.size()), Lead::Certain,
       [&](size_t I, const Watch &W) {
