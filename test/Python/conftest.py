@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "examples"), str(Path(__file__).resolve().parent)]
 
 import coverage_of_ops  # noqa: E402
-import remat  # noqa: E402
+import low_effort  # noqa: E402
 
 coverage_of_ops.watch()
 
@@ -24,6 +24,8 @@ os.environ.setdefault(
 
 # No test finds what another one, or the user, compiled before.
 os.environ["REMAT_CACHE_DIR"] = "off"
+
+low_effort.begin()
 
 # A shell that runs the tests in the background has them ignore an interrupt, and whatever they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -50,21 +52,6 @@ def defaults(options, **values) -> list:
     given = [str(option) for option in options]
     missing = {f"--{name}": str(value) for name, value in values.items()}
     return [word for name in missing if not any(x.startswith(name) for x in given) for word in (name, missing[name])]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def quick():
-    """To search for better plans takes most of the time of a small graph, and what most tests ask does not depend on it:
-    in the processes of the tests a program is compiled with effort 0 where no other is given."""
-    lib = remat.runtime.library.load()
-    create = lib.rematOptionsCreate
-
-    def create_quick():
-        options = create()
-        remat.runtime.library.check(lib.rematOptionsSet(options, b"effort", b"0"))
-        return options
-
-    lib.rematOptionsCreate = create_quick
 
 
 @pytest.fixture(scope="session")

@@ -29,9 +29,16 @@ struct Span {
   int64_t From, To;
 };
 
+struct LiesLower {
+  bool operator()(const Span &A, const Span &B) const {
+    return A.From < B.From;
+  }
+};
+
 /// Buffers already placed, found by time: a bucket, a slice of time, knows
-/// those that start in it and those that reach into it from before. What
-/// overlaps a lifetime starts in one of its slices or reaches into the first.
+/// those that start in it and those that reach into it from before, the lowest
+/// first. What overlaps a lifetime starts in one of its slices or reaches into
+/// the first. Where it has many slices, most of what is placed overlaps it.
 class Shelf {
 public:
   Shelf(const std::vector<Buffer> &Buffers) : Buffers(Buffers) {
@@ -47,43 +54,84 @@ public:
     Across.resize(Count);
   }
 
+  void clear() {
+    for (auto *Buckets : {&Starts, &Across})
+      for (std::vector<Entry> &Entries : *Buckets)
+        Entries.clear();
+    Placed.clear();
+  }
+
   void add(int32_t I, int64_t Offset) {
     const Buffer &B = Buffers[I];
-    Entry E{B.Lower, B.Upper, Offset, Offset + B.Size};
+    Entry E{{Offset, Offset + B.Size}, B.Lower, B.Upper};
     int64_t K = bucket(B.Lower);
-    Starts[K].push_back(E);
+    if (Buffers.size() <= MostPlaced)
+      insert(Placed, E);
+    insert(Starts[K], E);
     for (int64_t Last = bucket(B.Upper - 1); ++K <= Last;)
-      Across[K].push_back(E);
+      insert(Across[K], E);
   }
 
   /// Offset ranges taken while the buffer lives, sorted.
   const std::vector<Span> &taken(int32_t I) {
     Out.clear();
     const Buffer &B = Buffers[I];
-    auto Look = [&](const std::vector<Entry> &Entries) {
-      for (const Entry &E : Entries)
-        if (E.Lower < B.Upper && B.Lower < E.Upper)
-          Out.push_back({E.From, E.To});
-    };
-    int64_t K = bucket(B.Lower);
-    Look(Across[K]);
-    for (int64_t Last = bucket(B.Upper - 1); K <= Last; ++K)
-      Look(Starts[K]);
-    std::sort(Out.begin(), Out.end(),
-              [](const Span &A, const Span &B) { return A.From < B.From; });
+    int64_t K = bucket(B.Lower), Last = bucket(B.Upper - 1);
+    bool Few = Last - K < FewSlices;
+    if (!Few && Buffers.size() <= MostPlaced) {
+      look(Placed, B);
+      return Out;
+    }
+    look(Across[K], B);
+    for (; K <= Last; ++K) {
+      size_t Middle = Out.size();
+      look(Starts[K], B);
+      if (Few)
+        merge(Middle);
+    }
+    if (!Few)
+      std::sort(Out.begin(), Out.end(), LiesLower());
     return Out;
   }
 
 private:
-  struct Entry {
-    int64_t Lower, Upper, From, To;
+  struct Entry : Span {
+    int64_t Lower, Upper;
   };
+  /// The sorted parts of so many slices are merged.
+  static constexpr int64_t FewSlices = 5;
+  /// A list of so many takes longer to add to than to sort what is needed.
+  static constexpr size_t MostPlaced = 8192;
+
   const std::vector<Buffer> &Buffers;
   int64_t Low, Width;
   std::vector<std::vector<Entry>> Starts, Across;
-  std::vector<Span> Out;
+  std::vector<Entry> Placed;
+  std::vector<Span> Out, Merged;
 
   int64_t bucket(int64_t Time) const { return (Time - Low) / Width; }
+
+  static void insert(std::vector<Entry> &Entries, const Entry &E) {
+    Entries.insert(
+        std::upper_bound(Entries.begin(), Entries.end(), E, LiesLower()), E);
+  }
+
+  void look(const std::vector<Entry> &Entries, const Buffer &B) {
+    for (const Entry &E : Entries)
+      if (E.Lower < B.Upper && B.Lower < E.Upper)
+        Out.push_back(E);
+  }
+
+  /// Both parts of what was found are sorted: makes one of them.
+  void merge(size_t Middle) {
+    if (Middle == 0 || Middle == Out.size())
+      return;
+    Merged.resize(Out.size());
+    std::merge(Out.begin(), Out.begin() + ptrdiff_t(Middle),
+               Out.begin() + ptrdiff_t(Middle), Out.end(), Merged.begin(),
+               LiesLower());
+    std::swap(Out, Merged);
+  }
 };
 
 /// The tightest gap that holds the buffer, else the end; of equal ones the
@@ -115,12 +163,26 @@ int64_t firstGap(const std::vector<Span> &Taken, const Buffer &B) {
 
 } // namespace
 
-Placement remat::solver::placeInOrder(const std::vector<Buffer> &Buffers,
-                                      const std::vector<int32_t> &Order,
-                                      bool Tightest) {
+class Placer::Impl {
+public:
+  Impl(const std::vector<Buffer> &Buffers)
+      : Buffers(Buffers), Placed(Buffers) {}
+
+  const std::vector<Buffer> &Buffers;
+  Shelf Placed;
+};
+
+Placer::Placer(const std::vector<Buffer> &Buffers)
+    : Of(std::make_unique<Impl>(Buffers)) {}
+
+Placer::~Placer() = default;
+
+Placement Placer::place(const std::vector<int32_t> &Order, bool Tightest) {
+  const std::vector<Buffer> &Buffers = Of->Buffers;
+  Shelf &Placed = Of->Placed;
+  Placed.clear();
   Placement R;
   R.Offsets.assign(Buffers.size(), 0);
-  Shelf Placed(Buffers);
   auto Put = [&](int32_t I, int64_t Offset) {
     R.Offsets[I] = Offset;
     R.Height = std::max(R.Height, Offset + Buffers[I].Size);
@@ -200,7 +262,7 @@ static Placement compact(const std::vector<Buffer> &Buffers,
   std::vector<int32_t> Order(Buffers.size());
   std::iota(Order.begin(), Order.end(), 0);
   sortLargestFirst(Order, [&](int32_t I) { return -P.Offsets[I]; });
-  return placeInOrder(Buffers, Order, /*Tightest=*/false);
+  return Placer(Buffers).place(Order, /*Tightest=*/false);
 }
 
 Placement remat::solver::bestFit(const std::vector<Buffer> &Buffers,
@@ -220,9 +282,9 @@ Placement remat::solver::bestFit(const std::vector<Buffer> &Buffers,
         return Best;
   if (NumPasses > 0 && KeepLower(compact(Buffers, Best)))
     return Best;
+  Placer All(Buffers);
   for (size_t K = 0; K < std::size(Ways) && int64_t(K) + 1 < NumPasses; ++K)
-    if (KeepLower(placeInOrder(Buffers, sorted(Buffers, Ways[K].Key),
-                               Ways[K].Tightest)))
+    if (KeepLower(All.place(sorted(Buffers, Ways[K].Key), Ways[K].Tightest)))
       return Best;
   return Best;
 }

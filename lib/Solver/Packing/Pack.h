@@ -6,6 +6,7 @@
 #include "remat/Solver/Packing.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace remat::solver {
 
@@ -19,9 +20,21 @@ struct Placement {
   int64_t Height = 0;
 };
 
-/// Places buffers one after another; fixed ones first, at their offsets.
-Placement placeInOrder(const std::vector<Buffer> &Buffers,
-                       const std::vector<int32_t> &Order, bool Tightest);
+/// Places buffers one after another; fixed ones first, at their offsets. Does
+/// so as often as it is asked to, in the memory of the first time.
+class Placer {
+public:
+  /// `Buffers` lives as long as this.
+  Placer(const std::vector<Buffer> &Buffers);
+  ~Placer();
+
+  /// In the tightest gap, or in the lowest one that holds a buffer.
+  Placement place(const std::vector<int32_t> &Order, bool Tightest);
+
+private:
+  class Impl;
+  std::unique_ptr<Impl> Of;
+};
 
 /// For many buffers, in O(n log n) whatever their overlaps: rows of similar
 /// sizes (no smaller than `Factor` times the largest), filled from the first

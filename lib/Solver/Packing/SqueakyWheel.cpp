@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 
 using namespace remat::solver;
@@ -31,7 +32,7 @@ constexpr double LeastRise = 0.2;
 class Wheel {
 public:
   Wheel(const std::vector<Buffer> &Buffers, int64_t Load, Placement &Best)
-      : All(Buffers), Load(Load), Best(Best) {
+      : All(Buffers), Load(Load), Best(Best), OfAll(Buffers) {
     for (size_t I = 0; I < All.size(); ++I)
       if (All[I].Fixed || All[I].Size >= Load / SmallPart) {
         LargeIds.push_back(int32_t(I));
@@ -40,6 +41,7 @@ public:
         SmallIds.push_back(int32_t(I));
       }
     sortLargestFirst(SmallIds, [&](int32_t I) { return All[I].Size; });
+    OfLarge.emplace(Large);
   }
 
   const std::vector<Buffer> &large() const { return Large; }
@@ -56,7 +58,7 @@ public:
 
   void pass() {
     sortLargestFirst(Order, [&](int32_t I) { return Priority[I]; });
-    Placement P = placeInOrder(Large, Order, /*Tightest=*/false);
+    Placement P = OfLarge->place(Order, /*Tightest=*/false);
     if (P.Height < Best.Height)
       placeAll();
     double Limit = double(Load) + BlamedFrom * double(Best.Height - Load);
@@ -70,6 +72,8 @@ private:
   int64_t Load;
   Placement &Best;
   std::vector<Buffer> Large;
+  Placer OfAll;
+  std::optional<Placer> OfLarge;
   std::vector<int32_t> LargeIds, SmallIds;
   std::vector<double> Priority;
   std::vector<int32_t> Order; ///< positions in `Large`
@@ -83,7 +87,7 @@ private:
     for (int32_t I : Order)
       Ids.push_back(LargeIds[I]);
     Ids.insert(Ids.end(), SmallIds.begin(), SmallIds.end());
-    Placement P = placeInOrder(All, Ids, /*Tightest=*/false);
+    Placement P = OfAll.place(Ids, /*Tightest=*/false);
     if (P.Height < Best.Height)
       Best = std::move(P);
   }

@@ -15,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import low_effort
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -42,4 +44,4 @@ def python() -> str:
 def with_python(environment: dict) -> dict:
     """The environment in which a shell, and torchrun, find this Python first, and the commands beside `sys.executable`."""
     path = os.pathsep.join([str(Path(python()).parent), str(Path(sys.executable).parent), environment["PATH"]])
-    return {**environment, "PATH": path, "PYTHON_EXEC": python()}
+    return {**low_effort.without(environment), "PATH": path, "PYTHON_EXEC": python()}

@@ -114,7 +114,7 @@ def test_a_buffer_waits_for_its_next_use_where_there_is_room(monkeypatch, room, 
     update = reuse.Estimate.update_peak_between
     monkeypatch.setattr(reuse.Estimate, "update_peak_between", lambda *lines: (held.append(lines), update(*lines)))
     with memory_budget("100%", effort=0, threads=1), uncached():
-        models.run(models.pictures(), torch.randn(2, 3, 64, 64), "inductor")
+        models.run(models.pictures(2), torch.randn(2, 3, 64, 64), "inductor")
     between = [later.scheduler_node_index - earlier.scheduler_node_index for _, earlier, later in held]
     assert held and (max(between) > 1) == waits
 
@@ -126,7 +126,7 @@ def test_what_waits_fits_into_the_budget(monkeypatch):
     for estimated in (False, True):
         monkeypatch.setattr(reuse, "is_estimated", lambda device, answer=estimated: answer)
         torch.manual_seed(0)
-        module, x = models.pictures(), torch.randn(8, 3, 224, 224)
+        module, x = models.pictures(2), torch.randn(8, 3, 224, 224)
         with memory_budget("70%", effort=0, threads=1) as made, uncached():
             (_, peak), codes = run_and_get_code(models.run, module, x, "inductor")
         assert peak == pytest.approx(made.report.planned.peak, rel=2e-3)
