@@ -35,8 +35,7 @@ endfunction()
 # remat_add_unit_test(NAME sources... LINK libs... [SHARDS n])
 # A GoogleTest program in build/test/unit, found and run by ctest: NAME, or
 # NAME.0 to NAME.n-1 with a part of its tests each, which run beside each other.
-# It can see whether it is sanitized, to have fewer cases; it takes ten times as
-# long then.
+# It can see whether it is sanitized, to have fewer cases.
 function(remat_add_unit_test name)
   cmake_parse_arguments(ARG "" "SHARDS" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
@@ -55,11 +54,10 @@ function(remat_add_unit_test name)
     math(EXPR last "${ARG_SHARDS} - 1")
     foreach(shard RANGE ${last})
       add_test(NAME ${name}.${shard} COMMAND ${name})
-      set_tests_properties(${name}.${shard} PROPERTIES TIMEOUT 3600 ENVIRONMENT
+      set_tests_properties(${name}.${shard} PROPERTIES ENVIRONMENT
         "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
     endforeach()
   else()
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 3600)
   endif()
 endfunction()

@@ -1,6 +1,5 @@
 """Paths of the tools and the packages under test."""
 
-import gc
 import os
 import signal
 import sys
@@ -30,16 +29,14 @@ low_effort.begin()
 # A shell that runs the tests in the background has them ignore an interrupt, and whatever they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The tensors are small: more threads would only wait for each other, the ones of other processes without
-# taking processor time.
+# The tensors are small: more threads would only wait for each other.
 torch.set_num_threads(1)
+
+# Processes of tests have more threads: those that wait take no processor time.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # JAX compiles what it computes once.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
-
-# What the modules are is never freed: the collector need not look at it each time.
-gc.freeze()
 
 
 def tool_path(name: str) -> Path:

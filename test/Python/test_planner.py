@@ -66,7 +66,7 @@ def test_a_plan_by_hand():
     assert not over.feasible and over.peak == 54 and over.reason
 
 
-@pytest.mark.parametrize("length", [8, 24])
+@pytest.mark.parametrize("length", [8, 30])
 def test_figures_are_those_of_the_tool(tmp_path, length):
     path, file = tmp_path / "plan.json", tmp_path / "problem.json"
     file.write_text(chain(length).to_json())

@@ -58,15 +58,15 @@ public:
     for (auto *Buckets : {&Starts, &Across})
       for (std::vector<Entry> &Entries : *Buckets)
         Entries.clear();
-    Placed.clear();
+    ByOffset.clear();
   }
 
   void add(int32_t I, int64_t Offset) {
     const Buffer &B = Buffers[I];
     Entry E{{Offset, Offset + B.Size}, B.Lower, B.Upper};
     int64_t K = bucket(B.Lower);
-    if (Buffers.size() <= MostPlaced)
-      insert(Placed, E);
+    if (keepsAll())
+      insert(ByOffset, E);
     insert(Starts[K], E);
     for (int64_t Last = bucket(B.Upper - 1); ++K <= Last;)
       insert(Across[K], E);
@@ -78,8 +78,8 @@ public:
     const Buffer &B = Buffers[I];
     int64_t K = bucket(B.Lower), Last = bucket(B.Upper - 1);
     bool Few = Last - K < FewSlices;
-    if (!Few && Buffers.size() <= MostPlaced) {
-      look(Placed, B);
+    if (!Few && keepsAll()) {
+      look(ByOffset, B);
       return Out;
     }
     look(Across[K], B);
@@ -106,9 +106,10 @@ private:
   const std::vector<Buffer> &Buffers;
   int64_t Low, Width;
   std::vector<std::vector<Entry>> Starts, Across;
-  std::vector<Entry> Placed;
+  std::vector<Entry> ByOffset; ///< all that is placed, where it is kept
   std::vector<Span> Out, Merged;
 
+  bool keepsAll() const { return Buffers.size() <= MostPlaced; }
   int64_t bucket(int64_t Time) const { return (Time - Low) / Width; }
 
   static void insert(std::vector<Entry> &Entries, const Entry &E) {
@@ -257,12 +258,11 @@ int64_t remat::solver::workOfPass(const std::vector<Buffer> &Buffers) {
 }
 
 /// By offset, as far down as the holes below allow: nothing gets higher.
-static Placement compact(const std::vector<Buffer> &Buffers,
-                         const Placement &P) {
-  std::vector<int32_t> Order(Buffers.size());
+static Placement compact(Placer &All, const Placement &P) {
+  std::vector<int32_t> Order(P.Offsets.size());
   std::iota(Order.begin(), Order.end(), 0);
   sortLargestFirst(Order, [&](int32_t I) { return -P.Offsets[I]; });
-  return Placer(Buffers).place(Order, /*Tightest=*/false);
+  return All.place(Order, /*Tightest=*/false);
 }
 
 Placement remat::solver::bestFit(const std::vector<Buffer> &Buffers,
@@ -280,9 +280,9 @@ Placement remat::solver::bestFit(const std::vector<Buffer> &Buffers,
     for (bool Backward : {false, true})
       if (KeepLower(placeInRows(Buffers, Factor, Backward)))
         return Best;
-  if (NumPasses > 0 && KeepLower(compact(Buffers, Best)))
-    return Best;
   Placer All(Buffers);
+  if (NumPasses > 0 && KeepLower(compact(All, Best)))
+    return Best;
   for (size_t K = 0; K < std::size(Ways) && int64_t(K) + 1 < NumPasses; ++K)
     if (KeepLower(All.place(sorted(Buffers, Ways[K].Key), Ways[K].Tightest)))
       return Best;

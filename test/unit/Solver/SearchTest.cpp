@@ -185,7 +185,7 @@ TEST(Search, NeighboursAgree) {
     EXPECT_LE(Got.Proof.Time, Before + 0.001 * Got.Proof.BaseTime);
     Before = Got.Proof.Time;
     First = std::max(First, Before);
-    O.Budget += std::max(Near, (O.Budget - Lowest) / 4);
+    O.Budget += std::max(Near, (O.Budget - Lowest) / 6);
   }
   EXPECT_LT(Before, First);
 }

@@ -128,7 +128,7 @@ void expectSame(const SolveResult &A, const SolveResult &B) {
                      Y.MinBudgetBound));
 }
 
-/// Calls at parts of the base order's peak, on one thread and on several.
+/// Calls at parts of the base order's peak, on each number of threads.
 void expectSamePlans(const Problem &P, SolveOptions O,
                      const std::vector<double> &Parts) {
   int64_t Peak = verify(P, basePlan(P), INT64_MAX).Peak;
@@ -136,10 +136,13 @@ void expectSamePlans(const Problem &P, SolveOptions O,
     O.Budget = int64_t(double(Peak) * Part);
     O.Threads = 1;
     SolveResult One = solve(P, O);
-    SCOPED_TRACE(std::to_string(P.Ops.size()) + " ops, budget " +
-                 std::to_string(O.Budget));
-    O.Threads = 5;
-    expectSame(solve(P, O), One);
+    for (unsigned Count : {2, 5}) {
+      SCOPED_TRACE(std::to_string(Count) + " threads, " +
+                   std::to_string(P.Ops.size()) + " ops, budget " +
+                   std::to_string(O.Budget));
+      O.Threads = Count;
+      expectSame(solve(P, O), One);
+    }
   }
 }
 
