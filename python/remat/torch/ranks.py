@@ -20,6 +20,8 @@ from .errors import ImportFailure
 
 _FAILED = "remat/failed"  # in the rendezvous's store: what a rank told the others
 _HEARD = "remat/heard"  # how many ranks know it
+_CONNECTED = "remat/connected"  # how many ranks have connections to all others
+_ALL_CONNECTED = "remat/all connected"
 _LATE_NOTE = (  # what lets ranks wait longer
     "\n  note: ranks that are slow have longer with rank_timeout=SECONDS of remat.torch.compile, or "
     "--rank-timeout SECONDS of remat.run"
@@ -61,6 +63,14 @@ class _Exchange:
     def __init__(self) -> None:
         self._group = dist.new_group(backend="gloo")
         self._store = dist.distributed_c10d._get_default_store()
+        self._wait_until_connected()
+
+    def _wait_until_connected(self) -> None:
+        """Connections that are there for this rank may still be coming for another. If this one
+        failed and ended now, the other would fail to connect and never look for the reason."""
+        if self._store.add(_CONNECTED, 1) == dist.get_world_size():
+            self._store.set(_ALL_CONNECTED, "")
+        self._store.wait([_ALL_CONNECTED])
 
     def _listen(self, until: float) -> Optional[str]:
         """What a rank told, if one did until then."""
@@ -128,6 +138,9 @@ def of_torch() -> ranks.Ranks:
             "parallel is given, but torch.distributed has no process group\n"
             "  note: call torch.distributed.init_process_group() first, under torchrun or mpirun"
         )
-    talk = _Exchange()
+    try:
+        talk = _Exchange()
+    except RuntimeError as failure:
+        raise ImportFailure(f"torch.distributed does not connect the ranks: {failure}") from None
     local = int(os.environ.get("LOCAL_RANK", dist.get_rank()))
     return ranks.connect(dist.get_rank(), dist.get_world_size(), local, talk, talk.tell)

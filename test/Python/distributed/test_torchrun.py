@@ -149,8 +149,29 @@ def test_an_interrupt_ends_all_in_order(files, tmp_path):
 # Nothing is left of such a process at once: what the ranks meet by is gone with rank 0.
 ENDS_AT_ONCE = ("-c", "import os; from remat.run import main; os._exit(main())")
 
+# Rank 1 has its connections later than rank 0, by more than rank 0 waits for it at its end.
+CONNECTS_LATE = (
+    "-c",
+    """
+import os, time
+import torch.distributed as dist
+from remat.run import main
+connect = dist.new_group
+def connect_late(*args, **options):
+    group = connect(*args, **options)
+    time.sleep(3 * dist.get_rank())
+    return group
+dist.new_group = connect_late
+os._exit(main())
+""",
+)
 
-@pytest.mark.parametrize("command", [("-m", "remat.run"), ENDS_AT_ONCE], ids=["as it is", "ends at once"])
+
+@pytest.mark.parametrize(
+    "command",
+    [("-m", "remat.run"), ENDS_AT_ONCE, CONNECTS_LATE],
+    ids=["as it is", "ends at once", "connects late"],
+)
 def test_an_error_of_one_rank_is_told(files, command):
     """Rank 0 alone looks whether its files can be written."""
     arguments = words(files, 2, "--parallel", "data", "--report", files / "no" / "folder")
