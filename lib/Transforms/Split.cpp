@@ -125,6 +125,11 @@ void Splitter::writeSlice(int64_t Index) {
         getPart(Operand, Index, Op->getLoc());
     Value Share = Along.IsMean ? getShare(Op, Along, Index) : Value();
     Operation *Slice = B.clone(*Op, Mapping);
+    // What others read a slice of, this one may read whole.
+    for (auto [Operand, Read, Dim] : llvm::zip_equal(
+             Op->getOperands(), Slice->getOpOperands(), Along.Operands))
+      if (Dim == Loop::None && !Group.contains(Operand))
+        Read.set(Operand);
     if (Along.Shared) {
       OpBuilder::InsertionGuard Guard(B);
       B.setInsertionPoint(Slice);

@@ -125,6 +125,22 @@ func.func @returned(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
 
 // -----
 
+// A product reads half of a value as one operand and all of it as the other.
+// CHECK-LABEL: func.func @both
+// CHECK-SAME: (%[[X:[^:]*]]: tensor<64x2xf32>
+// CHECK: %[[X0:.*]] = remat.slice %[[X]], [0, 0] [32, 2]
+// CHECK-NEXT: remat.matmul %[[X0]], %[[X]] {transpose_rhs} : (tensor<32x2xf32>, tensor<64x2xf32>) -> tensor<32x64xf32>
+// CHECK: %[[X1:.*]] = remat.slice %[[X]], [32, 0] [32, 2]
+// CHECK-NEXT: remat.matmul %[[X1]], %[[X]] {transpose_rhs}
+func.func @both(%x: tensor<64x2xf32>) -> tensor<64xf32> {
+  %0 = remat.matmul %x, %x {transpose_rhs} : (tensor<64x2xf32>, tensor<64x2xf32>) -> tensor<64x64xf32>
+  %1 = remat.exp %0 : tensor<64x64xf32>
+  %2 = remat.reduce <sum> %1, [1] : (tensor<64x64xf32>) -> tensor<64xf32>
+  return %2 : tensor<64xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @odd
 // CHECK-NOT: remat.concat
 func.func @odd(%x: tensor<3x63xf32>) -> tensor<3xf32> {
