@@ -93,5 +93,5 @@ Target::Ceilings RooflineTarget::getCeilings(Operation *Op) const {
     return {0, Sending};
   OpCost Cost = getCost(Op);
   return {1e6 * Cost.Flops / getFlopRate(Op),
-          1e6 * Cost.Bytes / Rates.BytesPerSecond};
+          getTrafficMicroseconds(Cost.Bytes)};
 }

@@ -152,6 +152,7 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
   else
     addDistribution(FuncPM, Options);
   addSimplification(FuncPM, Options);
+  FuncPM.addPass(createJoinAddends());
   if (Options.Fuse)
     FuncPM.addPass(createFuse({"before-plan"}));
   FuncPM.addPass(createSinkConstants());

@@ -77,8 +77,8 @@ struct PadClassesPass : remat::impl::PadClassesBase<PadClassesPass> {
 static bool isSlow(MatmulOp Product) {
   RankedTensorType Type = Product.getResult().getType();
   int64_t Classes = Type.getShape().back();
-  return Type.getElementTypeBitWidth() == 16 && Classes >= LeastClasses &&
-         Classes * 2 % AccessBytes != 0 &&
+  return !Product.getAddend() && Type.getElementTypeBitWidth() == 16 &&
+         Classes >= LeastClasses && Classes * 2 % AccessBytes != 0 &&
          getShape(Product.getRhs()).size() == 2;
 }
 
@@ -141,7 +141,7 @@ Value Head::buildProduct(ImplicitLocOpBuilder &B, int64_t Columns) {
   Bias = ConcatOp::create(
       B, ValueRange{Bias, MakeConstant(Columns - Classes, Far)}, /*dim=*/0);
   return MatmulOp::create(B, withColumns(Product.getResult(), Columns),
-                          Product.getLhs(), Weight, Bias,
+                          Product.getLhs(), Weight, Bias, /*addend=*/Value(),
                           Product.getTransposeLhs(), Product.getTransposeRhs());
 }
 

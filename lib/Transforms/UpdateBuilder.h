@@ -74,8 +74,8 @@ public:
     auto Type = mlir::RankedTensorType::get(
         {getType(A).getDimSize(TransposeA), getType(B).getDimSize(!TransposeB)},
         getF32Type());
-    return MatmulOp::create(*this, Type, A, B, mlir::Value(), TransposeA,
-                            TransposeB);
+    return MatmulOp::create(*this, Type, A, B, /*bias=*/mlir::Value(),
+                            /*addend=*/mlir::Value(), TransposeA, TransposeB);
   }
   mlir::Value to(mlir::Type Element, mlir::Value A) {
     auto From = llvm::cast<mlir::RankedTensorType>(A.getType());

@@ -176,11 +176,13 @@ def matmul(
     transpose_lhs: bool = False,
     transpose_rhs: bool = False,
     dtype: Optional[str] = None,
+    addend: Optional[Value] = None,
 ) -> Value:
-    """[batch..., M, K] x [batch..., K, N] (+ bias [N]) -> [batch..., M, N].
+    """[batch..., M, K] x [batch..., K, N] (+ bias [N]) (+ addend [batch..., M, N]) -> [batch..., M, N].
 
     A transposed side is given with its last two sizes exchanged; one side may have no batch.
-    `dtype` is the result's element type: the operands' (default) or f32.
+    `dtype` is the result's element type: the operands' (default) or f32. The addend has the
+    result's type; the sum is rounded once.
     """
     _float(lhs, "matmul")
     _same_dtype(lhs, rhs, "matmul")
@@ -192,14 +194,19 @@ def matmul(
             raise ValueError(f"matmul: bias of shape {bias.shape}, result of shape {shape}")
         operands.append(bias)
         head += " bias {2}"
+    if dtype not in (None, lhs.dtype, "f32"):
+        raise ValueError(f"matmul of {lhs.dtype} gives {lhs.dtype} or f32, not {dtype}")
+    result = TensorType(shape, dtype or lhs.dtype)
+    if addend is not None:
+        if addend.type != result:
+            raise ValueError(f"matmul: addend is {addend.type}, not {result}")
+        head += f" add {{{len(operands)}}}"
+        operands.append(addend)
     attributes = {}
     if transpose_lhs:
         attributes["transpose_lhs"] = text.Unit()
     if transpose_rhs:
         attributes["transpose_rhs"] = text.Unit()
-    if dtype not in (None, lhs.dtype, "f32"):
-        raise ValueError(f"matmul of {lhs.dtype} gives {lhs.dtype} or f32, not {dtype}")
-    result = TensorType(shape, dtype or lhs.dtype)
     return lhs.graph.add("matmul", head, operands, (result,), attributes)[0]
 
 

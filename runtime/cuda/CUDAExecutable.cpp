@@ -104,6 +104,8 @@ Status CUDAExecutable::runMatmul(const Step &S, Matmul &Product) {
   Where.Rhs = getAddress(S.Operands[1]);
   if (S.Operands.size() > 2 && S.Operands[2] != NoTensor)
     Where.Bias = getAddress(S.Operands[2]);
+  if (S.Operands.size() > 3 && S.Operands[3] != NoTensor)
+    Where.Addend = getAddress(S.Operands[3]);
   Where.Result = getAddress(S.Results[0]);
   Where.Workspace = S.Workspace.Bytes ? locate(S.Workspace.Offset) : nullptr;
   return Product.run(Where, State->TheStream);

@@ -94,12 +94,14 @@ bool LtMatmul::accepts(const Algorithm &Value) {
 }
 
 Status LtMatmul::run(const MatmulAddresses &Where, Stream S) {
-  constexpr float One = 1.0f, Zero = 0.0f;
+  constexpr float One = 1.0f;
+  const float Beta = P.HasAddend ? 1.0f : 0.0f;
+  const void *Addend = P.HasAddend ? Where.Addend : Where.Result;
   if (P.HasBias)
     L.DescSet(Desc, DescBias, &Where.Bias, sizeof Where.Bias);
   LtStatus Ran = L.Run(Handle, Desc, &One, Where.Rhs, Rhs, Where.Lhs, Lhs,
-                       &Zero, Where.Result, Result, Where.Result, Result,
-                       &Chosen, Where.Workspace, P.WorkspaceBytes, S);
+                       &Beta, Addend, Result, Where.Result, Result, &Chosen,
+                       Where.Workspace, P.WorkspaceBytes, S);
   if (Ran != 0)
     return describeFailure(Ran, "a matrix product failed");
   return {};

@@ -140,6 +140,7 @@ Status LtMatmul::measure(const Driver &D, Stream S) {
                           P.ResultType);
       !A)
     return A;
+  Where.Addend = Where.Result;
   if (Status A = Allocate(Where.Workspace, P.WorkspaceBytes, DType::F32); !A)
     return A;
   double Best = 1e30;

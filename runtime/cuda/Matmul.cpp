@@ -25,6 +25,17 @@ private:
 
 } // namespace
 
+/// What was measured for the problem, else for the same without an addend:
+/// reading one more tensor changes little of what is fastest.
+static std::optional<Algorithm> findShipped(const MatmulCache &Shipped,
+                                            MatmulProblem P) {
+  std::optional<Algorithm> Known = Shipped.find(P.getKey());
+  if (Known || !P.HasAddend)
+    return Known;
+  P.HasAddend = false;
+  return Shipped.find(P.getKey());
+}
+
 Result<std::unique_ptr<Matmul>> LtLibrary::prepare(const MatmulProblem &P,
                                                    const MatmulCache &Shipped,
                                                    MatmulCache *Cache,
@@ -32,15 +43,14 @@ Result<std::unique_ptr<Matmul>> LtLibrary::prepare(const MatmulProblem &P,
   auto Made = std::make_unique<LtMatmul>(L, Handle, P);
   if (Status Described = Made->describe(); !Described)
     return Described.getError();
-  for (const MatmulCache *Measured :
-       {static_cast<const MatmulCache *>(Cache), &Shipped}) {
-    if (!Measured)
-      continue;
-    std::optional<Algorithm> Known = Measured->find(P.getKey());
-    if (Known && Made->accepts(*Known)) {
-      Made->use(*Known);
-      return std::unique_ptr<Matmul>(std::move(Made));
-    }
+  std::optional<Algorithm> Known;
+  if (Cache)
+    Known = Cache->find(P.getKey());
+  if (!Known || !Made->accepts(*Known))
+    Known = findShipped(Shipped, P);
+  if (Known && Made->accepts(*Known)) {
+    Made->use(*Known);
+    return std::unique_ptr<Matmul>(std::move(Made));
   }
   if (Cache) {
     if (Status Measured = Made->measure(D, S); !Measured)

@@ -13,13 +13,15 @@
 
 namespace remat::runtime::cuda {
 
-/// result [Batch, M, N] = lhs [Batch, M, K] * rhs [Batch, K, N] + bias [N], all
-/// row-major, each side as it lies in memory if transposed.
+/// result [Batch, M, N] = lhs [Batch, M, K] * rhs [Batch, K, N] + bias [N]
+/// + addend [Batch, M, N], all row-major, each side as it lies in memory if
+/// transposed. The addend has the result's type.
 struct MatmulProblem {
   DType Type = DType::F32, ResultType = DType::F32, BiasType = DType::F32;
   int64_t M = 0, N = 0, K = 0, Batch = 1;
   int64_t LhsStride = 0, RhsStride = 0; ///< elements from batch to batch
-  bool TransposeLhs = false, TransposeRhs = false, HasBias = false;
+  bool TransposeLhs = false, TransposeRhs = false;
+  bool HasBias = false, HasAddend = false;
   uint64_t WorkspaceBytes = 0;
   /// Bytes, at most 256, that the addresses are multiples of.
   uint32_t LhsAlignment = 256, RhsAlignment = 256, ResultAlignment = 256;
@@ -33,6 +35,7 @@ struct MatmulProblem {
 /// Addresses of one product. Device memory, not owned.
 struct MatmulAddresses {
   const void *Lhs = nullptr, *Rhs = nullptr, *Bias = nullptr;
+  const void *Addend = nullptr; ///< may be `Result`
   void *Result = nullptr, *Workspace = nullptr;
 };
 
@@ -53,7 +56,8 @@ public:
   static Result<std::unique_ptr<MatmulLibrary>> load();
 
   /// Makes a product ready. The algorithm is the one that `Shipped` holds for
-  /// the problem, else the library's first suggestion, so that equal problems
+  /// the problem, or for the same without an addend, else the library's first
+  /// suggestion, so that equal problems
   /// give equal bits. Where `Cache` is given, it is asked first, and what
   /// neither holds is measured now (which takes `D` and scratch memory outside
   /// any arena).

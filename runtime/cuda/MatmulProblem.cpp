@@ -34,6 +34,7 @@ MatmulProblem MatmulProblem::of(const Program &P, const Step &S) {
   Out.HasBias = S.Operands.size() > 2 && S.Operands[2] != NoTensor;
   if (Out.HasBias)
     Out.BiasType = P.Tensors[S.Operands[2]].Type;
+  Out.HasAddend = S.Operands.size() > 3 && S.Operands[3] != NoTensor;
   Out.WorkspaceBytes = S.Workspace.Bytes;
   Out.LhsAlignment = getAlignment(Lhs);
   Out.RhsAlignment = getAlignment(Rhs);
@@ -48,6 +49,8 @@ std::string MatmulProblem::getKey() const {
   Add(std::string(getName(ResultType)));
   Add(HasBias ? "bias:" + std::string(getName(BiasType)) : "plain");
   Add(std::string(TransposeLhs ? "t" : "n") + (TransposeRhs ? "t" : "n"));
+  if (HasAddend)
+    Add("addend");
   for (int64_t Number : {M, N, K, Batch, LhsStride, RhsStride})
     Add(std::to_string(Number));
   for (uint64_t Number : {WorkspaceBytes, uint64_t(LhsAlignment),

@@ -21,7 +21,9 @@ MatmulShape remat::runtime::getMatmulShape(const OpCall &Op) {
 }
 
 static Status check(const OpCall &Op) {
-  REMAT_TRY(checkOptionalCounts(Op, 2, 3, 1));
+  // The addend, the last operand, is left out where there is none.
+  bool MayAdd = Op.Operands.size() == 4;
+  REMAT_TRY(checkOptionalCounts(Op, 2, MayAdd ? 4 : 3, 1));
   const Value &Lhs = Op.Operands[0], &Rhs = Op.Operands[1];
   const Value &Result = Op.Results[0];
   REMAT_TRY(checkFloat(Lhs));
@@ -54,12 +56,19 @@ static Status check(const OpCall &Op) {
     REMAT_TRY(checkFloat(Op.Operands[2]));
     REMAT_TRY(checkShape(Op.Operands[2], {{S.N}}));
   }
+  if (Op.has(3))
+    REMAT_TRY(checkSameType(Op.Operands[3], Result));
   return {};
+}
+
+/// The result may lie over the addend.
+static bool matmulReuses(const OpCall &, size_t, size_t Operand) {
+  return Operand == 3;
 }
 
 std::span<const OpSignature> remat::runtime::getMatmulOps() {
   static const OpSignature Signatures[] = {
-      {"matmul", check, reusesNothing},
+      {"matmul", check, matmulReuses},
   };
   return Signatures;
 }

@@ -66,6 +66,14 @@ func.func @f(%x: tensor<8x16xbf16>, %w: tensor<16x4xbf16>, %b: tensor<4xf16>) {
 
 // -----
 
+func.func @f(%x: tensor<8x16xbf16>, %w: tensor<16x4xbf16>, %a: tensor<8x4xbf16>) {
+  // expected-error @+1 {{addend is 'tensor<8x4xbf16>', not 'tensor<8x4xf32>'}}
+  %0 = remat.matmul %x, %w add %a : (tensor<8x16xbf16>, tensor<16x4xbf16>, tensor<8x4xbf16>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<f32>) {
   // expected-error @+1 {{operand has no dimension to normalise}}
   %0 = remat.softmax %x : tensor<f32>

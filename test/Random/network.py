@@ -27,11 +27,20 @@ def make_matmul(c: Context) -> None:
     x, y = c.small(x, min(8.0, TAME / 5 / inner)), c.small(y, 4.0)
     bias = c.like((columns,), x.dtype) if c.chance(0.3) else None
     dtype = "f32" if x.dtype != "f32" and c.chance(0.3) else None
+    made = (batch or x.shape[:-2]) + (outer, columns)
+    addend = c.like(made, dtype or x.dtype) if c.chance(0.2) else None
+    added = [a for a in (bias, addend) if a]
     value = ops.matmul(
-        x.value, y.value, bias.value if bias else None, lhs_transposed, rhs_transposed, dtype
+        x.value,
+        y.value,
+        bias.value if bias else None,
+        lhs_transposed,
+        rhs_transposed,
+        dtype,
+        addend.value if addend else None,
     )
-    bound = inner * x.largest * y.largest + (bias.largest if bias else 0.0)
-    c.made(value, -bound, bound, *([x, y, bias] if bias else [x, y]))
+    bound = inner * x.largest * y.largest + sum(a.largest for a in added)
+    c.made(value, -bound, bound, x, y, *added)
 
 
 @maker("scan", 1.0)

@@ -229,11 +229,12 @@ def reduce(o, x):
 
 
 @op("matmul")
-def matmul(o, lhs, rhs, bias=None):
+def matmul(o, *operands):
+    (lhs,), (rhs,), *added = segments(o, operands)
     lhs = lhs.mT if o.attributes.get("transpose_lhs") else lhs
     rhs = rhs.mT if o.attributes.get("transpose_rhs") else rhs
     product = o.move(lhs) @ rhs  # as in `reduce`
-    return product if bias is None else product + bias
+    return sum((x for part in added for x in part), product)
 
 
 @op("softmax")

@@ -151,6 +151,12 @@ def matmuls():
             FLOATS,
             types,
         )
+    types = lambda a, r: (
+        [tensor((4, 8), a), tensor((8, 6), a), tensor((4, 6), r)],
+        [tensor((4, 6), r)],
+    )
+    text = "remat.matmul %0, %1 add %2 : (@TYPES@) -> @RESULTS@"
+    yield from pairs("matmul with addend to", text, TYPES, FLOATS, types)
 
 
 def norms():

@@ -193,6 +193,13 @@ for tl in (False, True):
 
 
 @case
+def matmul_addend(graph):
+    x, w = graph.parameter("x", (2, 3, 5), normal), graph.parameter("w", (5, 4), normal)
+    bias, addend = graph.parameter("b", (4,), normal), graph.parameter("a", (2, 3, 4), normal)
+    return ops.matmul(x, w, bias, addend=ops.matmul(x, w, addend=addend))
+
+
+@case
 def layer_norm(graph):
     x = graph.parameter("x", (2, 3, 5), normal)
     scale, bias = graph.parameter("scale", (5,), normal), graph.parameter("bias", (5,), normal)

@@ -6,6 +6,7 @@
 // RUN: not remat-opt %s -remat-plan -remat-autocast="type=bf16" 2>&1 | FileCheck %s --check-prefix=AUTOCAST
 // RUN: not remat-opt %s -remat-plan -remat-plan 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: not remat-opt %s -remat-plan -remat-sink-constants 2>&1 | FileCheck %s --check-prefix=SINK
+// RUN: not remat-opt %s -remat-plan -remat-join-addends 2>&1 | FileCheck %s --check-prefix=JOIN
 // RUN: not remat-opt %s -remat-assign-memory -remat-fuse 2>&1 | FileCheck %s --check-prefix=FUSE
 // RUN: not remat-opt %s -remat-assign-memory -remat-legalize-results 2>&1 | FileCheck %s --check-prefix=LEGALIZE
 // RUN: not remat-opt %s -remat-assign-memory -remat-dump-problem 2>&1 | FileCheck %s --check-prefix=DUMP
@@ -20,6 +21,7 @@
 // AUTOCAST: error: remat-autocast comes too late: the graph is planned already
 // PLAN: error: remat-plan comes too late: the graph is planned already
 // SINK: error: remat-sink-constants comes too late: the graph is planned already
+// JOIN: error: remat-join-addends comes too late: the graph is planned already
 // FUSE: error: remat-fuse comes too late: the graph is assigned already
 // LEGALIZE: error: remat-legalize-results comes too late: the graph is assigned already
 // DUMP: error: remat-dump-problem comes too late: the graph is assigned already

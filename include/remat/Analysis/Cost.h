@@ -58,6 +58,10 @@ public:
 protected:
   /// Time of one execution; zero for what needs no step.
   double getMicroseconds(mlir::Operation *Op) const;
+  /// Time of reading or writing so many bytes.
+  double getTrafficMicroseconds(double Bytes) const {
+    return 1e6 * Bytes / Rates.BytesPerSecond;
+  }
 
 private:
   /// Zero for what sends nothing to other ranks.

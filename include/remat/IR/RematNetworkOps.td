@@ -6,25 +6,30 @@
 include "remat/IR/RematBase.td"
 
 def Remat_MatmulOp : Remat_Op<"matmul", [
-    Remat_Cost, Remat_UsesMatrixUnits, Remat_Precision<"low">,
-    Remat_Differentiable, Remat_LoopsAndSlices]> {
-  let summary = "matrix product, batched, with transposes and bias";
+    AttrSizedOperandSegments, Remat_Cost, Remat_UsesMatrixUnits,
+    Remat_InPlaceFromOperands, Remat_Precision<"low">, Remat_Differentiable,
+    Remat_LoopsAndSlices]> {
+  let summary = "matrix product, batched, with transposes, bias and addend";
   let description = [{
     With no transposes, lhs is [batch..., M, K], rhs [batch..., K, N], the result
     [batch..., M, N]; `transpose_lhs` takes lhs as [batch..., K, M],
     `transpose_rhs` takes rhs as [batch..., N, K]. Batch dimensions are equal, or
     one side has none and serves every batch. `bias` is [N], of the operands' or
-    the result's element type, and added to each row. Products and bias are
-    summed in f32 and rounded once to the result's element type, which is the
-    operands' or f32. Canonicalization casts a bias to the result's type: a
-    library adds no other.
+    the result's element type, and added to each row. `add` is a tensor of the
+    result's type that is added too, and that the result may overwrite:
+    remat-join-addends writes it so on CUDA. Products, bias and addend are summed
+    in f32 and rounded once to the result's element type, which is the operands'
+    or f32. Canonicalization casts a bias to the result's type: a library adds no
+    other.
   }];
   let arguments = (ins Remat_FloatTensor:$lhs, Remat_FloatTensor:$rhs,
                        Optional<Remat_FloatTensor>:$bias,
+                       Optional<Remat_FloatTensor>:$addend,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
   let results = (outs Remat_FloatTensor:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs (`bias` $bias^)? attr-dict `:` functional-type(operands, results)
+    $lhs `,` $rhs (`bias` $bias^)? (`add` $addend^)? attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;

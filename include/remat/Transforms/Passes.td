@@ -240,6 +240,29 @@ def ChannelsLast : Remat_Pass<"remat-channels-last", "planned"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def JoinAddends : Remat_Pass<"remat-join-addends", "planned"> {
+  let summary = "Lets matrix products add what is added to them";
+  let description = [{
+    On CUDA cuBLASLt adds a tensor, a residual as a rule, to a matrix product in a
+    third of the time of an addition of its own: the product is neither written
+    nor read for it. `remat.add` of a product that nobody else reads, perhaps
+    through a `remat.reshape`, becomes the product's `add`; of two products the
+    later one adds the other. An addition that `remat-fuse` makes part of a kernel
+    with its readers, or with what makes its other operand, stays. The sum is
+    rounded once instead of twice, so bits are others than without the pass, but
+    the same whatever is planned or fused behind it. Does nothing for the host.
+
+    ```mlir
+    %0 = remat.matmul %x, %w bias %b : (tensor<64x256xbf16>, tensor<256x128xbf16>, tensor<128xbf16>) -> tensor<64x128xbf16>
+    %1 = remat.add %residual, %0 : (tensor<64x128xbf16>, tensor<64x128xbf16>) -> tensor<64x128xbf16>
+    // becomes
+    %1 = remat.matmul %x, %w bias %b add %residual
+        : (tensor<64x256xbf16>, tensor<256x128xbf16>, tensor<128xbf16>, tensor<64x128xbf16>) -> tensor<64x128xbf16>
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def Fuse : Remat_Pass<"remat-fuse", "assigned"> {
   let summary = "Groups elementwise operations into kernels";
   let description = [{

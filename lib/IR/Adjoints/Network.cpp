@@ -30,8 +30,9 @@ static Value product(AdjointBuilder &B, Value Lhs, Value Rhs, bool TransposeLhs,
   Shape.push_back(L[L.size() - (TransposeLhs ? 1 : 2)]);
   Shape.push_back(R[R.size() - (TransposeRhs ? 2 : 1)]);
   auto Type = RankedTensorType::get(Shape, elementOf(Like));
-  Value Result = MatmulOp::create(B, Type, Lhs, Rhs, /*bias=*/Value(),
-                                  TransposeLhs, TransposeRhs);
+  Value Result =
+      MatmulOp::create(B, Type, Lhs, Rhs, /*bias=*/Value(),
+                       /*addend=*/Value(), TransposeLhs, TransposeRhs);
   return B.sumTo(Result, shapeOf(Like));
 }
 
@@ -68,6 +69,8 @@ LogicalResult MatmulOp::buildAdjoint(OpBuilder &Builder, ValueRange ResultGrads,
   if (getBias() && Needed[2])
     OperandGrads[2] =
         B.cast(B.sumTo(G, shapeOf(getBias())), elementOf(getBias()));
+  if (getAddend() && Needed.back())
+    OperandGrads.back() = G;
   G = B.cast(G, elementOf(getLhs()));
   if (Needed[1])
     OperandGrads[1] = matmulRhsGrad(B, *this, G);

@@ -109,12 +109,17 @@ SmallVector<Loop> MatmulOp::getLoops() {
     Loop L = {{InLhs, InRhs}, {InResult}};
     if (getBias())
       L.Operands.push_back(InBias);
+    if (getAddend())
+      L.Operands.push_back(InResult);
     Loops.push_back(std::move(L));
   };
   for (int64_t Dim = 0; Dim + 2 < Result; ++Dim)
     Add(Lhs > 2 ? Dim : None, Rhs > 2 ? Dim : None, None, Dim);
   Add(Lhs - (getTransposeLhs() ? 1 : 2), None, None, Result - 2);
   Add(None, Rhs - (getTransposeRhs() ? 2 : 1), 0, Result - 1);
+  // Parts of a sum with an addend have no type that holds both.
+  if (getAddend())
+    return Loops;
   Add(Lhs - (getTransposeLhs() ? 2 : 1), Rhs - (getTransposeRhs() ? 1 : 2),
       None, None);
   if (getBias())

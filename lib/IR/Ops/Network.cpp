@@ -75,7 +75,17 @@ LogicalResult MatmulOp::verify() {
       return Diag;
     }
   }
+  if (Value Addend = getAddend(); Addend && Addend.getType() != Result)
+    return emitOpError() << "addend is " << Addend.getType() << ", not "
+                         << Result;
   return success();
+}
+
+SmallVector<unsigned> MatmulOp::getReusableOperands(unsigned) {
+  SmallVector<unsigned> Reusable;
+  for (OpOperand &Addend : getAddendMutable())
+    Reusable.push_back(Addend.getOperandNumber());
+  return Reusable;
 }
 
 LogicalResult MatmulOp::canonicalize(MatmulOp Op, PatternRewriter &Rewriter) {

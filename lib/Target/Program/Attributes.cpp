@@ -118,12 +118,14 @@ SmallVector<Value> remat::getProgramOperands(Operation *Op) {
       for (int32_t I = 0; I < Size; ++I)
         Operands.push_back(Op->getOperand(Next++));
     }
+    // Products without an addend are as programs had them before there was one.
+    if (isa<MatmulOp>(Op) && !Operands.back())
+      Operands.pop_back();
     return Operands;
   }
   Operands.append(Op->operand_begin(), Op->operand_end());
   // A single optional operand has no segment sizes.
   TypeSwitch<Operation *>(Op)
-      .Case([&](MatmulOp) { Operands.resize(3); })
       .Case([&](LayerNormBackwardOp) { Operands.resize(6); })
       .Case([&](RMSNormBackwardOp) { Operands.resize(5); })
       .Case([&](AdamWOp) { Operands.resize(7); });

@@ -51,22 +51,24 @@ static int64_t widenBlock(const Matrix &M, int64_t Row, int64_t Rows,
   return Width;
 }
 
+/// Adds to what `Out` holds where `Adds`, else overwrites it.
 static void runFloatTile(const Matrix &Lhs, const Matrix &Rhs, const Tile &T,
-                         int64_t K, float *Out, int64_t OutStride) {
+                         int64_t K, bool Adds, float *Out, int64_t OutStride) {
   multiply(Lhs.Transposed, Rhs.Transposed, T.Rows, T.Columns, K, 1.0f,
-           Lhs.at(T.Row, 0), Lhs.Stride, Rhs.at(0, T.Column), Rhs.Stride, 0.0f,
-           Out, OutStride);
+           Lhs.at(T.Row, 0), Lhs.Stride, Rhs.at(0, T.Column), Rhs.Stride,
+           Adds ? 1.0f : 0.0f, Out, OutStride);
 }
 
+/// The same with operands that are widened, into rows of the tile's columns.
 static void runWidenedTile(const Matrix &Lhs, const Matrix &Rhs, const Tile &T,
-                           int64_t K, float *Out, float *Scratch) {
+                           int64_t K, bool Adds, float *Out, float *Scratch) {
   float *A = Scratch, *B = A + TileRows * BlockDepth;
   for (int64_t Depth = 0; Depth < K; Depth += BlockDepth) {
     int64_t Count = std::min(BlockDepth, K - Depth);
     int64_t AStride = widenBlock(Lhs, T.Row, T.Rows, Depth, Count, A);
     int64_t BStride = widenBlock(Rhs, Depth, Count, T.Column, T.Columns, B);
     multiply(Lhs.Transposed, Rhs.Transposed, T.Rows, T.Columns, Count, 1.0f, A,
-             AStride, B, BStride, Depth ? 1.0f : 0.0f, Out, T.Columns);
+             AStride, B, BStride, Adds || Depth ? 1.0f : 0.0f, Out, T.Columns);
   }
 }
 
@@ -77,6 +79,16 @@ static void addBias(const Value &Bias, const Tile &T, float *Out,
   for (int64_t I = 0; I < T.Rows; ++I)
     for (int64_t J = 0; J < T.Columns; ++J)
       Out[I * Stride + J] += Row[J];
+}
+
+/// The tile of `Addend`, of whose rows `Columns` elements each the tile's begin
+/// at `First`, as f32. The result may lie over the addend: a tile reads no
+/// other's elements, and may be copied to itself.
+static void copyAddend(const Value &Addend, const Tile &T, int64_t First,
+                       int64_t Columns, float *Out, int64_t Stride) {
+  for (int64_t I = 0; I < T.Rows; ++I)
+    loadFloats(Addend.Type, Addend.Data, First + I * Columns, T.Columns,
+               Out + I * Stride);
 }
 
 static Status run(const OpCall &Op, Context &C) {
@@ -97,12 +109,16 @@ static Status run(const OpCall &Op, Context &C) {
     int64_t First = (T.Batch * S.M + T.Row) * S.N + T.Column;
     if (!Widen) {
       float *Out = Result.as<float>() + First;
-      runFloatTile(A, B, T, S.K, Out, S.N);
+      if (Op.has(3))
+        copyAddend(Op.Operands[3], T, First, S.N, Out, S.N);
+      runFloatTile(A, B, T, S.K, Op.has(3), Out, S.N);
       if (Op.has(2))
         addBias(Op.Operands[2], T, Out, S.N);
       return;
     }
-    runWidenedTile(A, B, T, S.K, Scratch, Scratch + OutFloats);
+    if (Op.has(3))
+      copyAddend(Op.Operands[3], T, First, S.N, Scratch, T.Columns);
+    runWidenedTile(A, B, T, S.K, Op.has(3), Scratch, Scratch + OutFloats);
     if (Op.has(2))
       addBias(Op.Operands[2], T, Scratch, T.Columns);
     for (int64_t I = 0; I < T.Rows; ++I)

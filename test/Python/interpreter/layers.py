@@ -8,11 +8,12 @@ from .registry import EvaluationError, op, optional
 
 
 @op("matmul")
-def matmul(call, lhs, rhs, bias=None):
+def matmul(call, *operands):
+    (lhs,), (rhs,), *added = call.segments(operands)
     lhs = np.swapaxes(lhs, -1, -2) if call.get("transpose_lhs") else lhs
     rhs = np.swapaxes(rhs, -1, -2) if call.get("transpose_rhs") else rhs
     product = np.matmul(lhs, rhs)
-    return product if bias is None else product + bias
+    return sum((x for part in added for x in part), product)
 
 
 @op("softmax")

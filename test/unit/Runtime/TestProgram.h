@@ -93,6 +93,12 @@ struct RunSetup {
   std::optional<std::pair<unsigned, unsigned>> InPlace;
 };
 
+inline RunSetup over(unsigned Result, unsigned Operand) {
+  RunSetup Setup;
+  Setup.InPlace = {Result, Operand};
+  return Setup;
+}
+
 /// Runs one op; a missing optional operand is nullopt. Fails the test, and
 /// gives nothing, if it does not run.
 std::vector<Array> runOp(const std::string &Op,

@@ -29,6 +29,29 @@ TEST(Matmul, Bias) {
   expectNear(R[0], {21, 43, 30, 55});
 }
 
+TEST(Matmul, Addend) {
+  Array Addend = f32({2, 2}, {1, 20, -3, 0.5});
+  // The result may lie over the addend.
+  for (const RunSetup &Setup : {RunSetup(), over(0, 3)}) {
+    auto R =
+        runOp("matmul", {A, B, std::nullopt, Addend}, {f32({2, 2})}, {}, Setup);
+    ASSERT_EQ(R.size(), 1u);
+    expectNear(R[0], {6, 31, 11, 23.5});
+    R = runOp("matmul", {A, B, f32({2}, {100, 200}), Addend}, {f32({2, 2})}, {},
+              Setup);
+    ASSERT_EQ(R.size(), 1u);
+    expectNear(R[0], {106, 231, 111, 223.5});
+    // 5 + 251 + 1 = 257 is half-way between 256 and 258 in bf16, and 256 is
+    // even; 11 + 246 + 2 = 259 is between 258 and 260, whose half is even.
+    R = runOp("matmul",
+              {bf16({2, 3}, A.Data), bf16({3, 2}, B.Data), bf16({2}, {1, 2}),
+               bf16({2, 2}, {251, 246, 0, 0})},
+              {bf16({2, 2})}, {}, Setup);
+    ASSERT_EQ(R.size(), 1u);
+    expectNear(R[0], {256, 260, 15, 25});
+  }
+}
+
 TEST(Matmul, Transposes) {
   Array At = f32({3, 2}, {1, 4, 2, 5, 3, 6});
   Array Bt = f32({2, 3}, {1, 2, 0, 0, 1, 3});
@@ -94,6 +117,28 @@ TEST(Matmul, SeveralTilesAndTypes) {
   }
 }
 
+TEST(Matmul, AddendOfSeveralTiles) {
+  int64_t M = 5, N = 515, K = 1030;
+  for (DType Type : {DType::F32, DType::BF16}) {
+    Array X = randomArray(Type, {M, K}, 5), Y = randomArray(Type, {K, N}, 6);
+    Array Z = randomArray(DType::F32, {M, N}, 7);
+    std::vector<double> Exact = multiply(X, Y, M, N, K), First;
+    for (unsigned Threads : {1u, 3u})
+      for (RunSetup Setup : {RunSetup(), over(0, 3)}) {
+        Setup.Threads = Threads;
+        auto R =
+            runOp("matmul", {X, Y, std::nullopt, Z}, {f32({M, N})}, {}, Setup);
+        ASSERT_EQ(R.size(), 1u);
+        if (First.empty()) {
+          First = R[0].Data;
+          for (size_t I = 0; I < Exact.size(); ++I)
+            ASSERT_NEAR(First[I], Exact[I] + Z.Data[I], 2e-3);
+        }
+        EXPECT_EQ(R[0].Data, First) << "depends on threads or places";
+      }
+  }
+}
+
 TEST(Matmul, RoundsOnce) {
   // 256 + 1 + 1 = 258, which bf16 holds; a sum in bf16 would stay 256.
   auto R = runOp(
@@ -119,6 +164,12 @@ TEST(Matmul, Checks) {
   EXPECT_NE(Check(f32({2, 1, 3}), f32({3, 3, 1}), std::nullopt, f32({2, 1, 1})),
             "");
   EXPECT_NE(checkOp("matmul", {A, B}, {f32({2, 2})}), "");
+  auto CheckAddend = [](const Array &Addend) {
+    return checkOp("matmul", {A, B, std::nullopt, Addend}, {f32({2, 2})});
+  };
+  EXPECT_EQ(CheckAddend(f32({2, 2})), "");
+  EXPECT_NE(CheckAddend(f32({2})), "");
+  EXPECT_NE(CheckAddend(bf16({2, 2})), "");
 }
 
 } // namespace

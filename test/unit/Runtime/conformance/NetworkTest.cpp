@@ -10,12 +10,6 @@ namespace {
 
 constexpr double Inf = std::numeric_limits<double>::infinity();
 
-RunSetup over(unsigned Result, unsigned Operand) {
-  RunSetup Setup;
-  Setup.InPlace = {Result, Operand};
-  return Setup;
-}
-
 //===----------------------------------------------------------------------===//
 // Softmax and layer normalisation
 //===----------------------------------------------------------------------===//
