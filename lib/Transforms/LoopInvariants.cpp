@@ -10,6 +10,7 @@
 #include "LoopSurroundings.h"
 #include "MicroBatches.h"
 #include "remat/IR/Refusal.h"
+#include "remat/Transforms/Memory.h"
 
 using namespace mlir;
 using namespace remat;
@@ -163,15 +164,43 @@ LogicalResult InvariantFitter::run() {
   return success();
 }
 
+/// Plans nothing anew, and so leaves everything where it is: what is proven of
+/// the program as it stands holds for those that move `Moved` into the loop but
+/// for what that saves, once, before the loop.
+static LogicalResult fitUnmoved(func::FuncOp Func, const SunkInvariants &Moved,
+                                const FitOptions &Options, const Target &Where,
+                                FitReport &Report) {
+  FitOptions Own = Options;
+  Own.Around.MovableBytes += Moved.Bytes;
+  if (failed(fitLoop(Func, Own, Where, Report)))
+    return failure();
+  auto Lower = [&](double &BoundMs) {
+    BoundMs = std::max(BoundMs - Moved.Microseconds / 1000, 0.0);
+  };
+  Lower(Report.LowerBoundMs);
+  if (Report.UnplannedMs > 0)
+    Report.Gap =
+        (Report.PredictedMs - Report.LowerBoundMs) / Report.UnplannedMs;
+  if (Options.Record)
+    for (FrontierPoint &P : Options.Record->Frontier)
+      Lower(P.LowerBoundMs);
+  writePlan(Func, Options.Method, Report);
+  return success();
+}
+
 LogicalResult remat::fitMicroBatches(func::FuncOp Func,
                                      const FitOptions &Options,
                                      const Target &Where, FitReport &Report) {
   OwningOpRef<func::FuncOp> Sunk(Func.clone());
   std::optional<SunkInvariants> Moved =
       sinkInvariants(findMicroBatches(*Sunk), Where);
-  // The strategy none moves nothing to where it is needed.
-  if (!Moved || Options.Method == solver::Strategy::None)
+  if (!Moved)
     return fitLoop(Func, Options, Where, Report);
+  // A reader of an argument may have moved behind what overwrites that.
+  if (failed(sortOverwrites(*Sunk)))
+    return failure();
+  if (Options.Method == solver::Strategy::None)
+    return fitUnmoved(Func, *Moved, Options, Where, Report);
   return InvariantFitter(Func, std::move(Sunk), *Moved, Options, Where, Report)
       .run();
 }
