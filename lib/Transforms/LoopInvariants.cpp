@@ -31,6 +31,8 @@ public:
 private:
   LogicalResult fitOutside();
   LogicalResult fitWithin();
+  LogicalResult boundRefused();
+  double boundBoth(double WithinMs) const;
   std::optional<int64_t> getBudgetBytes() const;
   void finish();
   void finishFrontier();
@@ -51,13 +53,20 @@ private:
 
 } // namespace
 
-LogicalResult InvariantFitter::fitOutside() {
-  Outside = Func.clone();
+/// Of a program without a budget and without recomputation.
+static FitOptions getPlain(const FitOptions &Options) {
   FitOptions Plain = Options;
   Plain.Budget = {};
   Plain.Method = solver::Strategy::None;
   Plain.Seeds = nullptr;
   Plain.Watcher = nullptr;
+  Plain.Record = nullptr;
+  return Plain;
+}
+
+LogicalResult InvariantFitter::fitOutside() {
+  Outside = Func.clone();
+  FitOptions Plain = getPlain(Options);
   if (Options.Record) {
     OnceRecord.OnUnplanned = Options.Record->OnUnplanned;
     Plain.Record = &OnceRecord;
@@ -90,35 +99,59 @@ LogicalResult InvariantFitter::fitWithin() {
   return fitLoop(*Within, Own, Where, Each);
 }
 
+/// What holds of programs that compute in each step, without a budget, holds
+/// within one that none of those was found for.
+LogicalResult InvariantFitter::boundRefused() {
+  FitReport Free;
+  if (failed(fitLoop(*Within, getPlain(Options), Where, Free)))
+    return failure();
+  Each.LowerBoundMs = Free.LowerBoundMs;
+  return success();
+}
+
+/// A bound for both kinds of programs, where those that compute in each step
+/// take at least `WithinMs`. A program that computes once may compute in each
+/// step as well, and is then of the other kind. The reverse says nothing: what
+/// is computed once is read in each step, and copied where it is a result.
+double InvariantFitter::boundBoth(double WithinMs) const {
+  return std::min(WithinMs,
+                  std::max(Once.LowerBoundMs, WithinMs - Steps * SunkMs));
+}
+
 /// Points of both, none both larger and slower than another.
 void InvariantFitter::finishFrontier() {
   if (!Options.Record)
     return;
+  double LeastMs = Each.LowerBoundMs; // of programs that compute in each step
+  for (FrontierPoint &P : EachRecord.Frontier) {
+    LeastMs = std::min(LeastMs, P.LowerBoundMs);
+    P.LowerBoundMs = boundBoth(P.LowerBoundMs);
+  }
+  for (FrontierPoint &P : OnceRecord.Frontier)
+    P.LowerBoundMs = std::min(P.LowerBoundMs, LeastMs);
   std::vector<FrontierPoint> All = std::move(EachRecord.Frontier);
   llvm::append_range(All, OnceRecord.Frontier);
-  All = keepBest(std::move(All));
-  for (FrontierPoint &P : All)
-    P.LowerBoundMs = std::max(P.LowerBoundMs - Steps * SunkMs, 0.0);
-  Options.Record->Frontier = std::move(All);
+  Options.Record->Frontier = keepBest(std::move(All));
 }
 
-/// A program that computes the same outside as well is one that computes it in
-/// each step and need not: that is how far a bound on one kind of program holds
-/// for the other.
+/// Takes the faster of the two that fit, in doubt the one that computes once.
 void InvariantFitter::finish() {
   std::optional<int64_t> Bytes = getBudgetBytes();
   bool IsSmallest = Options.Budget.Kind == Budget::Kind::Smallest;
   bool FitsOnce = IsSmallest ? Once.PredictedPeakBytes <= *Each.BudgetBytes
                              : !Bytes || Once.PredictedPeakBytes <= *Bytes;
-  func::FuncOp Taken = FitsOnce ? *Outside : *Within;
+  bool IsFaster = !Each.Refused && Each.PredictedMs < Once.PredictedMs &&
+                  Each.PredictedPeakBytes <= Once.UnplannedPeakBytes;
+  bool TakesOnce = FitsOnce && !IsFaster;
+  func::FuncOp Taken = TakesOnce ? *Outside : *Within;
   double LeastMs = std::min(Once.getFastestMs(), Each.getFastestMs());
-  double LowerBoundMs =
-      std::max(Once.LowerBoundMs - SunkMs, Each.LowerBoundMs - Steps * SunkMs);
+  double LowerBoundMs = boundBoth(Each.LowerBoundMs);
   double UnplannedMs = Once.UnplannedMs;
   int64_t Smallest =
       std::min(Once.PredictedPeakBytes, Each.SmallestFeasibleBytes);
   auto Seconds = std::move(Report.Seconds);
-  FitReport &Best = FitsOnce ? Once : Each;
+  finishFrontier();
+  FitReport &Best = TakesOnce ? Once : Each;
   Best.UnplannedPeakBytes = Once.UnplannedPeakBytes;
   Best.SmallestFeasibleBytes = Smallest;
   Best.ImpossibleBytes = Each.ImpossibleBytes;
@@ -135,7 +168,6 @@ void InvariantFitter::finish() {
   writePlan(Taken, Options.Method, Report);
   Func->setAttrs(Taken->getAttrDictionary());
   Func.getBody().takeBody(Taken.getBody());
-  finishFrontier();
 }
 
 LogicalResult InvariantFitter::run() {
@@ -160,22 +192,26 @@ LogicalResult InvariantFitter::run() {
       Func.getContext()->getDiagEngine().emit(std::move(*Refused));
     return failure();
   }
+  if (failed(Fitted) && failed(boundRefused()))
+    return failure();
   finish();
   return success();
 }
 
-/// Plans nothing anew, and so leaves everything where it is: what is proven of
-/// the program as it stands holds for those that move `Moved` into the loop but
-/// for what that saves, once, before the loop.
-static LogicalResult fitUnmoved(func::FuncOp Func, const SunkInvariants &Moved,
-                                const FitOptions &Options, const Target &Where,
-                                FitReport &Report) {
+/// Plans nothing anew, and so leaves everything where it is. What is proven
+/// holds for the programs that have `Sunk` in the loop too: such a program can
+/// have it outside in `SunkBytes` more, and is no faster than any of its kind.
+static LogicalResult fitUnmoved(func::FuncOp Func, func::FuncOp Sunk,
+                                int64_t SunkBytes, const FitOptions &Options,
+                                const Target &Where, FitReport &Report) {
   FitOptions Own = Options;
-  Own.Around.MovableBytes += Moved.Bytes;
-  if (failed(fitLoop(Func, Own, Where, Report)))
+  Own.Around.MovableBytes += SunkBytes;
+  FitReport Free;
+  if (failed(fitLoop(Sunk, getPlain(Options), Where, Free)) ||
+      failed(fitLoop(Func, Own, Where, Report)))
     return failure();
   auto Lower = [&](double &BoundMs) {
-    BoundMs = std::max(BoundMs - Moved.Microseconds / 1000, 0.0);
+    BoundMs = std::min(BoundMs, Free.LowerBoundMs);
   };
   Lower(Report.LowerBoundMs);
   if (Report.UnplannedMs > 0)
@@ -200,7 +236,7 @@ LogicalResult remat::fitMicroBatches(func::FuncOp Func,
   if (failed(sortOverwrites(*Sunk)))
     return failure();
   if (Options.Method == solver::Strategy::None)
-    return fitUnmoved(Func, *Moved, Options, Where, Report);
+    return fitUnmoved(Func, *Sunk, Moved->Bytes, Options, Where, Report);
   return InvariantFitter(Func, std::move(Sunk), *Moved, Options, Where, Report)
       .run();
 }
