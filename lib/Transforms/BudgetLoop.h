@@ -11,6 +11,7 @@
 #include "remat/Transforms/Plan.h"
 #include <atomic>
 #include <chrono>
+#include <limits>
 
 namespace remat {
 
@@ -33,6 +34,8 @@ struct Surroundings {
   int64_t ImpossibleBytes = 0;
   /// Arguments of so many bytes need not be there: no bound counts them.
   int64_t MovableBytes = 0;
+  /// What is proven of this function alone: no more is called impossible.
+  int64_t MostImpossibleBytes = std::numeric_limits<int64_t>::max();
 };
 
 /// The options of remat-fit-budget, read.

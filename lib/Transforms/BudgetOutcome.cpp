@@ -38,8 +38,9 @@ LogicalResult BudgetLoop::findBounds(std::optional<int64_t> Budget) {
   }
   LowerBound *= 1 - Rounding;
   Report.ImpossibleBytes =
-      std::max(Least.LeastBudget - 1 - Options.Around.MovableBytes,
-               Options.Around.ImpossibleBytes);
+      std::min(std::max(Least.LeastBudget - 1 - Options.Around.MovableBytes,
+                        Options.Around.ImpossibleBytes),
+               Options.Around.MostImpossibleBytes);
   Report.addSeconds("bound", Time.getSeconds());
   return success();
 }

@@ -199,16 +199,16 @@ LogicalResult InvariantFitter::run() {
 }
 
 /// Plans nothing anew, and so leaves everything where it is. What is proven
-/// holds for the programs that have `Sunk` in the loop too: such a program can
-/// have it outside in `SunkBytes` more, and is no faster than any of its kind.
+/// has to hold for the programs of `Sunk` too, which compute in each step.
 static LogicalResult fitUnmoved(func::FuncOp Func, func::FuncOp Sunk,
-                                int64_t SunkBytes, const FitOptions &Options,
-                                const Target &Where, FitReport &Report) {
-  FitOptions Own = Options;
-  Own.Around.MovableBytes += SunkBytes;
+                                const FitOptions &Options, const Target &Where,
+                                FitReport &Report) {
   FitReport Free;
-  if (failed(fitLoop(Sunk, getPlain(Options), Where, Free)) ||
-      failed(fitLoop(Func, Own, Where, Report)))
+  if (failed(fitLoop(Sunk, getPlain(Options), Where, Free)))
+    return failure();
+  FitOptions Own = Options;
+  Own.Around.MostImpossibleBytes = Free.ImpossibleBytes;
+  if (failed(fitLoop(Func, Own, Where, Report)))
     return failure();
   auto Lower = [&](double &BoundMs) {
     BoundMs = std::min(BoundMs, Free.LowerBoundMs);
@@ -236,7 +236,7 @@ LogicalResult remat::fitMicroBatches(func::FuncOp Func,
   if (failed(sortOverwrites(*Sunk)))
     return failure();
   if (Options.Method == solver::Strategy::None)
-    return fitUnmoved(Func, *Sunk, Moved->Bytes, Options, Where, Report);
+    return fitUnmoved(Func, *Sunk, Options, Where, Report);
   return InvariantFitter(Func, std::move(Sunk), *Moved, Options, Where, Report)
       .run();
 }

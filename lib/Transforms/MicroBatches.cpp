@@ -158,7 +158,8 @@ LogicalResult MicroBatchFitter::fitBody(struct Budget Budget) {
   Own.Around = {
       std::max(Empty.UnplannedPeakBytes, Options.Around.UnplannedPeakBytes),
       Empty.SmallestFeasibleBytes, Empty.ImpossibleBytes,
-      Rest.getMovableBytes() + Options.Around.MovableBytes};
+      Rest.getMovableBytes() + Options.Around.MovableBytes,
+      Options.Around.MostImpossibleBytes};
   std::vector<PlanSeed> Seeds = getSeeds();
   Own.Seeds = &Seeds;
   FitRecord Record = getRecord();
@@ -244,7 +245,8 @@ LogicalResult MicroBatchFitter::refuseAround() {
   findMicroBatches(*Copy).setArena(*getBoundBytes(Loop));
   FitOptions Trial = getOptionsAround(Budget::ofBytes(Inside.BudgetBytes));
   Trial.Around = {Inside.UnplannedPeakBytes, Inside.SmallestFeasibleBytes,
-                  Inside.ImpossibleBytes};
+                  Inside.ImpossibleBytes, /*MovableBytes=*/0,
+                  Options.Around.MostImpossibleBytes};
   Trial.IsTrial = true;
   Around = FitReport();
   return BudgetLoop(*Copy, Trial, Where, Around).run();

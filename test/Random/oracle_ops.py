@@ -129,18 +129,23 @@ def cast(o, x):
     return x if x.is_floating_point() else x.double()
 
 
-def gelu_kind(o) -> str:
-    return "tanh" if o.attributes.get("kind", "erf") == "tanh" else "none"
+def gelu_parts(o, x):
+    """1 + tanh or erf, of which little is left where x is far below 0, and its derivative."""
+    if o.attributes.get("kind", "erf") == "tanh":
+        t = o.move(torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+        return 1 + t, (1 - t * t) * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x * x)
+    return 1 + o.move(torch.erf(x / math.sqrt(2))), math.sqrt(2 / math.pi) * torch.exp(-0.5 * x * x)
 
 
 @op("gelu")
 def gelu(o, x):
-    return torch.nn.functional.gelu(x, approximate=gelu_kind(o))
+    return 0.5 * x * gelu_parts(o, x)[0]
 
 
 @op("gelu_backward")
 def gelu_backward(o, x, grad):
-    return torch.ops.aten.gelu_backward(grad, x, approximate=gelu_kind(o))
+    part, slope = gelu_parts(o, x)
+    return grad * 0.5 * (part + x * slope)
 
 
 @op("relu_backward")

@@ -7,7 +7,7 @@
 // Parameter, copy and result have 256 bytes each where the copy is made before
 // the loop; a copy of it in the loop has 256 more: 1024. Made in each micro-batch
 // the copy is the row of the result: 768. The strategy none moves nothing, but
-// what it proves is less than that: 1023 less the 256 of what may move.
+// what it calls impossible is so for programs that move the copy, too.
 // CHECK-LABEL: func.func @main
 // NONE-SAME: #remat.plan<"none", peak = 1024, unplanned = 1024, smallest = 1024, impossible = 767, recomputed = 0, predicted = 3.505600e-03, at_least = 0.003004{{[0-9]+}},
 // SMALL-SAME: smallest = 768, impossible = 511,
