@@ -140,7 +140,13 @@ Status LtMatmul::measure(const Driver &D, Stream S) {
                           P.ResultType);
       !A)
     return A;
-  Where.Addend = Where.Result;
+  if (Status A = P.HasAddend ? Allocate(Where.Addend,
+                                        P.M * P.N * P.Batch *
+                                            getByteWidth(P.ResultType),
+                                        P.ResultType)
+                             : Status();
+      !A)
+    return A;
   if (Status A = Allocate(Where.Workspace, P.WorkspaceBytes, DType::F32); !A)
     return A;
   double Best = 1e30;

@@ -35,7 +35,8 @@ struct MatmulProblem {
 /// Addresses of one product. Device memory, not owned.
 struct MatmulAddresses {
   const void *Lhs = nullptr, *Rhs = nullptr, *Bias = nullptr;
-  const void *Addend = nullptr; ///< may be `Result`
+  /// Not `Result`, for which cuBLASLt gives other bits (seen with 13.1).
+  const void *Addend = nullptr;
   void *Result = nullptr, *Workspace = nullptr;
 };
 

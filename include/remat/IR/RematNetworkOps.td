@@ -7,8 +7,7 @@ include "remat/IR/RematBase.td"
 
 def Remat_MatmulOp : Remat_Op<"matmul", [
     AttrSizedOperandSegments, Remat_Cost, Remat_UsesMatrixUnits,
-    Remat_InPlaceFromOperands, Remat_Precision<"low">, Remat_Differentiable,
-    Remat_LoopsAndSlices]> {
+    Remat_Precision<"low">, Remat_Differentiable, Remat_LoopsAndSlices]> {
   let summary = "matrix product, batched, with transposes, bias and addend";
   let description = [{
     With no transposes, lhs is [batch..., M, K], rhs [batch..., K, N], the result
@@ -16,11 +15,11 @@ def Remat_MatmulOp : Remat_Op<"matmul", [
     `transpose_rhs` takes rhs as [batch..., N, K]. Batch dimensions are equal, or
     one side has none and serves every batch. `bias` is [N], of the operands' or
     the result's element type, and added to each row. `add` is a tensor of the
-    result's type that is added too, and that the result may overwrite:
-    remat-join-addends writes it so on CUDA. Products, bias and addend are summed
-    in f32 and rounded once to the result's element type, which is the operands'
-    or f32. Canonicalization casts a bias to the result's type: a library adds no
-    other.
+    result's type that is added too: remat-join-addends writes it so on CUDA. The
+    result never lies over it, where cuBLASLt gives other bits. Products, bias and
+    addend are summed in f32 and rounded once to the result's element type, which
+    is the operands' or f32. Canonicalization casts a bias to the result's type: a
+    library adds no other.
   }];
   let arguments = (ins Remat_FloatTensor:$lhs, Remat_FloatTensor:$rhs,
                        Optional<Remat_FloatTensor>:$bias,

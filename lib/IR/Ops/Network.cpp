@@ -81,13 +81,6 @@ LogicalResult MatmulOp::verify() {
   return success();
 }
 
-SmallVector<unsigned> MatmulOp::getReusableOperands(unsigned) {
-  SmallVector<unsigned> Reusable;
-  for (OpOperand &Addend : getAddendMutable())
-    Reusable.push_back(Addend.getOperandNumber());
-  return Reusable;
-}
-
 LogicalResult MatmulOp::canonicalize(MatmulOp Op, PatternRewriter &Rewriter) {
   Value Bias = Op.getBias();
   Type Element = Op.getResult().getType().getElementType();

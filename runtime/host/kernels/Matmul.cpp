@@ -82,8 +82,7 @@ static void addBias(const Value &Bias, const Tile &T, float *Out,
 }
 
 /// The tile of `Addend`, of whose rows `Columns` elements each the tile's begin
-/// at `First`, as f32. The result may lie over the addend: a tile reads no
-/// other's elements, and may be copied to itself.
+/// at `First`, as f32.
 static void copyAddend(const Value &Addend, const Tile &T, int64_t First,
                        int64_t Columns, float *Out, int64_t Stride) {
   for (int64_t I = 0; I < T.Rows; ++I)
