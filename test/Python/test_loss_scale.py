@@ -183,24 +183,25 @@ def gpt(layers=2):
 
 
 def test_f16_with_a_loss_scale_trains_as_f32_does(tmp_path):
-    """A small GPT on the bytes of this project's text; without a scale the smallest gradients are
-    zeros in f16."""
+    """A small GPT on the bytes of a text that stays as it is; without a scale the smallest gradients
+    are zeros in f16. One run ends up to 2 % from the other, above or below: means of three do not."""
     data = tmp_path / "data.bin"
-    byte_tokens.write_tokens(data, (ROOT / "README.md").read_bytes())
+    byte_tokens.write_tokens(data, (ROOT / "LICENSE").read_bytes())
     graph = tmp_path / "gpt.mlir"
     graph.write_text(gpt2.build(layers=2, width=64, heads=2, vocab=256, batch=8, seq=64).emit())
     common = ["--data", data, "--steps", 60, "--learning-rate", "3e-3", "--schedule", "cosine"]
     common += ["--warmup-steps", 10, "--decay-steps", 50, "--clip-norm", 1, "--quiet"]
-    reports = {}
+    reports, losses = {}, {"f32": 0.0, "f16": 0.0}
     for name, options in {
         "f32": [],
         "f16": ["--autocast", "f16", "--loss-scale", "dynamic", "--loss-scale-interval", "20"],
     }.items():
-        report = tmp_path / f"{name}.json"
-        done = execute([graph, *common, *options, "--report", report])
-        assert done.returncode == 0, done.stderr
-        reports[name] = json.loads(report.read_text())
-    losses = {name: sum(report["loss"][-10:]) / 10 for name, report in reports.items()}
+        for seed in range(3):
+            report = tmp_path / f"{name}.json"
+            done = execute([graph, *common, *options, "--seed", seed, "--report", report])
+            assert done.returncode == 0, done.stderr
+            reports[name] = json.loads(report.read_text())
+            losses[name] += sum(reports[name]["loss"][-10:]) / 30
     assert losses["f32"] < 0.75 * reports["f32"]["loss"][0]
     assert losses["f16"] == pytest.approx(losses["f32"], rel=0.01)
     scales = reports["f16"]["metrics"]["scale"]
