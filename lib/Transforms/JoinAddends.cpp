@@ -9,6 +9,7 @@
 
 #include "remat/IR/RematOps.h"
 #include "remat/Target/Targets.h"
+#include "remat/Transforms/GraphSignature.h"
 #include "remat/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -43,8 +44,6 @@ struct JoinAddendsPass : remat::impl::JoinAddendsBase<JoinAddendsPass> {
 
 } // namespace
 
-static bool isControlled(Operation *Op) { return Op->hasAttr(KeepAttrName); }
-
 std::optional<Sum> Sum::of(AddOp Add, unsigned Number) {
   Value Result = Add->getOperand(Number);
   Sum Found = {Add, Number, {}, Result.getDefiningOp<ReshapeOp>()};
@@ -56,7 +55,7 @@ std::optional<Sum> Sum::of(AddOp Add, unsigned Number) {
   if (!Found.Product || Found.Product.getAddend() || !Result.hasOneUse() ||
       Found.Product->getBlock() != Add->getBlock() ||
       Found.Product->getAttr(PhaseAttrName) != Add->getAttr(PhaseAttrName) ||
-      isControlled(Found.Product) || isControlled(Add))
+      Found.Product->hasAttr(KeepAttrName) || Add->hasAttr(KeepAttrName))
     return std::nullopt;
   return Found;
 }
@@ -71,21 +70,19 @@ std::optional<Sum> Sum::of(AddOp Add) {
 /// The product stays where it is unless the addend is made behind it.
 void Sum::join() {
   Value Addend = getAddend();
-  OpBuilder Builder(Product);
   Operation *Maker = Addend.getDefiningOp();
   if (Maker && Maker->getBlock() == Product->getBlock() &&
       Product->isBeforeInBlock(Maker)) {
     Product->moveAfter(Maker);
     if (View)
       View->moveAfter(Product);
-    Builder.setInsertionPoint(Product);
   }
   if (View) {
-    auto Same =
+    PhaseOfSource Marker;
+    Marker.Phase = Add->getAttr(PhaseAttrName);
+    OpBuilder Builder(Product, &Marker);
+    Addend =
         ReshapeOp::create(Builder, Add.getLoc(), Product.getType(), Addend);
-    if (Attribute Phase = Add->getAttr(PhaseAttrName))
-      Same->setAttr(PhaseAttrName, Phase);
-    Addend = Same;
   }
   Product.getAddendMutable().assign(Addend);
   Product->setLoc(

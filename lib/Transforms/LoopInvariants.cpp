@@ -157,11 +157,9 @@ void InvariantFitter::finish() {
   Best.ImpossibleBytes = Each.ImpossibleBytes;
   Best.BudgetBytes = IsSmallest ? Smallest : Bytes;
   Best.UnplannedMs = UnplannedMs;
-  Best.LowerBoundMs = LowerBoundMs;
+  Best.setLowerBound(LowerBoundMs);
   if (LeastMs > 0)
     Best.PredictedOverhead = Best.PredictedMs / LeastMs - 1;
-  if (UnplannedMs > 0)
-    Best.Gap = (Best.PredictedMs - LowerBoundMs) / UnplannedMs;
   Best.Slices = std::move(Report.Slices);
   Report = std::move(Best);
   Report.Seconds = std::move(Seconds);
@@ -210,16 +208,10 @@ static LogicalResult fitUnmoved(func::FuncOp Func, func::FuncOp Sunk,
   Own.Around.MostImpossibleBytes = Free.ImpossibleBytes;
   if (failed(fitLoop(Func, Own, Where, Report)))
     return failure();
-  auto Lower = [&](double &BoundMs) {
-    BoundMs = std::min(BoundMs, Free.LowerBoundMs);
-  };
-  Lower(Report.LowerBoundMs);
-  if (Report.UnplannedMs > 0)
-    Report.Gap =
-        (Report.PredictedMs - Report.LowerBoundMs) / Report.UnplannedMs;
+  Report.setLowerBound(std::min(Report.LowerBoundMs, Free.LowerBoundMs));
   if (Options.Record)
     for (FrontierPoint &P : Options.Record->Frontier)
-      Lower(P.LowerBoundMs);
+      P.LowerBoundMs = std::min(P.LowerBoundMs, Free.LowerBoundMs);
   writePlan(Func, Options.Method, Report);
   return success();
 }

@@ -285,12 +285,9 @@ void MicroBatchFitter::finishTimes() {
   Report.PredictedMs = Around.PredictedMs;
   Report.UnplannedMs =
       getTotal(Empty.UnplannedMs - EmptyMs, Inside.UnplannedMs);
-  Report.LowerBoundMs = getTotal(Empty.LowerBoundMs - EmptyMs, LowerBoundMs);
+  Report.setLowerBound(getTotal(Empty.LowerBoundMs - EmptyMs, LowerBoundMs));
   if (Fastest > 0)
     Report.PredictedOverhead = std::max(Report.PredictedMs / Fastest - 1, 0.0);
-  if (Report.UnplannedMs > 0)
-    Report.Gap =
-        (Report.PredictedMs - Report.LowerBoundMs) / Report.UnplannedMs;
 }
 
 void MicroBatchFitter::finishCertificate() {

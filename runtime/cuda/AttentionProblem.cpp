@@ -49,8 +49,7 @@ Result<AttentionProblem> AttentionProblem::of(const Program &P, const Step &S) {
   Out.WorkspaceBytes = S.Workspace.Bytes;
 
   size_t Mask = First + (Out.IsPacked ? 1 : 3) + (Out.IsBackward ? 2 : 0);
-  bool HasMask = Mask < S.Operands.size() && S.Operands[Mask] != NoTensor;
-  if (HasMask || S.Attributes.getFloat("dropout_p", 0) > 0 ||
+  if (S.hasOperand(Mask) || S.Attributes.getFloat("dropout_p", 0) > 0 ||
       !isTaken(Out.Type))
     return Error(ErrorCode::Unavailable,
                  "cuDNN is not used for attention in f32, with a mask or with "

@@ -102,9 +102,9 @@ Status CUDAExecutable::runMatmul(const Step &S, Matmul &Product) {
   MatmulAddresses Where;
   Where.Lhs = getAddress(S.Operands[0]);
   Where.Rhs = getAddress(S.Operands[1]);
-  if (S.Operands.size() > 2 && S.Operands[2] != NoTensor)
+  if (S.hasOperand(2))
     Where.Bias = getAddress(S.Operands[2]);
-  if (S.Operands.size() > 3 && S.Operands[3] != NoTensor)
+  if (S.hasOperand(3))
     Where.Addend = getAddress(S.Operands[3]);
   Where.Result = getAddress(S.Results[0]);
   Where.Workspace = S.Workspace.Bytes ? locate(S.Workspace.Offset) : nullptr;

@@ -135,17 +135,11 @@ Status LtMatmul::measure(const Driver &D, Stream S) {
     return A;
   if (Status A = Allocate(Where.Bias, P.N * 4, P.BiasType); !A)
     return A;
-  if (Status A = Allocate(Where.Result,
-                          P.M * P.N * P.Batch * getByteWidth(P.ResultType),
-                          P.ResultType);
-      !A)
+  uint64_t ResultBytes = P.M * P.N * P.Batch * getByteWidth(P.ResultType);
+  if (Status A = Allocate(Where.Result, ResultBytes, P.ResultType); !A)
     return A;
-  if (Status A = P.HasAddend ? Allocate(Where.Addend,
-                                        P.M * P.N * P.Batch *
-                                            getByteWidth(P.ResultType),
-                                        P.ResultType)
-                             : Status();
-      !A)
+  uint64_t AddendBytes = P.HasAddend ? ResultBytes : 0;
+  if (Status A = Allocate(Where.Addend, AddendBytes, P.ResultType); !A)
     return A;
   if (Status A = Allocate(Where.Workspace, P.WorkspaceBytes, DType::F32); !A)
     return A;

@@ -31,10 +31,10 @@ MatmulProblem MatmulProblem::of(const Program &P, const Step &S) {
   }
   Out.LhsStride = LhsBatched ? Lhs.NumElements / Out.Batch : 0;
   Out.RhsStride = RhsBatched ? Rhs.NumElements / Out.Batch : 0;
-  Out.HasBias = S.Operands.size() > 2 && S.Operands[2] != NoTensor;
+  Out.HasBias = S.hasOperand(2);
   if (Out.HasBias)
     Out.BiasType = P.Tensors[S.Operands[2]].Type;
-  Out.HasAddend = S.Operands.size() > 3 && S.Operands[3] != NoTensor;
+  Out.HasAddend = S.hasOperand(3);
   Out.WorkspaceBytes = S.Workspace.Bytes;
   Out.LhsAlignment = getAlignment(Lhs);
   Out.RhsAlignment = getAlignment(Rhs);

@@ -153,6 +153,12 @@ struct FitReport {
   void addSeconds(llvm::StringRef Phase, double More);
   /// Adds what another report's phases took.
   void addSeconds(const FitReport &Of);
+  /// Sets the bound, and the gap that it leaves.
+  void setLowerBound(double Ms) {
+    LowerBoundMs = Ms;
+    if (UnplannedMs > 0)
+      Gap = (PredictedMs - LowerBoundMs) / UnplannedMs;
+  }
   /// Milliseconds of the program that the overhead is over.
   double getFastestMs() const { return PredictedMs / (1 + PredictedOverhead); }
 };

@@ -178,6 +178,11 @@ struct Step {
   /// poisons when it is asked to.
   std::vector<ByteRange> Freed;
 
+  /// Whether there is such an operand: one that may be missing is NoTensor, or
+  /// left out at the end.
+  bool hasOperand(size_t Number) const {
+    return Number < Operands.size() && Operands[Number] != NoTensor;
+  }
   /// "forward", "backward" or "optimizer"; ends with a zero.
   std::string_view getPhase() const {
     return Phase.empty() ? std::string_view("forward") : Phase;
