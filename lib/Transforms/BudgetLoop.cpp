@@ -18,7 +18,7 @@ static constexpr int MaxPlans = 6;
 /// each takes seconds.
 static constexpr size_t MaxOpsOfSeries = 5'000;
 /// Nodes of the exact offset search in one attempt.
-static constexpr int64_t MaxPackNodes = 4'000;
+static constexpr int64_t MaxPackNodes = 10'000;
 
 /// The second fusion. What it makes of an operation that overwrites an argument
 /// may have to write elsewhere, so results are made legal again.
