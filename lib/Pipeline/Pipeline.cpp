@@ -138,6 +138,7 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
                          Options.Parallel.TensorRanks};
   Where.Costs.assign(Options.Costs.begin(), Options.Costs.end());
   FuncPM.addPass(createSetTarget(Where));
+  FuncPM.addPass(createCancelTransposes());
   if (!Options.Freeze.empty()) {
     FreezeOptions Freeze;
     Freeze.Frozen.assign(Options.Freeze.begin(), Options.Freeze.end());

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Permute.h"
 #include "remat/Analysis/StepLiveness.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/Targets.h"
@@ -49,11 +50,6 @@ static int64_t getPlace(int64_t Dim, int64_t Rank) {
   return Dim == 0 ? 0 : Dim == 1 ? Rank - 1 : Dim - 1;
 }
 
-static SmallVector<int64_t> permute(ArrayRef<int64_t> Numbers,
-                                    ArrayRef<int64_t> Order) {
-  return llvm::map_to_vector(Order, [&](int64_t Dim) { return Numbers[Dim]; });
-}
-
 static bool hasImageRank(RankedTensorType Type) {
   return Type.getRank() >= LeastRank && Type.getRank() <= MostRank;
 }
@@ -75,7 +71,6 @@ private:
   bool reduce(ReduceOp Op);
   void convert(Operation *Op);
   NamedAttrList getAttributes(Operation *Op) const;
-  Value reorder(Value V, ArrayRef<int64_t> Order);
   Value getLast(Value V, int64_t Rank);
   Value getWritten(Value V);
 
@@ -137,23 +132,6 @@ bool ChannelsLast::mayFollow(Operation *Op) const {
          !isa<RandomOpInterface, KernelOp, ConstantOp>(Op);
 }
 
-/// `V` with its dimensions in another order: a view where all that moves past
-/// each other has one element.
-Value ChannelsLast::reorder(Value V, ArrayRef<int64_t> Order) {
-  RankedTensorType Type = getTensorType(V);
-  SmallVector<int64_t> Shape = permute(Type.getShape(), Order);
-  int64_t Before = -1;
-  bool IsView = true;
-  for (int64_t Dim : Order)
-    if (Type.getDimSize(Dim) != 1) {
-      IsView &= Dim > Before;
-      Before = Dim;
-    }
-  if (IsView)
-    return ReshapeOp::create(B, V.getLoc(), Type.clone(Shape), V);
-  return TransposeOp::create(B, V.getLoc(), V, Order);
-}
-
 /// `V` in the new order, of `Rank` dimensions; scalars stay.
 Value ChannelsLast::getLast(Value V, int64_t Rank) {
   RankedTensorType Type = getTensorType(V);
@@ -164,26 +142,21 @@ Value ChannelsLast::getLast(Value V, int64_t Rank) {
   if (isSplatConstant(V.getDefiningOp()) && Type.getRank() == Rank) {
     auto Elements =
         cast<SplatElementsAttr>(cast<ConstantOp>(V.getDefiningOp()).getValue());
-    return ConstantOp::create(B, V.getLoc(),
-                              Elements.resizeSplat(Type.clone(
-                                  permute(Type.getShape(), getOrder(Rank)))));
+    return ConstantOp::create(
+        B, V.getLoc(), Elements.resizeSplat(permute(Type, getOrder(Rank))));
   }
   if (Type.getRank() < Rank) {
-    SmallVector<int64_t> Shape(Rank - Type.getRank(), 1);
-    llvm::append_range(Shape, Type.getShape());
-    Value Written = getWritten(V);
-    return reorder(ReshapeOp::create(B, V.getLoc(), Type.clone(Shape), Written),
-                   getOrder(Rank));
+    return reorder(B, extendRank(B, getWritten(V), Rank), getOrder(Rank));
   }
   // Repeating few elements costs less than moving many.
   if (auto Broadcast = V.getDefiningOp<BroadcastOp>()) {
-    SmallVector<int64_t> Shape = permute(Type.getShape(), getOrder(Rank));
     Value From = getLast(Broadcast.getOperand(), Rank);
-    Value Made = BroadcastOp::create(B, V.getLoc(), Type.clone(Shape), From);
+    Value Made =
+        BroadcastOp::create(B, V.getLoc(), permute(Type, getOrder(Rank)), From);
     Last[V] = Made;
     return Made;
   }
-  Value Made = reorder(V, getOrder(Rank));
+  Value Made = reorder(B, V, getOrder(Rank));
   Last[V] = Made;
   return Made;
 }
@@ -196,7 +169,7 @@ Value ChannelsLast::getWritten(Value V) {
     return V;
   if (!It->second)
     It->second =
-        reorder(Last.at(V), getWrittenOrder(getTensorType(V).getRank()));
+        reorder(B, Last.at(V), getWrittenOrder(getTensorType(V).getRank()));
   return It->second;
 }
 
@@ -204,9 +177,7 @@ Value ChannelsLast::getWritten(Value V) {
 NamedAttrList ChannelsLast::getAttributes(Operation *Op) const {
   NamedAttrList Attributes(Op->getAttrDictionary());
   int64_t Rank = getTensorType(Op->getOperand(0)).getRank();
-  auto Set = [&](StringRef Name, ArrayRef<int64_t> Numbers) {
-    Attributes.set(Name, DenseI64ArrayAttr::get(Op->getContext(), Numbers));
-  };
+  permuteAttributes(Op, getOrder(Rank), Attributes);
   llvm::TypeSwitch<Operation *>(Op)
       .Case<ConvolutionOp, ConvolutionInputGradOp, ConvolutionWeightGradOp,
             MaxPoolOp, MaxPoolBackwardOp>([&](auto Window) {
@@ -218,20 +189,8 @@ NamedAttrList ChannelsLast::getAttributes(Operation *Op) const {
           return getPlace(Dim, Rank);
         });
         llvm::sort(Dims);
-        Set("dims", Dims);
-      })
-      .Case([&](ConcatOp Concat) {
-        Attributes.set("dim",
-                       IntegerAttr::get(Concat.getDimAttr().getType(),
-                                        getPlace(Concat.getDim(), Rank)));
-      })
-      .Case([&](SliceOp Slice) {
-        Set("offsets", permute(Slice.getOffsets(), getOrder(Rank)));
-        Set("sizes", permute(Slice.getSizes(), getOrder(Rank)));
-      })
-      .Case([&](PadOp Pad) {
-        Set("low", permute(Pad.getLow(), getOrder(Rank)));
-        Set("high", permute(Pad.getHigh(), getOrder(Rank)));
+        Attributes.set(Moments.getDimsAttrName(),
+                       DenseI64ArrayAttr::get(Op->getContext(), Dims));
       });
   return Attributes;
 }
@@ -242,10 +201,8 @@ void ChannelsLast::convert(Operation *Op) {
   OperationState State(Op->getLoc(), Op->getName());
   for (Value V : Op->getOperands())
     State.addOperands(getLast(V, Rank));
-  for (Value V : Op->getResults()) {
-    RankedTensorType Type = getTensorType(V);
-    State.addTypes(Type.clone(permute(Type.getShape(), getOrder(Rank))));
-  }
+  for (Value V : Op->getResults())
+    State.addTypes(permute(getTensorType(V), getOrder(Rank)));
   State.addAttributes(getAttributes(Op));
   Operation *New = B.create(State);
   for (auto [Old, Made] : llvm::zip(Op->getResults(), New->getResults())) {

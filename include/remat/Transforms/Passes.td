@@ -55,6 +55,29 @@ def SetTarget : Remat_Pass<"remat-set-target"> {
     Option<"Tensor", "tensor", "int64_t", "1", "ranks that share a batch">];
 }
 
+def CancelTransposes : Remat_Pass<"remat-cancel-transposes", "planned"> {
+  let summary = "Removes transposes that take each other back";
+  let description = [{
+    A transpose copies its tensor, for nothing where another one takes it back later.
+    What lies between them then works on the order that both had in mind: elementwise
+    operations, `concat`, `slice` and `pad`, if nobody else reads what they make and
+    whatever else they read keeps its elements where they are in the new order, as a
+    scalar does, or the angles of a rotary embedding. Operations that draw random numbers
+    keep their order: the numbers belong to places in memory. No bit of a value changes.
+
+    ```mlir
+    %0 = remat.transpose %q, [0, 2, 1, 3] : (tensor<2x8x4x16xf32>) -> tensor<2x4x8x16xf32>
+    %1 = remat.mul %0, %cos : (tensor<2x4x8x16xf32>, tensor<8x16xf32>) -> tensor<2x4x8x16xf32>
+    %2 = remat.transpose %1, [0, 2, 1, 3] : (tensor<2x4x8x16xf32>) -> tensor<2x8x4x16xf32>
+    // becomes
+    %0 = remat.reshape %cos : tensor<8x16xf32> to tensor<1x1x8x16xf32>
+    %1 = remat.reshape %0 : tensor<1x1x8x16xf32> to tensor<1x8x1x16xf32>
+    %2 = remat.mul %q, %1 : (tensor<2x8x4x16xf32>, tensor<1x8x1x16xf32>) -> tensor<2x8x4x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def Control : Remat_Pass<"remat-control", "planned"> {
   let summary = "Says from outside the graph which values are kept for the backward";
   let description = [{

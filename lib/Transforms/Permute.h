@@ -1,0 +1,42 @@
+//===- Permute.h - tensors with their dimensions in another order -*- C++
+//-*-===//
+//
+// Private to the passes that write operations anew over permuted tensors. An
+// order says for each new dimension which old one it is.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TRANSFORMS_PERMUTE_H
+#define REMAT_LIB_TRANSFORMS_PERMUTE_H
+
+#include "remat/IR/RematOps.h"
+
+namespace remat {
+
+llvm::SmallVector<int64_t> permute(llvm::ArrayRef<int64_t> Numbers,
+                                   llvm::ArrayRef<int64_t> Order);
+
+/// `Type` with its dimensions in that order.
+mlir::RankedTensorType permute(mlir::RankedTensorType Type,
+                               llvm::ArrayRef<int64_t> Order);
+
+/// Whether all that moves past each other has one element: the elements stay
+/// where they are.
+bool isViewInOrder(mlir::RankedTensorType Type, llvm::ArrayRef<int64_t> Order);
+
+/// `V` with its dimensions in that order: a view where it can be one, else a
+/// transpose.
+mlir::Value reorder(mlir::OpBuilder &B, mlir::Value V,
+                    llvm::ArrayRef<int64_t> Order);
+
+/// `V` with as many dimensions of one element before its own as make `Rank`.
+mlir::Value extendRank(mlir::OpBuilder &B, mlir::Value V, int64_t Rank);
+
+/// Moves what the attributes of a concat, slice or pad say of dimensions; all
+/// others stay.
+void permuteAttributes(mlir::Operation *Op, llvm::ArrayRef<int64_t> Order,
+                       mlir::NamedAttrList &Attributes);
+
+} // namespace remat
+
+#endif // REMAT_LIB_TRANSFORMS_PERMUTE_H
