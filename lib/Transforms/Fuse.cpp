@@ -32,12 +32,21 @@ public:
   }
 
   void run() {
+    absorbAll();
+    if (BeforePlan)
+      return;
+    // What is read once less saves less than what is not written.
+    Rules.Siblings = true;
+    absorbAll();
+  }
+
+private:
+  void absorbAll() {
     for (unsigned I = 0; I < Model.getSteps().getNumPositions(); ++I)
       while (absorbOne(I))
         ;
   }
 
-private:
   /// Whether `Consumer` is a sum that the kernel of `Producer` makes too, which
   /// stores what is summed since others read it.
   bool isSumOf(Operation *Consumer, Operation *Producer) const {
@@ -77,12 +86,21 @@ private:
     if (S.Ops.empty() || Steps.getOutputs(S).empty())
       return false;
     SmallVector<unsigned> Producers;
+    auto Add = [&](Operation *Op) {
+      if (Op && !isView(Op) && mayMeet(Op, S.Ops.back()))
+        Producers.push_back(Steps.getPosition(Op));
+    };
     for (Value Input : Steps.getInputs(S)) {
-      Operation *Def = Input.getDefiningOp();
-      if (Def && !isView(Def) && mayMeet(Def, S.Ops.back()))
-        Producers.push_back(Steps.getPosition(Def));
+      Add(Input.getDefiningOp());
+      if (!Rules.Siblings || !readsInFull(S.Ops.back(), Input))
+        continue;
+      for (Operation *Other : Input.getUsers())
+        if (Other->getBlock() == S.Ops.back()->getBlock() &&
+            Steps.getPosition(Other) < Consumer)
+          Add(Other);
     }
     llvm::sort(Producers, std::greater<>());
+    Producers.erase(llvm::unique(Producers), Producers.end());
     FuseModel::MergeRules These = Rules;
     These.SeveralOutputs |= isColumnSum(S.Ops.back());
     for (unsigned Producer : Producers)
@@ -200,6 +218,15 @@ struct FusePass : ::remat::impl::FuseBase<FusePass> {
       cloneCheapOperations(Func);
     else
       fuseRowOperations(Func);
+    group(Func);
+    // A chain moves as the group that it is by now.
+    if (Mode == "before-plan" && hoistReaders(Func))
+      group(Func);
+    eraseDeadConstants(Func);
+  }
+
+private:
+  void group(func::FuncOp Func) {
     FuseModel Model(Func);
     std::unique_ptr<Target> Where = createTarget(Func);
     Grouping(Model, *Where, Mode == "before-plan").run();
@@ -208,10 +235,8 @@ struct FusePass : ::remat::impl::FuseBase<FusePass> {
     for (unsigned I = 0; I < Steps.getNumPositions(); ++I)
       if (isKernel(Steps.getStep(I)))
         KernelBuilder(Steps, Steps.getStep(I)).build();
-    eraseDeadConstants(Func);
   }
 
-private:
   /// Several operations, or one that is read and reads a constant which it can
   /// make.
   static bool isKernel(const Step &S) {

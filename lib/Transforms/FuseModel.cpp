@@ -62,6 +62,12 @@ bool FuseModel::isLegal(unsigned Producer, unsigned Consumer,
       else if (!Rules.SeveralOutputs || Position < Consumer)
         return false;
     }
+  if (Rules.Siblings)
+    HasEdge |= llvm::any_of(From.Ops, [&](Operation *First) {
+      return llvm::any_of(Steps.getStep(Consumer).Ops, [&](Operation *Second) {
+        return readSame(First, Second);
+      });
+    });
   if (Rules.UpdatesMove)
     return HasEdge;
   for (Value Input : Steps.getInputs(From))
@@ -70,6 +76,22 @@ bool FuseModel::isLegal(unsigned Producer, unsigned Consumer,
           Producer < Position && Position < Consumer)
         return false;
   return HasEdge;
+}
+
+bool remat::readsInFull(Operation *Op, Value Operand) {
+  std::optional<ArrayRef<int64_t>> Shape = getPointwiseShape(Op);
+  return Shape &&
+         *Shape == cast<RankedTensorType>(Operand.getType()).getShape();
+}
+
+bool remat::readSame(Operation *First, Operation *Second) {
+  if (!mayShareKernel(First, Second) ||
+      First->getAttr(PhaseAttrName) != Second->getAttr(PhaseAttrName))
+    return false;
+  return llvm::any_of(First->getOperands(), [&](Value Input) {
+    return readsInFull(First, Input) &&
+           llvm::is_contained(Second->getOperands(), Input);
+  });
 }
 
 bool FuseModel::isSmall(const Step &First, const Step &Second) const {

@@ -19,6 +19,13 @@ bool readsSplatConstant(mlir::Operation *Op);
 /// Whether one kernel can compute both, where `Consumer` reads `Producer`.
 bool mayShareKernel(mlir::Operation *Producer, mlir::Operation *Consumer);
 
+/// Whether the operand is as large as what the elementwise operation makes.
+bool readsInFull(mlir::Operation *Op, mlir::Value Operand);
+
+/// Whether one kernel can compute both, of the same phase, and then reads a
+/// tensor as large as what they make once instead of twice.
+bool readSame(mlir::Operation *First, mlir::Operation *Second);
+
 /// Replaces cheap elementwise operations by a clone beside each reader where
 /// that saves traffic and keeps nothing alive for longer. Block order must be
 /// the order of execution.
@@ -28,6 +35,10 @@ void cloneCheapOperations(mlir::func::FuncOp Func);
 /// gradient, a norm's gradient and an addition. Every value keeps its bits.
 void fuseRowOperations(mlir::func::FuncOp Func);
 
+/// Moves groups up to what only they read, so that this can become part of
+/// them, where their results are no larger. Returns whether any moved.
+bool hoistReaders(mlir::func::FuncOp Func);
+
 class FuseModel {
 public:
   explicit FuseModel(mlir::func::FuncOp Func);
@@ -36,7 +47,9 @@ public:
 
   struct MergeRules {
     bool SeveralOutputs =
-        false;                ///< the producer's values may be read elsewhere
+        false;             ///< the producer's values may be read elsewhere
+    bool Siblings = false; ///< the consumer may read what the producer reads,
+                           ///< in place of what that makes
     bool UseHeadroom = false; ///< stay below the peak instead of locally level
     bool UpdatesMove = false; ///< what overwrites an argument moves behind its
                               ///< readers later (remat-legalize-results)

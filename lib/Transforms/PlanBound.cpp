@@ -1,9 +1,9 @@
 //===- PlanBound.cpp - what bounds on programs are proven on --------------===//
 //
 // The planner counts each operation as one kernel. Fusion after it makes fewer:
-// elementwise operations of one shape that read each other become one kernel,
-// and what only they read needs no memory. A bound on programs must hold
-// whichever of them are merged.
+// elementwise operations of one shape that read each other, or of one phase
+// that read the same tensor, become one kernel, and what only they read needs
+// no memory. A bound on programs must hold whichever of them are merged.
 //
 // A *cluster* is a set of elementwise operations connected by such reads; no
 // kernel has operations of two clusters. However it is divided into kernels,
@@ -57,10 +57,17 @@ Clusters::Clusters(func::FuncOp Func) {
   }
   llvm::IntEqClasses Classes(Ops.size());
   for (auto [Position, Op] : llvm::enumerate(Ops))
-    for (Value Operand : Op->getOperands())
+    for (Value Operand : Op->getOperands()) {
       if (Operation *Def = Operand.getDefiningOp();
           Def && mayShareKernel(Def, Op))
         Classes.join(Positions.at(Def), Position);
+      if (!readsInFull(Op, Operand))
+        continue;
+      for (Operation *Other : Operand.getUsers())
+        if (auto It = Positions.find(Other);
+            It != Positions.end() && readSame(Other, Op))
+          Classes.join(It->second, Position);
+    }
   Classes.compress();
   Found.resize(Classes.getNumClasses());
   for (unsigned Position = 0; Position < Ops.size(); ++Position)

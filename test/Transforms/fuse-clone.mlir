@@ -55,21 +55,20 @@ func.func @dies(%y: tensor<64x64xbf16>) -> (tensor<64x64xf32>, tensor<64x64xf32>
 // -----
 
 // Two such operations side by side at the head of the block: both are cloned
-// into their two readers, and both are gone.
+// into their two readers, and both are gone. The readers that stand side by side
+// then share a kernel, which reads %arg0 once for both.
 
 // CHECK-LABEL: func.func @neighbours
-// CHECK-NEXT: remat.kernel(%{{.*}} = %arg0 : tensor<32x16xbf16>)
+// CHECK-NEXT: remat.kernel(%{{.*}} = %arg0 : tensor<32x16xbf16>) -> (tensor<32x16xf32>, tensor<32x16xbf16>)
 // CHECK-NEXT: remat.cast
 // CHECK-NEXT: remat.exp
-// CHECK: remat.kernel(%{{.*}} = %arg0 : tensor<32x16xbf16>)
 // CHECK-NEXT: remat.neg
 // CHECK-NEXT: remat.tanh
 // CHECK: remat.softmax
-// CHECK-NEXT: remat.kernel(%{{.*}} = %arg0 : tensor<32x16xbf16>, %{{.*}} : tensor<32x16xf32>)
+// CHECK: remat.softmax
+// CHECK-NEXT: remat.kernel(%{{.*}} = %arg0 : tensor<32x16xbf16>, %{{.*}} : tensor<32x16xbf16>, %{{.*}} : tensor<32x16xf32>)
 // CHECK-NEXT: remat.cast
 // CHECK-NEXT: remat.mul
-// CHECK: remat.softmax
-// CHECK-NEXT: remat.kernel(%{{.*}} = %arg0 : tensor<32x16xbf16>, %{{.*}} : tensor<32x16xbf16>)
 // CHECK-NEXT: remat.neg
 // CHECK-NEXT: remat.mul
 func.func @neighbours(%x: tensor<32x16xbf16>) -> (tensor<32x16xf32>, tensor<32x16xbf16>) {

@@ -12,6 +12,7 @@
 // RUN: not remat-opt %s -remat-assign-memory -remat-dump-problem 2>&1 | FileCheck %s --check-prefix=DUMP
 // RUN: not remat-opt %s -remat-pipeline -remat-fit-budget 2>&1 | FileCheck %s --check-prefix=FIT
 // RUN: not remat-opt %s -remat-differentiate -remat-pad-classes 2>&1 | FileCheck %s --check-prefix=PAD
+// RUN: not remat-opt %s -remat-plan -remat-cancel-transposes 2>&1 | FileCheck %s --check-prefix=CANCEL
 // RUN: remat-opt %s -remat-pipeline | not remat-run - --compile-only 2>&1 | FileCheck %s --check-prefix=TOOL
 
 // TWICE: error: remat-differentiate comes too late: the graph is differentiated already
@@ -28,7 +29,8 @@
 // FIT: error: remat-fit-budget comes too late: the graph is assigned already
 // FIT: note: run it on the graph as it was before it was planned
 // PAD: error: remat-pad-classes comes too late: the graph is differentiated already
-// TOOL: error: remat-pad-classes comes too late: the graph is assigned already
+// CANCEL: error: remat-cancel-transposes comes too late: the graph is planned already
+// TOOL: error: remat-cancel-transposes comes too late: the graph is assigned already
 
 // What comes in time may run in any number, and memory may be assigned anew.
 // RUN: remat-opt %s -remat-differentiate -remat-accumulate="micro-batches=2" -remat-add-optimizer -remat-fuse -remat-fit-budget -remat-assign-memory -remat-assign-memory -remat-verify-memory | FileCheck %s --check-prefix=RIGHT

@@ -115,7 +115,7 @@ def Remat_SigmoidOp : Remat_UnaryOp<"sigmoid"> {
   let reads = "result";
   let adjoint = "return B.mul(G, B.mul(V, B.sub(B.scalarLike(1.0, V), V)));";
 }
-def Remat_SiluOp : Remat_UnaryOp<"silu"> {
+def Remat_SiluOp : Remat_UnaryOp<"silu", [Remat_CheapToRepeat]> {
   let summary = "x * sigmoid(x)";
   let reads = "operand";
   let adjoint = [{

@@ -293,12 +293,14 @@ def Fuse : Remat_Pass<"remat-fuse", "assigned"> {
     `broadcast` and splat constants) over one common shape into `remat.kernel`.
     Each value is rounded to its element type as if it had been stored, so no
     bit of any value depends on the grouping. A group stands at the place of its
-    last operation; block order and the memory peak stay or fall, never rise.
+    last operation; the memory peak stays or falls, never rises.
 
     The pipeline runs it twice. Before planning it makes only groups with one
     result, within one phase, so that the planner sees the values that will
-    exist. After planning, where block order is the order of execution, groups
-    may have several results.
+    exist; and a group moves up to what only it reads, as in the backward of a gated
+    activation, if its results are no larger, so that both can be one. After
+    planning, where block order is the order of execution, groups may have several
+    results, and what reads the same tensor in the same phase shares a group, too.
 
     Before planning it also saves reads of whole tensors. A cross entropy and its
     gradient become `remat.cross_entropy_with_grad`, and what is added to the
