@@ -1,8 +1,8 @@
 //===- FuseHoist.cpp - groups up to where what they read is made ----------===//
 //
-// The backward of a gated activation makes the gradients of two factors, and the
-// matrix products of one factor stand between what the other's gradient is made
-// of and what makes it. Moved up, the reader can be one group with its
+// The backward of a gated activation makes the gradients of two factors, and
+// the matrix products of one factor stand between what the other's gradient is
+// made of and what makes it. Moved up, the reader can be one group with its
 // producer, which is then never written.
 //
 //===----------------------------------------------------------------------===//
