@@ -23,12 +23,39 @@ def make_reshape(c: Context) -> None:
     c.reshaped(x, shape)
 
 
-@maker("transpose", 1.5)
+@maker("transpose", 5.0)
 def make_transpose(c: Context) -> None:
     x = c.number()
     permutation = list(range(x.rank))
     c.rng.shuffle(permutation)
-    c.made(ops.transpose(x.value, permutation), x.low, x.high, x)
+    first = len(c.values)
+    there = c.made(ops.transpose(x.value, permutation), x.low, x.high, x)
+    if x.is_float and x.rank > 1 and c.chance(0.7):
+        for _ in range(c.rng.randint(1, 3)):
+            there = make_between(c, there)
+        inverse = [permutation.index(i) for i in range(x.rank)]
+        between = c.values[first:]
+        c.made(ops.transpose(there.value, inverse), there.low, there.high, there)
+        if c.chance(0.7):  # nobody else reads what lies between
+            c.values = [v for v in c.values if v not in between]
+
+
+def make_between(c: Context, x: Known) -> Known:
+    """What a module does between two transposes that take each other back."""
+    dim = c.rng.randrange(x.rank)
+    if c.chance(0.3):
+        return c.made(ops.tanh(x.value), -1.0, 1.0, x)
+    if c.chance(0.4) and x.shape[dim] > 1:  # both parts change places
+        parts, at = [], c.rng.randint(1, x.shape[dim] - 1)
+        for first, size in ((at, x.shape[dim] - at), (0, at)):
+            offsets = [first if i == dim else 0 for i in range(x.rank)]
+            sizes = [size if i == dim else n for i, n in enumerate(x.shape)]
+            parts.append(c.made(ops.slice(x.value, offsets, sizes), x.low, x.high, x))
+        return c.made(ops.concat([p.value for p in parts], dim), x.low, x.high, *parts)
+    sizes = [n if i == dim or c.chance(0.2) else 1 for i, n in enumerate(x.shape)]
+    row = c.like(sizes[dim:] if c.chance(0.3) else sizes, x.dtype)
+    ends = [a * b for a in (x.low, x.high) for b in (row.low, row.high)]
+    return c.made(ops.mul(x.value, row.value), min(ends), max(ends), x, row)
 
 
 @maker("slice", 2.0)

@@ -63,7 +63,8 @@ def CancelTransposes : Remat_Pass<"remat-cancel-transposes", "planned"> {
     operations, `concat`, `slice` and `pad`, if nobody else reads what they make and
     whatever else they read keeps its elements where they are in the new order, as a
     scalar does, or the angles of a rotary embedding. Operations that draw random numbers
-    keep their order: the numbers belong to places in memory. No bit of a value changes.
+    keep their order: the numbers belong to places in memory. No bit of a value changes;
+    gradients that are sums over these dimensions may be added up in another order.
 
     ```mlir
     %0 = remat.transpose %q, [0, 2, 1, 3] : (tensor<2x8x4x16xf32>) -> tensor<2x4x8x16xf32>

@@ -30,6 +30,8 @@ public:
 
   /// In the tightest gap, or in the lowest one that holds a buffer.
   Placement place(const std::vector<int32_t> &Order, bool Tightest);
+  /// Of all placements so far; about a nanosecond each.
+  int64_t work() const;
 
 private:
   class Impl;

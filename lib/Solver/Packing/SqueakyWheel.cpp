@@ -16,8 +16,13 @@ constexpr double SizePowers[] = {2, 4, 1};
 /// Placements from each start: in most problems the lowest height comes later
 /// than after 60.
 constexpr int MaxPasses = 200;
-/// Of all passes together (`workOfPass`): about half a second.
+/// Of all passes together (`workOfPass`): about half a second where there are
+/// few buffers.
 constexpr int64_t MaxWork = 150'000'000;
+/// Where there are many, what is looked at and moved for a buffer that lives
+/// long is most of the work. Of that so much (`Placer::work`), about two
+/// seconds.
+constexpr int64_t MaxMoves = 1'500'000'000;
 /// Where less than this part of the load can be won there are fewer passes.
 constexpr double FullGain = 0.02;
 /// Buffers below this part of the load go into the gaps of the others.
@@ -45,6 +50,7 @@ public:
   }
 
   const std::vector<Buffer> &large() const { return Large; }
+  int64_t work() const { return OfAll.work() + OfLarge->work(); }
 
   void start(double SizePower) {
     Priority.clear();
@@ -108,7 +114,7 @@ void remat::solver::squeakyWheel(const std::vector<Buffer> &Buffers,
   for (double Power : SizePowers) {
     W.start(Power);
     for (int64_t K = 0; K < Passes; ++K) {
-      if (Best.Height <= Target || Until.passed())
+      if (Best.Height <= Target || Until.passed() || W.work() >= MaxMoves)
         return;
       W.pass();
     }
