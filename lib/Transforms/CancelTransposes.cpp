@@ -38,8 +38,9 @@ public:
   /// Whether all that `V` is made of can be had in the new order, without a
   /// transpose, and nobody else reads what lies between.
   bool find(Value V);
-  /// Writes the operations anew, and erases those that nobody reads any more.
-  void convert();
+  /// Writes the operations anew, and erases those that nobody reads any more:
+  /// transposes that do not stand any more are noted in `Gone`.
+  void convert(llvm::SmallPtrSetImpl<Operation *> &Gone);
 
 private:
   bool add(Value V);
@@ -67,19 +68,13 @@ bool Between::isTakenBack(TransposeOp Begin) const {
 
 /// Few elements, which the new order leaves where they are.
 bool Between::stays(Value V) const {
-  RankedTensorType Type = getTensorType(V);
-  SmallVector<int64_t> Shape(Rank - Type.getRank(), 1);
-  llvm::append_range(Shape, Type.getShape());
-  return Type.getRank() == 0 || isViewInOrder(Type.clone(Shape), Order);
+  return isViewInOrder(extendRank(getTensorType(V), Rank), Order);
 }
 
-/// Random numbers belong to places in memory: what draws them keeps its order.
 bool Between::mayFollow(Operation *Op) const {
   return Op->getBlock() == Block && Op->getNumResults() == 1 &&
          getTensorType(Op->getResult(0)).getRank() == Rank &&
-         (isa<ConcatOp, SliceOp, PadOp>(Op) ||
-          (Op->hasTrait<Pointwise>() &&
-           !isa<RandomOpInterface, KernelOp, ConstantOp>(Op)));
+         mayWriteInOrder(Op);
 }
 
 /// Whether a reader asks for the new order.
@@ -137,18 +132,13 @@ void Between::writeAnew(Operation *Op) {
   PhaseOfSource Marker;
   Marker.Phase = Op->getAttr(PhaseAttrName);
   OpBuilder B(Op, &Marker);
-  OperationState State(Op->getLoc(), Op->getName());
-  for (Value V : Op->getOperands())
-    State.addOperands(getOrdered(B, V));
-  Value Result = Op->getResult(0);
-  State.addTypes(permute(getTensorType(Result), Order));
-  NamedAttrList Attributes(Op->getAttrDictionary());
-  permuteAttributes(Op, Order, Attributes);
-  State.addAttributes(Attributes);
-  Ordered[Result] = B.create(State)->getResult(0);
+  auto Operands = llvm::map_to_vector(
+      Op->getOperands(), [&](Value V) { return getOrdered(B, V); });
+  Ordered[Op->getResult(0)] =
+      writeInOrder(B, Op, Operands, Order)->getResult(0);
 }
 
-void Between::convert() {
+void Between::convert(llvm::SmallPtrSetImpl<Operation *> &Gone) {
   SmallVector<Operation *> InOrder = llvm::to_vector(Ops);
   llvm::sort(InOrder,
              [](Operation *L, Operation *R) { return L->isBeforeInBlock(R); });
@@ -156,32 +146,37 @@ void Between::convert() {
     writeAnew(Op);
   for (TransposeOp End : Ends) {
     End.getResult().replaceAllUsesWith(Ordered.at(End.getOperand()));
+    Gone.insert(End);
     End->erase();
   }
   for (Operation *Op : llvm::reverse(InOrder))
     Op->erase();
   for (TransposeOp Begin : Begins)
-    if (Begin->use_empty())
+    if (Begin->use_empty()) {
+      Gone.insert(Begin);
       Begin->erase();
+    }
+}
+
+/// Returns whether any transposes went.
+static bool cancelTransposes(mlir::Block &Body) {
+  llvm::SmallPtrSet<Operation *, 32> Gone;
+  for (TransposeOp End : llvm::to_vector(Body.getOps<TransposeOp>())) {
+    if (Gone.contains(End))
+      continue;
+    Between Region(End);
+    if (Region.find(End.getOperand()))
+      Region.convert(Gone);
+  }
+  return !Gone.empty();
 }
 
 namespace {
 struct CancelTransposesPass
     : remat::impl::CancelTransposesBase<CancelTransposesPass> {
   void runOnGraph() override {
-    mlir::Block &Body = getOperation().getBody().front();
-    // Each conversion erases transposes, the one that it began with among them.
-    for (bool Changed = true; Changed;) {
-      Changed = false;
-      for (auto End : Body.getOps<TransposeOp>()) {
-        Between Region(End);
-        if (!Region.find(End.getOperand()))
-          continue;
-        Region.convert();
-        Changed = true;
-        break;
-      }
-    }
+    while (cancelTransposes(getOperation().getBody().front()))
+      ;
   }
 };
 } // namespace

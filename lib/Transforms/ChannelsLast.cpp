@@ -70,7 +70,6 @@ private:
   bool mayFollow(Operation *Op) const;
   bool reduce(ReduceOp Op);
   void convert(Operation *Op);
-  NamedAttrList getAttributes(Operation *Op) const;
   Value getLast(Value V, int64_t Rank);
   Value getWritten(Value V);
 
@@ -111,8 +110,7 @@ bool ChannelsLast::readsLast(Operation *Op) const {
   });
 }
 
-/// Whether the operation can work in the new order. Random numbers belong to
-/// places in memory: what draws them keeps its order.
+/// Whether the operation can work in the new order.
 bool ChannelsLast::mayFollow(Operation *Op) const {
   for (Value V : Op->getResults())
     if (!hasImageRank(getTensorType(V)))
@@ -126,10 +124,7 @@ bool ChannelsLast::mayFollow(Operation *Op) const {
     return IsOverImage(Pool);
   if (auto Pool = dyn_cast<MaxPoolBackwardOp>(Op))
     return IsOverImage(Pool);
-  if (isa<MomentsOp, NormalizeSumsOp, ConcatOp, SliceOp, PadOp>(Op))
-    return true;
-  return Op->hasTrait<Pointwise>() &&
-         !isa<RandomOpInterface, KernelOp, ConstantOp>(Op);
+  return isa<MomentsOp, NormalizeSumsOp>(Op) || mayWriteInOrder(Op);
 }
 
 /// `V` in the new order, of `Rank` dimensions; scalars stay.
@@ -145,9 +140,8 @@ Value ChannelsLast::getLast(Value V, int64_t Rank) {
     return ConstantOp::create(
         B, V.getLoc(), Elements.resizeSplat(permute(Type, getOrder(Rank))));
   }
-  if (Type.getRank() < Rank) {
+  if (Type.getRank() < Rank)
     return reorder(B, extendRank(B, getWritten(V), Rank), getOrder(Rank));
-  }
   // Repeating few elements costs less than moving many.
   if (auto Broadcast = V.getDefiningOp<BroadcastOp>()) {
     Value From = getLast(Broadcast.getOperand(), Rank);
@@ -173,38 +167,30 @@ Value ChannelsLast::getWritten(Value V) {
   return It->second;
 }
 
-/// The attributes of `Op`, of which those that speak of dimensions are moved.
-NamedAttrList ChannelsLast::getAttributes(Operation *Op) const {
-  NamedAttrList Attributes(Op->getAttrDictionary());
-  int64_t Rank = getTensorType(Op->getOperand(0)).getRank();
-  permuteAttributes(Op, getOrder(Rank), Attributes);
-  llvm::TypeSwitch<Operation *>(Op)
+/// Says in the attributes of an operation that its tensors are in the new
+/// order.
+static void moveDims(Operation *New) {
+  llvm::TypeSwitch<Operation *>(New)
       .Case<ConvolutionOp, ConvolutionInputGradOp, ConvolutionWeightGradOp,
-            MaxPoolOp, MaxPoolBackwardOp>([&](auto Window) {
-        Attributes.set(Window.getChannelsLastAttrName(),
-                       UnitAttr::get(Op->getContext()));
-      })
+            MaxPoolOp, MaxPoolBackwardOp>(
+          [&](auto Window) { Window.setChannelsLast(true); })
       .Case([&](MomentsOp Moments) {
+        int64_t Rank = getTensorType(Moments.getOperand()).getRank();
         auto Dims = llvm::map_to_vector(Moments.getDims(), [&](int64_t Dim) {
           return getPlace(Dim, Rank);
         });
         llvm::sort(Dims);
-        Attributes.set(Moments.getDimsAttrName(),
-                       DenseI64ArrayAttr::get(Op->getContext(), Dims));
+        Moments.setDims(Dims);
       });
-  return Attributes;
 }
 
 /// Writes the operation anew, in the new order.
 void ChannelsLast::convert(Operation *Op) {
   int64_t Rank = getTensorType(Op->getResult(0)).getRank();
-  OperationState State(Op->getLoc(), Op->getName());
-  for (Value V : Op->getOperands())
-    State.addOperands(getLast(V, Rank));
-  for (Value V : Op->getResults())
-    State.addTypes(permute(getTensorType(V), getOrder(Rank)));
-  State.addAttributes(getAttributes(Op));
-  Operation *New = B.create(State);
+  auto Operands = llvm::map_to_vector(
+      Op->getOperands(), [&](Value V) { return getLast(V, Rank); });
+  Operation *New = writeInOrder(B, Op, Operands, getOrder(Rank));
+  moveDims(New);
   for (auto [Old, Made] : llvm::zip(Op->getResults(), New->getResults())) {
     Last[Old] = Made;
     Written[Old] = Value();

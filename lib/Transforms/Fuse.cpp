@@ -71,11 +71,7 @@ private:
     if ((!mayShareKernel(Producer, Consumer) && !isSumOf(Consumer, Producer)) ||
         sums(Producer))
       return false;
-    // Before planning, whether a value lives from the forward to the backward
-    // is still to be decided, and so is what a user asked to be kept.
-    return !BeforePlan || (Producer->getAttr(PhaseAttrName) ==
-                               Consumer->getAttr(PhaseAttrName) &&
-                           !Producer->hasAttr(KeepAttrName));
+    return !BeforePlan || leavesPlanFree(Producer, Consumer);
   }
 
   /// Merges one producer of a step into it, the latest one that may be.
@@ -218,18 +214,18 @@ struct FusePass : ::remat::impl::FuseBase<FusePass> {
       cloneCheapOperations(Func);
     else
       fuseRowOperations(Func);
-    group(Func);
+    std::unique_ptr<Target> Where = createTarget(Func);
+    group(Func, *Where);
     // A chain moves as the group that it is by now.
     if (Mode == "before-plan" && hoistReaders(Func))
-      group(Func);
+      group(Func, *Where);
     eraseDeadConstants(Func);
   }
 
 private:
-  void group(func::FuncOp Func) {
+  void group(func::FuncOp Func, const Target &Where) {
     FuseModel Model(Func);
-    std::unique_ptr<Target> Where = createTarget(Func);
-    Grouping(Model, *Where, Mode == "before-plan").run();
+    Grouping(Model, Where, Mode == "before-plan").run();
     // Producers come first, so that a group reads kernels already built.
     const StepLiveness &Steps = Model.getSteps();
     for (unsigned I = 0; I < Steps.getNumPositions(); ++I)

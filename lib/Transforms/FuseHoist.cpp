@@ -21,8 +21,7 @@ static Operation *findProducer(Operation *Op) {
         Def && !isSplatConstant(Def) && (!Last || Last->isBeforeInBlock(Def)))
       Last = Def;
   if (!Last || Last->getNumResults() != 1 || !Last->hasOneUse() ||
-      !mayShareKernel(Last, Op) || Last->hasAttr(KeepAttrName) ||
-      Last->getAttr(PhaseAttrName) != Op->getAttr(PhaseAttrName))
+      !mayShareKernel(Last, Op) || !leavesPlanFree(Last, Op))
     return nullptr;
   return Last;
 }

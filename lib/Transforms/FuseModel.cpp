@@ -25,6 +25,36 @@ bool remat::mayShareKernel(Operation *Producer, Operation *Consumer) {
   return Shape && Shape == getPointwiseShape(Consumer);
 }
 
+bool remat::readsInFull(Operation *Op, Value Operand) {
+  std::optional<ArrayRef<int64_t>> Shape = getPointwiseShape(Op);
+  return Shape &&
+         *Shape == cast<RankedTensorType>(Operand.getType()).getShape();
+}
+
+bool remat::leavesPlanFree(Operation *Producer, Operation *Consumer) {
+  return Producer->getAttr(PhaseAttrName) == Consumer->getAttr(PhaseAttrName) &&
+         !Producer->hasAttr(KeepAttrName);
+}
+
+/// Whether one kernel can compute both, of the same phase, and then reads a
+/// tensor as large as what they make once instead of twice.
+static bool readSame(Operation *First, Operation *Second) {
+  if (!mayShareKernel(First, Second) ||
+      First->getAttr(PhaseAttrName) != Second->getAttr(PhaseAttrName))
+    return false;
+  return llvm::any_of(First->getOperands(), [&](Value Input) {
+    return readsInFull(First, Input) &&
+           llvm::is_contained(Second->getOperands(), Input);
+  });
+}
+
+static bool readSame(const Step &First, const Step &Second) {
+  return llvm::any_of(First.Ops, [&](Operation *Op) {
+    return llvm::any_of(Second.Ops,
+                        [&](Operation *Other) { return readSame(Op, Other); });
+  });
+}
+
 FuseModel::FuseModel(func::FuncOp Func)
     : Steps(Func, StepLiveness::Splats::MadeInKernels), InitialPeak(getPeak()) {
 }
@@ -63,11 +93,7 @@ bool FuseModel::isLegal(unsigned Producer, unsigned Consumer,
         return false;
     }
   if (Rules.Siblings)
-    HasEdge |= llvm::any_of(From.Ops, [&](Operation *First) {
-      return llvm::any_of(Steps.getStep(Consumer).Ops, [&](Operation *Second) {
-        return readSame(First, Second);
-      });
-    });
+    HasEdge |= readSame(From, Steps.getStep(Consumer));
   if (Rules.UpdatesMove)
     return HasEdge;
   for (Value Input : Steps.getInputs(From))
@@ -76,22 +102,6 @@ bool FuseModel::isLegal(unsigned Producer, unsigned Consumer,
           Producer < Position && Position < Consumer)
         return false;
   return HasEdge;
-}
-
-bool remat::readsInFull(Operation *Op, Value Operand) {
-  std::optional<ArrayRef<int64_t>> Shape = getPointwiseShape(Op);
-  return Shape &&
-         *Shape == cast<RankedTensorType>(Operand.getType()).getShape();
-}
-
-bool remat::readSame(Operation *First, Operation *Second) {
-  if (!mayShareKernel(First, Second) ||
-      First->getAttr(PhaseAttrName) != Second->getAttr(PhaseAttrName))
-    return false;
-  return llvm::any_of(First->getOperands(), [&](Value Input) {
-    return readsInFull(First, Input) &&
-           llvm::is_contained(Second->getOperands(), Input);
-  });
 }
 
 bool FuseModel::isSmall(const Step &First, const Step &Second) const {

@@ -22,9 +22,10 @@ bool mayShareKernel(mlir::Operation *Producer, mlir::Operation *Consumer);
 /// Whether the operand is as large as what the elementwise operation makes.
 bool readsInFull(mlir::Operation *Op, mlir::Value Operand);
 
-/// Whether one kernel can compute both, of the same phase, and then reads a
-/// tensor as large as what they make once instead of twice.
-bool readSame(mlir::Operation *First, mlir::Operation *Second);
+/// Whether the plan keeps its choices where both are one operation for it:
+/// before planning, whether a value lives from the forward to the backward is
+/// still to be decided, and so is what a user asked to be kept.
+bool leavesPlanFree(mlir::Operation *Producer, mlir::Operation *Consumer);
 
 /// Replaces cheap elementwise operations by a clone beside each reader where
 /// that saves traffic and keeps nothing alive for longer. Block order must be

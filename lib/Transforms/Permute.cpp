@@ -35,32 +35,45 @@ Value remat::reorder(OpBuilder &B, Value V, ArrayRef<int64_t> Order) {
   return TransposeOp::create(B, V.getLoc(), V, Order);
 }
 
-Value remat::extendRank(OpBuilder &B, Value V, int64_t Rank) {
-  auto Type = cast<RankedTensorType>(V.getType());
+RankedTensorType remat::extendRank(RankedTensorType Type, int64_t Rank) {
   SmallVector<int64_t> Shape(Rank - Type.getRank(), 1);
   llvm::append_range(Shape, Type.getShape());
-  return ReshapeOp::create(B, V.getLoc(), Type.clone(Shape), V);
+  return Type.clone(Shape);
 }
 
-void remat::permuteAttributes(Operation *Op, ArrayRef<int64_t> Order,
-                              NamedAttrList &Attributes) {
-  auto Set = [&](StringRef Name, ArrayRef<int64_t> Numbers) {
-    Attributes.set(Name, DenseI64ArrayAttr::get(Op->getContext(),
-                                                permute(Numbers, Order)));
-  };
-  llvm::TypeSwitch<Operation *>(Op)
+Value remat::extendRank(OpBuilder &B, Value V, int64_t Rank) {
+  auto Type = cast<RankedTensorType>(V.getType());
+  if (Type.getRank() == Rank)
+    return V;
+  return ReshapeOp::create(B, V.getLoc(), extendRank(Type, Rank), V);
+}
+
+bool remat::mayWriteInOrder(Operation *Op) {
+  return isa<ConcatOp, SliceOp, PadOp>(Op) ||
+         (Op->hasTrait<Pointwise>() &&
+          !isa<RandomOpInterface, KernelOp, ConstantOp>(Op));
+}
+
+Operation *remat::writeInOrder(OpBuilder &B, Operation *Op, ValueRange Operands,
+                               ArrayRef<int64_t> Order) {
+  OperationState State(Op->getLoc(), Op->getName());
+  State.addOperands(Operands);
+  for (Value V : Op->getResults())
+    State.addTypes(permute(cast<RankedTensorType>(V.getType()), Order));
+  State.addAttributes(Op->getAttrs());
+  Operation *New = B.create(State);
+  llvm::TypeSwitch<Operation *>(New)
       .Case([&](ConcatOp Concat) {
-        int64_t Dim = llvm::find(Order, static_cast<int64_t>(Concat.getDim())) -
-                      Order.begin();
-        Attributes.set(Concat.getDimAttrName(),
-                       IntegerAttr::get(Concat.getDimAttr().getType(), Dim));
+        Concat.setDim(llvm::find(Order, static_cast<int64_t>(Concat.getDim())) -
+                      Order.begin());
       })
       .Case([&](SliceOp Slice) {
-        Set(Slice.getOffsetsAttrName(), Slice.getOffsets());
-        Set(Slice.getSizesAttrName(), Slice.getSizes());
+        Slice.setOffsets(permute(Slice.getOffsets(), Order));
+        Slice.setSizes(permute(Slice.getSizes(), Order));
       })
       .Case([&](PadOp Pad) {
-        Set(Pad.getLowAttrName(), Pad.getLow());
-        Set(Pad.getHighAttrName(), Pad.getHigh());
+        Pad.setLow(permute(Pad.getLow(), Order));
+        Pad.setHigh(permute(Pad.getHigh(), Order));
       });
+  return New;
 }

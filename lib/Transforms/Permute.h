@@ -1,5 +1,4 @@
-//===- Permute.h - tensors with their dimensions in another order -*- C++
-//-*-===//
+//===- Permute.h - dimensions in another order ------------------*- C++ -*-===//
 //
 // Private to the passes that write operations anew over permuted tensors. An
 // order says for each new dimension which old one it is.
@@ -29,13 +28,20 @@ bool isViewInOrder(mlir::RankedTensorType Type, llvm::ArrayRef<int64_t> Order);
 mlir::Value reorder(mlir::OpBuilder &B, mlir::Value V,
                     llvm::ArrayRef<int64_t> Order);
 
-/// `V` with as many dimensions of one element before its own as make `Rank`.
+/// With as many dimensions of one element before its own as make `Rank`.
+mlir::RankedTensorType extendRank(mlir::RankedTensorType Type, int64_t Rank);
 mlir::Value extendRank(mlir::OpBuilder &B, mlir::Value V, int64_t Rank);
 
-/// Moves what the attributes of a concat, slice or pad say of dimensions; all
-/// others stay.
-void permuteAttributes(mlir::Operation *Op, llvm::ArrayRef<int64_t> Order,
-                       mlir::NamedAttrList &Attributes);
+/// Whether `writeInOrder` makes what the operation makes: concat, slice, pad
+/// and elementwise operations. Random numbers belong to places in memory: what
+/// draws them keeps its order.
+bool mayWriteInOrder(mlir::Operation *Op);
+
+/// Writes `Op` anew over its operands in that order. What a concat, slice or
+/// pad says of dimensions moves along; all other attributes stay.
+mlir::Operation *writeInOrder(mlir::OpBuilder &B, mlir::Operation *Op,
+                              mlir::ValueRange Operands,
+                              llvm::ArrayRef<int64_t> Order);
 
 } // namespace remat
 

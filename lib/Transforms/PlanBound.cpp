@@ -56,17 +56,19 @@ Clusters::Clusters(func::FuncOp Func) {
     Ops.push_back(&Op);
   }
   llvm::IntEqClasses Classes(Ops.size());
+  // The first operation of a phase that reads a tensor as large as its result.
+  DenseMap<std::pair<Value, Attribute>, unsigned> FirstReaders;
   for (auto [Position, Op] : llvm::enumerate(Ops))
     for (Value Operand : Op->getOperands()) {
       if (Operation *Def = Operand.getDefiningOp();
           Def && mayShareKernel(Def, Op))
         Classes.join(Positions.at(Def), Position);
-      if (!readsInFull(Op, Operand))
-        continue;
-      for (Operation *Other : Operand.getUsers())
-        if (auto It = Positions.find(Other);
-            It != Positions.end() && readSame(Other, Op))
-          Classes.join(It->second, Position);
+      if (readsInFull(Op, Operand))
+        Classes.join(
+            FirstReaders
+                .try_emplace({Operand, Op->getAttr(PhaseAttrName)}, Position)
+                .first->second,
+            Position);
     }
   Classes.compress();
   Found.resize(Classes.getNumClasses());
