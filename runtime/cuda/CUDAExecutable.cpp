@@ -1,6 +1,7 @@
 //===- CUDAExecutable.cpp - a program made ready on a GPU -----------------===//
 
 #include "cuda/CUDAExecutable.h"
+#include "cuda/StepOrder.h"
 #include "remat/Support/Numbers.h"
 #include "remat/runtime/Ranges.h"
 #include <algorithm>
@@ -83,7 +84,7 @@ Status CUDAExecutable::runLaunch(const Step &S, const Launch &L) {
     }
   }
   // Beside collectives on streams of their own kernels start in turn.
-  bool StartsEarly = HasEarlyStart && !State->TheCollectives;
+  bool StartsEarly = HasEarlyStart && FollowsOne && !State->TheCollectives;
   LaunchAttribute Early = {EarlyStart, 1, {}};
   LaunchConfig Config = {{L.Grid[0], L.Grid[1], L.Grid[2]},
                          {L.Block[0], L.Block[1], L.Block[2]},
@@ -199,18 +200,8 @@ Status CUDAExecutable::joinCollectives(const Step &S) {
   if (!State->TheCollectives)
     return {};
   std::vector<Collectives::Range> Touched;
-  auto Add = [&](uint32_t Number, bool IsWritten) {
-    if (Number == NoTensor)
-      return;
-    const Tensor &T = TheProgram->Tensors[Number];
-    Touched.push_back({locate(T.Offset), T.Bytes, IsWritten});
-  };
-  for (uint32_t Operand : S.Operands)
-    Add(Operand, false);
-  for (uint32_t Result : S.Results)
-    Add(Result, true);
-  if (S.Workspace.Bytes)
-    Touched.push_back({locate(S.Workspace.Offset), S.Workspace.Bytes, true});
+  for (const TouchedRange &T : getTouched(*TheProgram, S))
+    Touched.push_back({locate(T.Range.Offset), T.Range.Bytes, T.IsWritten});
   return State->TheCollectives->join(Touched);
 }
 
@@ -344,34 +335,6 @@ Status CUDAExecutable::runProfiled(const RunOptions &Options) {
     if (E)
       D.EventDestroy(E);
   return Ran;
-}
-
-Status CUDAExecutable::capture(void *Arena) {
-  const Driver &D = State->D;
-  dropGraph();
-  Base = static_cast<char *>(Arena);
-  // Relaxed: kernels and libraries may still load code at their first launch.
-  if (Status S = D.check(D.BeginCapture(State->TheStream, CaptureRelaxed),
-                         "cannot begin to capture the step");
-      !S)
-    return S;
-  usePlaces(Places);
-  Places.clear();
-  Overlaps = true;
-  Status Ran = runAll({});
-  Overlaps = false;
-  // A capture ends on the stream that it began on, with all others joined.
-  if (Status Joined = joinAllCollectives(); Ran)
-    Ran = Joined;
-  Graph Captured = nullptr;
-  Status Ended = D.check(D.EndCapture(State->TheStream, &Captured),
-                         "cannot capture the step");
-  if (Ran && Ended)
-    Ended = D.check(D.GraphInstantiate(&TheGraph, Captured, 0),
-                    "cannot make a graph of the step");
-  if (Captured)
-    D.GraphDestroy(Captured);
-  return Ran ? Ended : Ran;
 }
 
 /// An error of one rank ends the others, which would wait for it.

@@ -95,6 +95,9 @@ private:
   Status runAll(const RunOptions &Options);
   Status runProfiled(const RunOptions &Options);
   Status capture(void *Arena);
+  Status captureSteps();
+  Status captureBehind(const std::vector<GraphNode> &Nodes);
+  Result<std::vector<GraphNode>> getCaptured();
   Status poison(const std::vector<ByteRange> &Ranges);
   void dropGraph();
   std::string describe(size_t Index) const;
@@ -112,6 +115,7 @@ private:
   char *Base = nullptr; ///< the arena that the graph was captured for
   const LoopFrame *Frame = nullptr; ///< while this is a loop's body that runs
   bool HasEarlyStart = false;       ///< kernels wait for those before them
+  bool FollowsOne = true; ///< what is launched waits for one kernel at most
   bool Poisons = false;
   /// Steps run beside collectives whose bytes they do not touch.
   bool Overlaps = false;

@@ -44,6 +44,8 @@ Result<Driver> Driver::load() {
   Bind("cuStreamDestroy_v2", D.StreamDestroy);
   Bind("cuStreamBeginCapture_v2", D.BeginCapture);
   Bind("cuStreamEndCapture", D.EndCapture);
+  Bind("cuStreamGetCaptureInfo_v2", D.GetCaptureInfo);
+  Bind("cuStreamUpdateCaptureDependencies", D.UpdateCaptureDependencies);
   Bind("cuGraphInstantiateWithFlags", D.GraphInstantiate);
   Bind("cuGraphLaunch", D.GraphLaunch);
   Bind("cuGraphExecDestroy", D.GraphExecDestroy);

@@ -25,6 +25,7 @@ struct OpaqueModule;
 struct OpaqueFunction;
 struct OpaqueGraph;
 struct OpaqueGraphExec;
+struct OpaqueGraphNode;
 struct OpaqueEvent;
 using Context = OpaqueContext *;
 using Stream = OpaqueStream *;
@@ -32,6 +33,7 @@ using Module = OpaqueModule *;
 using Function = OpaqueFunction *;
 using Graph = OpaqueGraph *;
 using GraphExec = OpaqueGraphExec *;
+using GraphNode = OpaqueGraphNode *;
 using Event = OpaqueEvent *;
 
 inline constexpr Code Success = 0, OutOfMemoryCode = 2, NotReady = 600;
@@ -90,6 +92,10 @@ struct Driver {
   Code (*StreamDestroy)(Stream) = nullptr;
   Code (*BeginCapture)(Stream, int) = nullptr;
   Code (*EndCapture)(Stream, Graph *) = nullptr;
+  Code (*GetCaptureInfo)(Stream, int *, unsigned long long *, Graph *,
+                         const GraphNode **, size_t *) = nullptr;
+  Code (*UpdateCaptureDependencies)(Stream, const GraphNode *, size_t,
+                                    unsigned) = nullptr;
   Code (*GraphInstantiate)(GraphExec *, Graph, unsigned long long) = nullptr;
   Code (*GraphLaunch)(GraphExec, Stream) = nullptr;
   Code (*GraphExecDestroy)(GraphExec) = nullptr;

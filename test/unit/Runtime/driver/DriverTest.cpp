@@ -184,4 +184,46 @@ TEST_F(FakeDriver, WorksOnAGivenStream) {
   }
 }
 
+/// m = y + y; a = x + x; n = m + m; b = a + a; c = b + b; o = n + n. Those that
+/// come of x have 64 elements, those of y `Large`.
+ProgramMaker makeBeside(int64_t Large) {
+  ProgramMaker P;
+  Array Small = f32({64}), Wide = f32({Large});
+  uint32_t X = P.argument("x", Small), Y = P.argument("y", Wide);
+  uint32_t A = P.tensor(Small), B = P.tensor(Small), C = P.tensor(Small);
+  uint32_t M = P.tensor(Wide), N = P.tensor(Wide), O = P.tensor(Wide);
+  add(P, Y, Y, M, Large);
+  add(P, X, X, A, 64);
+  add(P, M, M, N, Large);
+  add(P, A, A, B, 64);
+  add(P, B, B, C, 64);
+  add(P, N, N, O, Large);
+  P.result("c", C);
+  P.result("o", O);
+  setKernel(P);
+  return P;
+}
+
+TEST_F(FakeDriver, SmallStepsRunBesideLargeOnes) {
+  std::unique_ptr<Device> D = make();
+  ASSERT_TRUE(D);
+  auto Capture = [&](ProgramMaker Made) -> std::string {
+    auto P = Program::load(Made.finish());
+    EXPECT_TRUE(P) << messageOf(P);
+    auto E = D->prepare(*P);
+    EXPECT_TRUE(E) << messageOf(E);
+    auto Arena = D->allocate((*P)->ArenaBytes);
+    std::memset(*Arena, 0, (*P)->ArenaBytes);
+    Fake->Graph[0] = 0;
+    Status Ran = (*E)->run(*Arena, {});
+    EXPECT_TRUE(Ran) << messageOf(Ran);
+    D->deallocate(*Arena, (*P)->ArenaBytes);
+    return Fake->Graph;
+  };
+  // Large ones in turn, small ones behind those whose results they read.
+  EXPECT_EQ(Capture(makeBeside(1 << 20)), "1<; 2<; 3<1; 4<2; 5<4; 6<3; ");
+  // Where all are small each waits for the one before.
+  EXPECT_EQ(Capture(makeBeside(64)), "1<; 2<1; 3<2; 4<3; 5<4; 6<5; ");
+}
+
 } // namespace

@@ -16,8 +16,9 @@ struct {
   int Created, Destroyed; /* streams */
   int FreedWhilePending;  /* host memory that copies still read */
   void *Foreign;          /* a stream of another context */
-  int Stuck;              /* not 0: no stream ends, but so many copies are done */
-  char Log[4096];         /* what streams do to each other, and kernels */
+  int Stuck;        /* not 0: no stream ends, but so many copies are done */
+  char Log[4096];   /* what streams do to each other, and kernels */
+  char Graph[4096]; /* captured kernels: "number<those it waits for; " */
 } fake;
 
 static struct {
@@ -118,10 +119,48 @@ struct LaunchConfig {
   const void *Attributes;
   unsigned NumAttributes;
 };
+/* What is captured is done at once, and launched as nothing. A node is noted
+ * with those that it waits for. */
+static intptr_t Nodes;
+static void *Captured[64]; /* what the next node waits for */
+static size_t NumCaptured;
+static int IsCapturing;
+int cuStreamBeginCapture_v2(void *Stream, int Mode) {
+  Nodes = NumCaptured = 0;
+  IsCapturing = 1;
+  return 0;
+}
+int cuStreamGetCaptureInfo_v2(void *Stream, int *Status, long long *Id,
+                              void **Graph, void ***Out, size_t *Count) {
+  return *Status = 1, *Out = Captured, *Count = NumCaptured, 0;
+}
+int cuStreamUpdateCaptureDependencies(void *Stream, void **Before, size_t Count,
+                                      unsigned Flags) {
+  if (Count > 64 || Flags != 1)
+    return 1;
+  memmove(Captured, Before, Count * sizeof *Before);
+  return NumCaptured = Count, 0;
+}
+int cuStreamEndCapture(void *Stream, void **Graph) {
+  return IsCapturing = 0, *Graph = &fake, 0;
+}
+/* Adds a kernel to what is captured. */
+static void capture(void) {
+  size_t Length = strlen(fake.Graph);
+  char *At = fake.Graph + Length, *End = fake.Graph + sizeof fake.Graph;
+  At += snprintf(At, End - At, "%ld<", (long)++Nodes);
+  for (size_t I = 0; I < NumCaptured; ++I)
+    At += snprintf(At, End - At, I ? " %ld" : "%ld", (long)Captured[I]);
+  snprintf(At, End - At, "; ");
+  Captured[0] = (void *)Nodes;
+  NumCaptured = 1;
+}
 /* Parameters: two addresses of floats, that of their sums, and how many. */
 int cuLaunchKernelEx(const struct LaunchConfig *Config, void *Function,
                      void **Parameters, void **Extra) {
   fakeLog("add", Config->Stream, -1);
+  if (IsCapturing)
+    capture();
   wait();
   float *Lhs = *(float **)Parameters[0], *Rhs = *(float **)Parameters[1];
   float *Sum = *(float **)Parameters[2];
@@ -151,11 +190,6 @@ int cuEventRecord(void *Event, void *Stream) {
 }
 int cuStreamWaitEvent(void *Stream, void *Event, unsigned Flags) {
   return fakeLog("wait", Stream, (int)(intptr_t)Event), 0;
-}
-/* What is captured is done at once, and launched as nothing. */
-int cuStreamBeginCapture_v2(void *Stream, int Mode) { return 0; }
-int cuStreamEndCapture(void *Stream, void **Graph) {
-  return *Graph = &fake, 0;
 }
 static _Atomic int Graphs;
 int fakeCountGraphs(void) { return Graphs; }

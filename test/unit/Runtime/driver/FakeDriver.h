@@ -16,6 +16,7 @@ struct FakeState {
   void *Foreign;
   int Stuck;
   char Log[4096];
+  char Graph[4096];
 };
 
 class FakeDriver : public testing::Test {
