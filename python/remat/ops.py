@@ -140,6 +140,13 @@ def concat(values: Sequence[Value], dim: int) -> Value:
     return first.graph.add("concat", "{all}", tuple(values), (result,), {"dim": dim})[0]
 
 
+def roll(x: Value, shift: int, dim: int) -> Value:
+    """Elements go `shift` places on along `dim`, round its end; back with a negative one."""
+    (dim,) = normalize_dims((dim,), x.type.rank, "roll")
+    attributes = {"dim": dim, "shift": int(shift) % x.shape[dim]}
+    return x.graph.add("roll", "{0}", (x,), (x.type,), attributes, "result")[0]
+
+
 def broadcast(x: Value, shape: Sequence[int]) -> Value:
     """Repeats elements to a larger shape, by NumPy's rule."""
     result = x.type.with_shape(shape)

@@ -125,6 +125,22 @@ static Status checkConcat(const OpCall &Op) {
   return {};
 }
 
+static Status checkRoll(const OpCall &Op) {
+  REMAT_TRY(checkCounts(Op, 1, 1));
+  const Value &From = Op.Operands[0];
+  REMAT_TRY(checkType(Op.Results[0], From.Type));
+  REMAT_TRY(checkShape(Op.Results[0], From.Shape));
+  int64_t Dim = Op.Attributes->getInt("dim", -1),
+          Shift = Op.Attributes->getInt("shift", -1);
+  REMAT_REQUIRE(Dim >= 0 && Dim < From.getRank(),
+                "rolls dimension " + std::to_string(Dim) + " of " +
+                    std::to_string(From.getRank()));
+  REMAT_REQUIRE(Shift >= 0 && Shift < From.Shape[Dim],
+                "rolls a dimension of " + std::to_string(From.Shape[Dim]) +
+                    " by " + std::to_string(Shift));
+  return {};
+}
+
 std::span<const OpSignature> remat::runtime::getShapeOps() {
   static const OpSignature Signatures[] = {
       {"constant", checkConstant, reusesNothing},
@@ -134,6 +150,7 @@ std::span<const OpSignature> remat::runtime::getShapeOps() {
       {"slice", checkSlice, reusesNothing},
       {"pad", checkPad, reusesNothing},
       {"concat", checkConcat, reusesNothing},
+      {"roll", checkRoll, reusesNothing},
   };
   return Signatures;
 }

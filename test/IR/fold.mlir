@@ -67,6 +67,26 @@ func.func @chains(%x: tensor<2x3x4xf32>, %y: tensor<3xf32>) -> (tensor<24xf32>, 
   return %1, %2, %4, %5, %7, %9 : tensor<24xf32>, tensor<2x3x4xf32>, tensor<4x3x2xf32>, tensor<2x3x4xf32>, tensor<1x1x1xf32>, tensor<5x2x3xf32>
 }
 
+// Rolls of one dimension are one, or none where 2 + 3 places are once round;
+// those of two dimensions stay, a splat has no places.
+// CHECK-LABEL: @rolls
+// CHECK-SAME: (%[[X:.*]]: tensor<4x5xf32>)
+// CHECK-DAG: %[[C:.*]] = remat.constant dense<2.000000e+00> : tensor<4x5xf32>
+// CHECK-DAG: %[[R:.*]] = remat.roll %[[X]] {dim = 1 : i64, shift = 1 : i64} : tensor<4x5xf32>
+// CHECK-DAG: %[[A:.*]] = remat.roll %[[X]] {dim = 1 : i64, shift = 3 : i64} : tensor<4x5xf32>
+// CHECK-DAG: %[[B:.*]] = remat.roll %[[A]] {dim = 0 : i64, shift = 3 : i64} : tensor<4x5xf32>
+// CHECK: return %[[X]], %[[R]], %[[X]], %[[B]], %[[C]]
+func.func @rolls(%x: tensor<4x5xf32>) -> (tensor<4x5xf32>, tensor<4x5xf32>, tensor<4x5xf32>, tensor<4x5xf32>, tensor<4x5xf32>) {
+  %0 = remat.roll %x {dim = 1 : i64, shift = 0 : i64} : tensor<4x5xf32>
+  %1 = remat.roll %x {dim = 1 : i64, shift = 3 : i64} : tensor<4x5xf32>
+  %2 = remat.roll %1 {dim = 1 : i64, shift = 3 : i64} : tensor<4x5xf32>
+  %3 = remat.roll %1 {dim = 1 : i64, shift = 2 : i64} : tensor<4x5xf32>
+  %4 = remat.roll %1 {dim = 0 : i64, shift = 3 : i64} : tensor<4x5xf32>
+  %c = remat.constant dense<2.0> : tensor<4x5xf32>
+  %5 = remat.roll %c {dim = 0 : i64, shift = 1 : i64} : tensor<4x5xf32>
+  return %0, %2, %3, %4, %5 : tensor<4x5xf32>, tensor<4x5xf32>, tensor<4x5xf32>, tensor<4x5xf32>, tensor<4x5xf32>
+}
+
 // A first cast that loses nothing goes, one that rounds stays.
 // CHECK-LABEL: @casts
 // CHECK-SAME: (%[[H:.*]]: tensor<3xbf16>, %[[X:.*]]: tensor<3xf32>, %[[C:.*]]: tensor<3xi1>)

@@ -182,3 +182,27 @@ func.func @f(%x: tensor<2x3xi32>) {
   %0 = remat.reduce <mean> %x, [1] : (tensor<2x3xi32>) -> tensor<2xi32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{dim is 2, but 'tensor<2x3xf32>' has 2 dimensions}}
+  %0 = remat.roll %x {dim = 2 : i64, shift = 0 : i64} : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{shift is 3, not in [0, 3) of dimension 1}}
+  %0 = remat.roll %x {dim = 1 : i64, shift = 3 : i64} : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{shift is -1, not in [0, 2) of dimension 0}}
+  %0 = remat.roll %x {dim = 0 : i64, shift = -1 : i64} : tensor<2x3xf32>
+  return
+}

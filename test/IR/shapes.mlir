@@ -15,6 +15,8 @@ func.func @shapes(%x: tensor<2x3x4xf32>, %y: tensor<2x1x4xf32>) {
   %3 = remat.pad %x, [0, 1, 0] [0, 0, 4] : (tensor<2x3x4xf32>) -> tensor<2x4x8xf32>
   // CHECK: remat.concat %{{.*}}, %{{.*}} {dim = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x4x4xf32>
   %4 = remat.concat %x, %y {dim = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x1x4xf32>) -> tensor<2x4x4xf32>
+  // CHECK: remat.roll %{{.*}} {dim = 2 : i64, shift = 3 : i64} : tensor<2x3x4xf32>
+  %6 = remat.roll %x {dim = 2 : i64, shift = 3 : i64} : tensor<2x3x4xf32>
   // CHECK: remat.broadcast %{{.*}} : tensor<2x1x4xf32> to tensor<5x2x3x4xf32>
   %5 = remat.broadcast %y : tensor<2x1x4xf32> to tensor<5x2x3x4xf32>
   return

@@ -179,6 +179,7 @@ def every_op() -> remat.Graph:
     values.append(ops.slice(x, (0, 1), (2, 2)))
     values.append(ops.pad(x, (1, 0), (0, 2)))
     values.append(ops.concat([x, x * 2, x], -1))
+    values.append(ops.roll(x, 2, 1))
     values.append(ops.broadcast(y, (4, 2, 3)))
     for kind in ops.REDUCTIONS:
         values += [ops.reduce(kind, x), ops.reduce(kind, x, (-1,), keep_dims=True)]

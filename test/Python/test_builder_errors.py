@@ -63,6 +63,7 @@ ERRORS = {
     "concat": (lambda: ops.concat(pair((2, 3), (3, 3)), 1), r"\(2, 3\) and \(3, 3\) differ"),
     "concat none": (lambda: ops.concat([], 0), "at least one"),
     "concat dim": (lambda: ops.concat(pair((2, 3), (2, 3)), 2), "dimension 2 is outside"),
+    "roll dim": (lambda: ops.roll(new_value(), 1, 2), "dimension 2 is outside"),
     "broadcast shape": (lambda: ops.broadcast(new_value(), (2, 4)), r"\(2, 3\) and \(2, 4\)"),
     "broadcast down": (
         lambda: ops.broadcast(new_value(), (1, 3)),

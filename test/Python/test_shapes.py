@@ -45,6 +45,26 @@ def test_reshape_transpose_broadcast():
     check(*cases)
 
 
+def test_roll():
+    numbers = Numbers()
+    check(
+        *(
+            Case(
+                lambda x, n=shift, d=dim: ops.roll(x, n, d) * x,
+                lambda x, n=shift, d=dim: x.roll(n, d) * x,
+                [numbers.normal(*shape)],
+            )
+            for shape, shift, dim in (
+                ((7,), 3, 0),
+                ((4, 5), -1, 0),
+                ((4, 5), 13, -1),  # more than once round
+                ((2, 6, 3), 2, 1),
+                ((2, 6, 3), 12, 1),
+            )
+        )
+    )
+
+
 def test_slice_pad_concat():
     numbers = Numbers()
 

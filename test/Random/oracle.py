@@ -26,7 +26,7 @@ ROUNDING["inside"] = ROUNDING["f32"]  # of what an operation makes on the way, w
 # What computes nothing rounds nothing: (-2)^3 stays defined where 3 stays 3.
 EXACT = {
     f"remat.{name}"
-    for name in "constant reshape transpose slice broadcast pad concat copy neg abs relu stop_gradient max_pool gather top_k".split()
+    for name in "constant reshape transpose slice broadcast pad concat roll copy neg abs relu stop_gradient max_pool gather top_k".split()
 }
 # What autocast runs in f32, or in the types that its operands come in.
 NOT_LOWERED = {

@@ -211,6 +211,11 @@ def concat(o, *operands):
     return torch.cat(operands, o.attributes["dim"])
 
 
+@op("roll")
+def roll(o, x):
+    return x.roll(o.attributes["shift"], o.attributes["dim"])
+
+
 @op("broadcast")
 def broadcast(o, x):
     return x.broadcast_to(o.result_types[0].shape)

@@ -96,6 +96,15 @@ def make_concat(c: Context) -> None:
     c.made(ops.concat([p.value for p in parts], dim), low, high, *parts)
 
 
+@maker("roll", 1.0)
+def make_roll(c: Context) -> None:
+    x = c.number(rank=1)
+    dim = c.rng.randrange(x.rank)
+    x = c.made(ops.roll(x.value, c.rng.randrange(x.shape[dim]), dim), x.low, x.high, x)
+    if c.chance(0.3):  # and back, or further on
+        c.made(ops.roll(x.value, c.rng.randrange(x.shape[dim]), dim), x.low, x.high, x)
+
+
 @maker("broadcast", 1.5)
 def make_broadcast(c: Context) -> None:
     x = c.number(most=c.most)

@@ -115,6 +115,7 @@ def shapes():
     yield from simple(
         "concat", "remat.concat %0, %1 {dim = 0 : i64} : (@TYPES@) -> @RESULTS@", [T, T], [(8, 6)]
     )
+    yield from simple("roll", "remat.roll %0 {dim = 1 : i64, shift = 2 : i64} : @RESULTS@", [T], [T])
     yield from simple("broadcast", "remat.broadcast %0 : @TYPES@ to @RESULTS@", [(6,)], [T])
     for kind in ("sum", "mean", "max"):
         for dims, result in (("[0]", (6,)), ("[1]", (4,)), ("[0, 1]", ())):

@@ -149,17 +149,20 @@ func.func @reads_the_least(
 }
 
 // Shape operations move gradients and read nothing: a slice of columns 1 and 2
-// of 5 is padded by 1 and 2, the permutation (2, 0, 1) is undone by (1, 2, 0).
+// of 5 is padded by 1 and 2, the permutation (2, 0, 1) is undone by (1, 2, 0), a
+// roll of 5 columns by 2 is undone by 3.
 // CHECK-LABEL: func.func @shapes
 // CHECK-SAME: (%[[X:[^:]*]]: tensor<3x5xf32>
 // CHECK: remat.transpose %{{.*}}, [2, 0, 1] :
 // CHECK: remat.transpose %{{.*}}, [1, 2, 0] {remat.phase
 // CHECK-NEXT: remat.reshape %{{.*}} : tensor<3x2x1xf32> to tensor<3x2xf32>
-// CHECK-NEXT: %[[DX:.*]] = remat.pad %{{.*}}, [0, 1] [0, 2] {{.*}} -> tensor<3x5xf32>
+// CHECK-NEXT: %[[DR:.*]] = remat.pad %{{.*}}, [0, 1] [0, 2] {{.*}} -> tensor<3x5xf32>
+// CHECK-NEXT: %[[DX:.*]] = remat.roll %[[DR]] {dim = 1 : i64, remat.phase = #remat.phase<backward>, shift = 3 : i64} : tensor<3x5xf32>
 // CHECK-NEXT: return %{{.*}}, %[[DX]] :
 func.func @shapes(%x: tensor<3x5xf32> {remat.role = #remat.role<parameter>, remat.name = "x"})
     -> (tensor<f32> {remat.role = #remat.role<loss>, remat.name = "loss"}) {
-  %0 = remat.slice %x, [0, 1] [3, 2] : (tensor<3x5xf32>) -> tensor<3x2xf32>
+  %r = remat.roll %x {dim = 1 : i64, shift = 2 : i64} : tensor<3x5xf32>
+  %0 = remat.slice %r, [0, 1] [3, 2] : (tensor<3x5xf32>) -> tensor<3x2xf32>
   %1 = remat.reshape %0 : tensor<3x2xf32> to tensor<3x2x1xf32>
   %2 = remat.transpose %1, [2, 0, 1] : (tensor<3x2x1xf32>) -> tensor<1x3x2xf32>
   %loss = remat.reduce <sum> %2, [0, 1, 2] : (tensor<1x3x2xf32>) -> tensor<f32>

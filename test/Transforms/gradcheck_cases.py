@@ -155,6 +155,12 @@ def concat(graph):
 
 
 @case
+def roll(graph):
+    x = graph.parameter("x", (3, 5, 2), normal)
+    return ops.roll(ops.roll(x, 3, 1), -1, 0)
+
+
+@case
 def broadcast(graph):
     return ops.broadcast(graph.parameter("x", (3, 1), normal), (2, 3, 4))
 

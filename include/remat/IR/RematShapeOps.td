@@ -64,6 +64,21 @@ def Remat_ConcatOp : Remat_Op<"concat", [
   let hasFolder = 1;
 }
 
+def Remat_RollOp : Remat_Op<"roll", [
+    SameOperandsAndResultType, Remat_ElementwiseCost, Remat_CopiesOperand, Remat_Precision<"follow">,
+    Remat_Loops, Remat_Linear, Remat_Differentiable]> {
+  let summary = "moves elements on along dimension `dim`, round its end";
+  let description = [{
+    Element i of a line along `dim` of n elements becomes element (i + `shift`) mod n;
+    `shift` is in [0, n). A roll the other way is one by n - `shift`.
+  }];
+  let arguments = (ins Remat_Tensor:$operand, I64Attr:$dim, I64Attr:$shift);
+  let results = (outs Remat_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
 def Remat_BroadcastOp : Remat_Op<"broadcast", [
     Remat_ElementwiseCost, Remat_Pointwise, Remat_PointwiseLoops, Remat_CheapToRepeat,
     Remat_CopiesOperand, Remat_Precision<"follow">, Remat_Linear, Remat_Differentiable]> {

@@ -74,6 +74,17 @@ LogicalResult ConcatOp::buildAdjoint(OpBuilder &Builder, ValueRange ResultGrads,
   return success();
 }
 
+LogicalResult RollOp::buildAdjoint(OpBuilder &Builder, ValueRange ResultGrads,
+                                   ArrayRef<bool> Needed,
+                                   MutableArrayRef<Value> OperandGrads) {
+  if (!Needed[0] || !ResultGrads[0])
+    return success();
+  uint64_t Size = shapeOf(getOperand())[getDim()];
+  OperandGrads[0] = RollOp::create(Builder, getLoc(), ResultGrads[0], getDim(),
+                                   (Size - getShift()) % Size);
+  return success();
+}
+
 LogicalResult BroadcastOp::buildAdjoint(OpBuilder &Builder,
                                         ValueRange ResultGrads,
                                         ArrayRef<bool> Needed,

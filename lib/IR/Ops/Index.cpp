@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace remat;
 
-static LogicalResult checkDim(std::optional<Location> Loc, int64_t Dim,
+LogicalResult remat::checkDim(std::optional<Location> Loc, int64_t Dim,
                               RankedTensorType Type) {
   if (Dim >= 0 && Dim < Type.getRank())
     return success();

@@ -34,6 +34,7 @@ Sets ReshapeOp::getLinearOperands() { return {{0}}; }
 Sets TransposeOp::getLinearOperands() { return {{0}}; }
 Sets SliceOp::getLinearOperands() { return {{0}}; }
 Sets PadOp::getLinearOperands() { return {{0}}; }
+Sets RollOp::getLinearOperands() { return {{0}}; }
 Sets BroadcastOp::getLinearOperands() { return {{0}}; }
 
 Sets ConcatOp::getLinearOperands() {

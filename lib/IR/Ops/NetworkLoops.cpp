@@ -45,6 +45,7 @@ SmallVector<Loop> ScatterAddOp::getLoops() {
 SmallVector<Loop> TopKOp::getLoops() { return getLineLoops(*this, getDim()); }
 SmallVector<Loop> CumsumOp::getLoops() { return getLineLoops(*this, getDim()); }
 SmallVector<Loop> ConcatOp::getLoops() { return getLineLoops(*this, getDim()); }
+SmallVector<Loop> RollOp::getLoops() { return getLineLoops(*this, getDim()); }
 
 SmallVector<Loop> PadOp::getLoops() {
   return getParallelLoops(*this, [&](int64_t Dim) {

@@ -26,6 +26,10 @@ inline void takePhase(mlir::Operation *New, mlir::Operation *Old) {
     New->setAttr(PhaseAttrName, Phase);
 }
 
+/// Checks that `Dim` is a dimension of `Type`.
+mlir::LogicalResult checkDim(std::optional<mlir::Location> Loc, int64_t Dim,
+                             mlir::RankedTensorType Type);
+
 /// Checks that `Dims` are dimensions of `Type`, sorted and without repetition.
 mlir::LogicalResult checkReducedDims(std::optional<mlir::Location> Loc,
                                      llvm::ArrayRef<int64_t> Dims,

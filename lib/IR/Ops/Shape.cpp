@@ -174,6 +174,21 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *,
 }
 
 //===----------------------------------------------------------------------===//
+// roll
+//===----------------------------------------------------------------------===//
+
+LogicalResult RollOp::verify() {
+  RankedTensorType Type = getOperand().getType();
+  int64_t Dim = getDim(), Shift = getShift();
+  if (failed(checkDim(getLoc(), Dim, Type)))
+    return failure();
+  if (Shift < 0 || Shift >= Type.getDimSize(Dim))
+    return emitOpError() << "shift is " << Shift << ", not in [0, "
+                         << Type.getDimSize(Dim) << ") of dimension " << Dim;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // reduce
 //===----------------------------------------------------------------------===//
 

@@ -78,6 +78,23 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
   return {};
 }
 
+OpFoldResult RollOp::fold(FoldAdaptor Operands) {
+  if (getShift() == 0)
+    return getOperand();
+  if (OpFoldResult Splat = foldSplat(Operands.getOperand(), getType()))
+    return Splat;
+  auto Inner = getOperand().getDefiningOp<RollOp>();
+  if (!Inner || Inner.getDim() != getDim())
+    return {};
+  uint64_t Sum = getShift() + Inner.getShift();
+  Sum %= static_cast<uint64_t>(getType().getDimSize(getDim()));
+  if (Sum == 0)
+    return Inner.getOperand();
+  getOperandMutable().assign(Inner.getOperand());
+  setShift(Sum);
+  return getResult();
+}
+
 OpFoldResult ReduceOp::fold(FoldAdaptor Operands) {
   if (getDims().empty())
     return getOperand();

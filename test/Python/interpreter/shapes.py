@@ -50,6 +50,11 @@ def concat(call, *operands):
     return np.concatenate(operands, axis=call["dim"])
 
 
+@op("roll")
+def roll(call, x):
+    return np.roll(x, call["shift"], call["dim"])
+
+
 @op("broadcast")
 def broadcast(call, x):
     return np.broadcast_to(x, call.result_type.shape)

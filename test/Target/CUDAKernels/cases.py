@@ -154,6 +154,13 @@ def shape_cases():
         y, z = fill(6, 3, 24), fill(6, 8, 24)
         yield Case(f"concat {dtype}", "remat.concat {0}, {1}, {2} {{dim = 1 : i64}} : ({o}) -> ({r})", [x, y, z],
                    [torch.cat([x, y, z], 1)])
+        # Runs of 16 bytes, along the outermost, one element at a time, and a shift that is none.
+        for shape, dim, shift in (((6, 10, 24), 1, 3), ((6, 10, 24), 2, 16), ((6, 10, 24), 0, 5), ((3, 35), 1, 34),
+                                  ((7,), 0, 1), ((2, 5, 3), 1, 2), ((2, 5, 3), 1, 0)):
+            x = fill(*shape)
+            yield Case(f"roll {shape} {dim} {shift} {dtype}",
+                       f"remat.roll {{0}} {{{{dim = {dim} : i64, shift = {shift} : i64}}}} : {{r}}", [x],
+                       [x.roll(shift, dim)])
         for shape, to in (((3, 1), (3, 40)), ((24,), (6, 10, 24)), ((6, 1, 24), (6, 10, 24)), ((), (5, 3))):
             b = fill(*shape)
             yield Case(f"broadcast {shape} {to} {dtype}", "remat.broadcast {0} : {o} to {r}", [b],

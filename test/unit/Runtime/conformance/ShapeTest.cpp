@@ -92,6 +92,24 @@ TEST(Shape, Concat) {
   EXPECT_NE(checkOp("concat", {f32({3})}, {f32({3})}, {ints("dim", {1})}), "");
 }
 
+TEST(Shape, Roll) {
+  auto By = [](int64_t Dim, int64_t Shift) {
+    return Attrs{ints("dim", {Dim}), ints("shift", {Shift})};
+  };
+  expectOp("roll", {f32({2, 3}, {1, 2, 3, 4, 5, 6})},
+           f32({2, 3}, {3, 1, 2, 6, 4, 5}), By(1, 1));
+  expectOp("roll", {i64({3, 2}, {1, 2, 3, 4, 5, 6})},
+           i64({3, 2}, {3, 4, 5, 6, 1, 2}), By(0, 2));
+  expectOp("roll", {bf16({1, 2, 2}, {1, 2, 3, 4})},
+           bf16({1, 2, 2}, {3, 4, 1, 2}), By(1, 1));
+  expectOp("roll", {i1({2}, {1, 0})}, i1({2}, {1, 0}), By(0, 0));
+  EXPECT_NE(checkOp("roll", {f32({3})}, {f32({3})}, By(1, 0)), "");
+  EXPECT_NE(checkOp("roll", {f32({3})}, {f32({3})}, By(0, 3)), "");
+  EXPECT_NE(checkOp("roll", {f32({3})}, {f32({3})}, By(0, -1)), "");
+  EXPECT_NE(checkOp("roll", {f32({3})}, {f32({4})}, By(0, 1)), "");
+  EXPECT_NE(checkOp("roll", {f32({3})}, {i32({3})}, By(0, 1)), "");
+}
+
 TEST(Shape, Broadcast) {
   expectOp("broadcast", {f32({2, 1}, {1, 2})}, f32({2, 3}, {1, 1, 1, 2, 2, 2}));
   expectOp("broadcast", {f32({}, {4})}, f32({2}, {4, 4}));
