@@ -49,7 +49,7 @@ Value remat::extendRank(OpBuilder &B, Value V, int64_t Rank) {
 }
 
 bool remat::mayWriteInOrder(Operation *Op) {
-  return isa<ConcatOp, SliceOp, PadOp>(Op) ||
+  return isa<ConcatOp, SliceOp, PadOp, RollOp>(Op) ||
          (Op->hasTrait<Pointwise>() &&
           !isa<RandomOpInterface, KernelOp, ConstantOp>(Op));
 }
@@ -63,9 +63,9 @@ Operation *remat::writeInOrder(OpBuilder &B, Operation *Op, ValueRange Operands,
   State.addAttributes(Op->getAttrs());
   Operation *New = B.create(State);
   llvm::TypeSwitch<Operation *>(New)
-      .Case([&](ConcatOp Concat) {
-        Concat.setDim(llvm::find(Order, static_cast<int64_t>(Concat.getDim())) -
-                      Order.begin());
+      .Case<ConcatOp, RollOp>([&](auto Along) {
+        Along.setDim(llvm::find(Order, static_cast<int64_t>(Along.getDim())) -
+                     Order.begin());
       })
       .Case([&](SliceOp Slice) {
         Slice.setOffsets(permute(Slice.getOffsets(), Order));

@@ -32,13 +32,13 @@ mlir::Value reorder(mlir::OpBuilder &B, mlir::Value V,
 mlir::RankedTensorType extendRank(mlir::RankedTensorType Type, int64_t Rank);
 mlir::Value extendRank(mlir::OpBuilder &B, mlir::Value V, int64_t Rank);
 
-/// Whether `writeInOrder` makes what the operation makes: concat, slice, pad
-/// and elementwise operations. Random numbers belong to places in memory: what
-/// draws them keeps its order.
+/// Whether `writeInOrder` makes what the operation makes: concat, slice,
+/// pad, roll and elementwise operations. Random numbers belong to places in
+/// memory: what draws them keeps its order.
 bool mayWriteInOrder(mlir::Operation *Op);
 
-/// Writes `Op` anew over its operands in that order. What a concat, slice or
-/// pad says of dimensions moves along; all other attributes stay.
+/// Writes `Op` anew over its operands in that order. What a concat, slice,
+/// pad or roll says of dimensions moves along; all other attributes stay.
 mlir::Operation *writeInOrder(mlir::OpBuilder &B, mlir::Operation *Op,
                               mlir::ValueRange Operands,
                               llvm::ArrayRef<int64_t> Order);

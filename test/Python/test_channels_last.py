@@ -33,6 +33,7 @@ def network() -> Graph:
     z = ops.convolution(x, weight("point", (4, 8, 1, 1)))
     x = ops.concat([y + x, ops.avg_pool(z, (3, 3), strides=[1, 1], padding=1)], 1)
     x = ops.pad(ops.slice(x, (0, 2, 0, 0), (2, 9, 3, 3)), (0, 0, 1, 0), (0, 1, 0, 0))
+    x = ops.roll(ops.roll(x, 2, 3), 1, 1)
     x = ops.convolution_transpose(x, weight("up", (10, 3, 2, 2)), None, 2)
     pooled = ops.reduce("mean", ops.cast(x * ops.sigmoid(x), "f32"), (2, 3))
     largest = ops.cast(ops.reduce("max", x, (1,)), "f32")

@@ -51,6 +51,19 @@ func.func @joined(%x: tensor<2x3x5xf32>) -> tensor<4x3x5xf32> {
 
 // -----
 
+// A roll along the dimension that is first outside.
+// CHECK-LABEL: func.func @rolled
+// CHECK: %[[R:.*]] = remat.roll %arg0 {dim = 0 : i64, shift = 1 : i64} : tensor<2x3x5xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @rolled(%x: tensor<2x3x5xf32>) -> tensor<2x3x5xf32> {
+  %0 = remat.transpose %x, [2, 0, 1] : (tensor<2x3x5xf32>) -> tensor<5x2x3xf32>
+  %1 = remat.roll %0 {dim = 1 : i64, shift = 1 : i64} : tensor<5x2x3xf32>
+  %2 = remat.transpose %1, [1, 2, 0] : (tensor<5x2x3xf32>) -> tensor<2x3x5xf32>
+  return %2 : tensor<2x3x5xf32>
+}
+
+// -----
+
 // Another reader wants the order of the middle.
 // CHECK-LABEL: func.func @read
 // CHECK-COUNT-2: remat.transpose

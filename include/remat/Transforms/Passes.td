@@ -60,7 +60,7 @@ def CancelTransposes : Remat_Pass<"remat-cancel-transposes", "planned"> {
   let description = [{
     A transpose copies its tensor, for nothing where another one takes it back later.
     What lies between them then works on the order that both had in mind: elementwise
-    operations, `concat`, `slice` and `pad`, if nobody else reads what they make and
+    operations, `concat`, `slice`, `pad` and `roll`, if nobody else reads what they make and
     whatever else they read keeps its elements where they are in the new order, as a
     scalar does, or the angles of a rotary embedding. Operations that draw random numbers
     keep their order: the numbers belong to places in memory. No bit of a value changes;
@@ -242,8 +242,8 @@ def ChannelsLast : Remat_Pass<"remat-channels-last", "planned"> {
     other; a library copies other tensors, and its plans for them are up to 2.5
     times as slow. Convolutions of 16 bits that cuDNN runs become
     `channels_last`, and what reads their results follows where it can: elementwise
-    operations, pooling, statistics, `normalize`, reductions, `concat`, `slice` and
-    `pad`. A transpose, or a view where nothing moves past another element, stands where
+    operations, pooling, statistics, `normalize`, reductions, `concat`, `slice`,
+    `pad` and `roll`. A transpose, or a view where nothing moves past another element, stands where
     an operation needs the order in which the graph was written: parameters and
     results keep theirs. Does nothing for the host.
 
