@@ -79,6 +79,7 @@ WHOLE = {
     "layer_norm": (layer_norm, (3, 8), "layer_norm"),
     "normalised": (normalised, (3, 8), "layer_norm"),
     "softmax": (softmax, (3, 8), "softmax"),
+    "rolled": (lambda x: x.roll(-3, 1), (3, 8), "roll"),
     "attended": (attended, (2, 2, 4, 8), "attention"),
     "attended_added": (attended_added, (2, 2, 4, 8), "attention"),
     "negative_log_likelihood": (negative_log_likelihood, (4, 6), "cross_entropy"),

@@ -148,6 +148,8 @@ CASES = {
         "pad": (lambda x: F.pad(x, (1, 2, 0, 1)) + F.pad(x, (1, 2, 0, 1), value=3.0), (2, 3, 4)),
         "negative_pad": (lambda x: F.pad(x, (-1, 1)), (2, 3, 4)),
         "roll": (lambda x: x.roll((1, -2), (1, 2)) + x.roll(5), (2, 3, 4)),
+        "roll_far": (lambda x: x.roll(-7, 1) + x.roll((4, 1, 2), (2, -1, 0)), (2, 3, 4)),
+        "roll_flat": (lambda x: x.roll(-30) * x.roll(24) + x.t().roll(1).t(), (4, 6)),
         "flip": (lambda x: x.flip(1, 2), (2, 3, 4)),
         "tril": (lambda x: x.tril() + x.triu(1) * 2 + x.tril(-1), (2, 3, 4)),
         "pixel_shuffle": (lambda x: F.pixel_shuffle(x, 2), (2, 8, 3, 2)),

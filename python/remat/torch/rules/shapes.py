@@ -210,21 +210,12 @@ def _replaced(cx, x: Value, new: Value, dim: int, start: int) -> Value:
 @rule(aten.roll.default)
 def roll(cx, self, shifts, dims=()):
     x = cx.value(self)
-    if not dims:
+    if not dims:  # all elements, as if they were one dimension
         flat = cx.views.reshape(x, (x.type.elements,))
-        return cx.views.reshape(_rolled(cx, flat, shifts[0], 0), cx.shape)
+        return cx.views.reshape(ops.roll(flat, shifts[0], 0), cx.shape)
     for shift, dim in zip(shifts, dims):
-        x = _rolled(cx, x, shift, dim % x.type.rank)
+        x = ops.roll(x, shift, dim)
     return x
-
-
-def _rolled(cx, x: Value, shift: int, dim: int) -> Value:
-    extent = x.shape[dim]
-    shift %= extent
-    if shift == 0:
-        return x
-    last = part(cx, x, dim, extent - shift, shift)
-    return ops.concat([last, part(cx, x, dim, 0, extent - shift)], dim)
 
 
 @rule(aten.tril.default)
