@@ -19,9 +19,18 @@ std::optional<int64_t> remat::alignBytes(int64_t Bytes) {
 std::optional<ArrayRef<int64_t>> remat::getPointwiseShape(Operation *Op) {
   if (auto Kernel = dyn_cast<KernelOp>(Op))
     return Kernel.getPointwiseShape();
-  if (!Op->hasTrait<Pointwise>())
+  if (!Op->hasTrait<Pointwise>() && !isa<RollOp>(Op))
     return std::nullopt;
   return cast<RankedTensorType>(Op->getResult(0).getType()).getShape();
+}
+
+bool remat::rolls(Operation *Reader, Value V) {
+  if (isa<RollOp>(Reader))
+    return true;
+  auto Kernel = dyn_cast<KernelOp>(Reader);
+  return Kernel && llvm::any_of(Kernel->getOpOperands(), [&](OpOperand &Read) {
+           return Read.get() == V && Kernel.rolls(Read.getOperandNumber());
+         });
 }
 
 bool remat::isSum(Value V) {
@@ -76,7 +85,8 @@ StepLiveness::StepLiveness(func::FuncOp Func, Splats Mode)
 /// Whether `Reader` makes its operand itself, a constant.
 bool StepLiveness::isMadeAnew(Operation *Reader, Value Operand) const {
   return Mode == Splats::MadeInKernels &&
-         isSplatConstant(Operand.getDefiningOp()) && getPointwiseShape(Reader);
+         isSplatConstant(Operand.getDefiningOp()) &&
+         getPointwiseShape(Reader) && !rolls(Reader, Operand);
 }
 
 /// All lives at once, where each begins and behind where it ends: values that
@@ -165,9 +175,15 @@ static SmallVector<Value> getReusable(OpResult Result) {
 
 /// Whether a result of a group may be written over `Root`, which dies there:
 /// each element is read by the thread that writes it, if the value is read
-/// whole and has the result's shape and size. A sum is of many elements.
-bool StepLiveness::mayReuseInGroup(Value Result, Value Root,
+/// whole, in order, and has the result's shape and size. A sum is of many
+/// elements.
+bool StepLiveness::mayReuseInGroup(const Step &S, Value Result, Value Root,
                                    ArrayRef<Value> Inputs) const {
+  auto IsRolled = [&](Value Input) {
+    return llvm::any_of(Input.getUsers(), [&](Operation *Reader) {
+      return llvm::is_contained(S.Ops, Reader) && rolls(Reader, Input);
+    });
+  };
   auto Type = cast<RankedTensorType>(Result.getType());
   if (isSum(Result) || getByteSize(Root.getType()) != getByteSize(Type))
     return false;
@@ -175,7 +191,7 @@ bool StepLiveness::mayReuseInGroup(Value Result, Value Root,
     auto InputType = cast<RankedTensorType>(Input.getType());
     return Places.get(Input).Root != Root ||
            (InputType.getShape() == Type.getShape() &&
-            getByteSize(InputType) == getByteSize(Type));
+            getByteSize(InputType) == getByteSize(Type) && !IsRolled(Input));
   });
 }
 
@@ -203,7 +219,7 @@ StepLiveness::getReuses(unsigned Position) const {
           Lifetime->Begin == Position ||
           llvm::is_contained(llvm::make_second_range(Reuses), Root))
         continue;
-      if (S.isGroup() ? mayReuseInGroup(Result, Root, Candidates)
+      if (S.isGroup() ? mayReuseInGroup(S, Result, Root, Candidates)
                       : mayOverwrite(cast<OpResult>(Result), Root, Places)) {
         Reuses.push_back({Result, Root});
         break;

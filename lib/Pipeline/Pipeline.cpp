@@ -153,6 +153,7 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
   else
     addDistribution(FuncPM, Options);
   addSimplification(FuncPM, Options);
+  FuncPM.addPass(createFormRolls());
   FuncPM.addPass(createJoinAddends());
   if (Options.Fuse)
     FuncPM.addPass(createFuse({"before-plan"}));

@@ -82,7 +82,8 @@ private:
 SmallVector<Operation *> Cloner::getReaders(Operation *Op) const {
   llvm::SmallSetVector<Operation *, 8> Readers;
   for (Operation *User : Op->getResult(0).getUsers()) {
-    if (getPointwiseShape(User) != getPointwiseShape(Op))
+    if (getPointwiseShape(User) != getPointwiseShape(Op) ||
+        rolls(User, Op->getResult(0)))
       return {};
     Readers.insert(User);
     if (Readers.size() > MaxReaders)

@@ -22,7 +22,9 @@ bool remat::readsSplatConstant(Operation *Op) {
 
 bool remat::mayShareKernel(Operation *Producer, Operation *Consumer) {
   std::optional<ArrayRef<int64_t>> Shape = getPointwiseShape(Producer);
-  return Shape && Shape == getPointwiseShape(Consumer);
+  return Shape && Shape == getPointwiseShape(Consumer) &&
+         llvm::none_of(Producer->getResults(),
+                       [&](Value Result) { return rolls(Consumer, Result); });
 }
 
 bool remat::readsInFull(Operation *Op, Value Operand) {
@@ -87,9 +89,11 @@ bool FuseModel::isLegal(unsigned Producer, unsigned Consumer,
       unsigned Position = Steps.getPosition(User);
       if (Position == Producer)
         continue;
-      if (Position == Consumer)
+      if (Position == Consumer) {
+        if (rolls(User, Output))
+          return false;
         HasEdge = true;
-      else if (!Rules.SeveralOutputs || Position < Consumer)
+      } else if (!Rules.SeveralOutputs || Position < Consumer)
         return false;
     }
   if (Rules.Siblings)

@@ -44,9 +44,9 @@ private:
   Status makeNodes();
   Status makeNode(uint32_t V, uint32_t Drop);
   Status fillNode(const BodyOp &B, GroupNode &N);
-  Status fillRowNode(const BodyOp &B, GroupNode &N);
+  Status checkRoll(const BodyOp &B) const;
+  void fillRoll(const BodyOp &B, GroupNode &N) const;
   Status makeYield(size_t Result);
-  void assignSlots();
   std::vector<int64_t> align(uint32_t V, uint32_t Drop) const;
 
   const OpCall &Op;
@@ -229,8 +229,21 @@ Status Planner::demand(uint32_t V, uint32_t Drop) {
   return {};
 }
 
+/// A roll reads elements of other places than its own: those of an operand are
+/// there, what the group makes may not be.
+Status Planner::checkRoll(const BodyOp &B) const {
+  REMAT_REQUIRE(B.Operands.size() == 1 && B.Operands[0] < NumInputs,
+                "rolls what the group makes");
+  REMAT_REQUIRE(B.Shape == Plan.Space,
+                "rolls a value of shape " + formatShape(B.Shape) +
+                    " in a group over " + formatShape(Plan.Space));
+  return {};
+}
+
 Status Planner::demandOperands(uint32_t V, uint32_t Drop) {
   const BodyOp &B = Body[V - NumInputs];
+  if (B.Name == "roll")
+    return checkRoll(B);
   if (!isRowOp(B.Name)) {
     for (uint32_t Operand : B.Operands)
       REMAT_TRY(demand(Operand, Drop));
@@ -279,7 +292,7 @@ Status Planner::run() {
   REMAT_TRY(makeNodes());
   for (size_t I = 0; I < Op.Results.size(); ++I)
     REMAT_TRY(makeYield(I));
-  assignSlots();
+  assignSlots(Plan);
   return {};
 }
 
@@ -298,14 +311,26 @@ Status Planner::makeNodes() {
       N.Input = V;
     } else {
       const BodyOp &B = Body[V - NumInputs];
-      for (uint32_t Operand : B.Operands)
-        N.Operands.push_back(NodeOf.at({Operand, isRowOp(B.Name) ? 0 : Drop}));
+      if (B.Name != "roll")
+        for (uint32_t Operand : B.Operands)
+          N.Operands.push_back(
+              NodeOf.at({Operand, isRowOp(B.Name) ? 0 : Drop}));
       if (Status S = fillNode(B, N); !S)
         return S.getError().within("body op " + B.Name);
     }
     Plan.Nodes.push_back(std::move(N));
   }
   return {};
+}
+
+void Planner::fillRoll(const BodyOp &B, GroupNode &N) const {
+  auto Dim = static_cast<size_t>(B.Attributes.getInt("dim", 0));
+  for (size_t I = Dim + 1; I < Plan.Space.size(); ++I)
+    N.Period *= Plan.Space[I];
+  N.TheKind = GroupNode::Kind::Roll;
+  N.Input = B.Operands[0];
+  N.Moved = B.Attributes.getInt("shift", 0) * N.Period;
+  N.Period *= Plan.Space[Dim];
 }
 
 Status Planner::fillNode(const BodyOp &B, GroupNode &N) {
@@ -320,7 +345,7 @@ Status Planner::fillNode(const BodyOp &B, GroupNode &N) {
   }
   bool Known = getScalarArity(B.Name) || isRowOp(B.Name) ||
                B.Name == "constant" || B.Name == "broadcast" ||
-               B.Name == "random" || B.Name == "dropout";
+               B.Name == "random" || B.Name == "dropout" || B.Name == "roll";
   REMAT_REQUIRE(Known, "cannot be in a group");
   REMAT_TRY(findOp(B.Name)->Check(Call));
   if (getScalarArity(B.Name)) {
@@ -338,6 +363,8 @@ Status Planner::fillNode(const BodyOp &B, GroupNode &N) {
     N.ConstantInt = B.Attributes.getInt("value", 0);
   } else if (B.Name == "broadcast") {
     N.TheKind = GroupNode::Kind::Copy;
+  } else if (B.Name == "roll") {
+    fillRoll(B, N);
   } else if (B.Name == "random") {
     N.TheKind = GroupNode::Kind::Random;
     N.Normal = B.Attributes.getText("distribution") == "normal";
@@ -380,32 +407,6 @@ Status Planner::makeYield(size_t Result) {
   Y.Repeats = Walk::strided(Plan.Space, Strides);
   Plan.Yields.push_back(std::move(Y));
   return {};
-}
-
-/// Gives each node a slot, and a slot to another node once its last reader has
-/// run.
-void Planner::assignSlots() {
-  std::vector<uint32_t> LastReader(Plan.Nodes.size());
-  for (uint32_t I = 0; I < Plan.Nodes.size(); ++I) {
-    LastReader[I] = std::max(LastReader[I], I);
-    for (uint32_t Operand : Plan.Nodes[I].Operands)
-      LastReader[Operand] = I;
-  }
-  for (const GroupYield &Y : Plan.Yields)
-    if (!Y.IsSum)
-      LastReader[Y.Node] = UINT32_MAX;
-  std::vector<uint32_t> Free;
-  std::vector<std::vector<uint32_t>> Ending(Plan.Nodes.size());
-  for (uint32_t I = 0; I < Plan.Nodes.size(); ++I) {
-    GroupNode &N = Plan.Nodes[I];
-    if (Free.empty())
-      Free.push_back(Plan.NumSlots++);
-    N.Slot = Free.back();
-    Free.pop_back();
-    if (LastReader[I] != UINT32_MAX)
-      Ending[LastReader[I]].push_back(N.Slot);
-    Free.insert(Free.end(), Ending[I].begin(), Ending[I].end());
-  }
 }
 
 } // namespace

@@ -28,6 +28,7 @@ struct GroupNode {
     Constant, ///< fills with `Constant`
     Scalar,   ///< calls Function
     Copy,     ///< of its operand (broadcast)
+    Roll,     ///< loads operand `Input`, rolled
     Random,   ///< operands: seed, step
     Dropout,  ///< operands: value, seed, step
     Reduce,
@@ -40,6 +41,8 @@ struct GroupNode {
   std::vector<uint32_t> Operands; ///< nodes
   uint32_t Slot = 0;              ///< of the scratch
   uint32_t Input = 0;
+  /// Of Roll: in each run of `Period` elements, each moves on by `Moved`.
+  int64_t Period = 1, Moved = 0;
   ScalarFunction Function;
   Reduction Reduce = Reduction::Sum;
   bool Normal = false; ///< distribution of Random
@@ -85,6 +88,10 @@ struct GroupPlan {
 
 /// The call of `reduce` that makes a sum of group `Op`.
 OpCall makeSumCall(const OpCall &Op, const GroupSum &Sum);
+
+/// Gives each node a slot of the scratch, and a slot to another node once its
+/// last reader has run.
+void assignSlots(GroupPlan &Plan);
 
 /// Makes the plan of an untrusted group, or says what is wrong with it.
 Result<GroupPlan> planGroup(const OpCall &Op);

@@ -183,6 +183,19 @@ func.func @sum_read_inside(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf3
 
 // -----
 
+func.func @rolls_inside(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = remat.kernel(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %1 = remat.exp %a : tensor<4x8xf32>
+    // expected-error @+2 {{rolls what the kernel makes}}
+    // expected-note @+1 {{a kernel can roll its operands}}
+    %2 = remat.roll %1 {dim = 1 : i64, shift = 4 : i64} : tensor<4x8xf32>
+    remat.yield %2 : tensor<4x8xf32>
+  }
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
 func.func @sum_of_what_stays(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
   %0:2 = remat.kernel(%a = %x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {
     %1 = remat.exp %a : tensor<4x8xf32>

@@ -20,9 +20,13 @@ namespace remat {
 /// Nothing if that does not fit int64_t.
 std::optional<int64_t> alignBytes(int64_t Bytes);
 
-/// The shape over which `Op` is elementwise; nothing if it cannot be part of a
-/// pointwise group.
+/// The shape over which `Op` is elementwise, or rolls; nothing if it cannot be
+/// part of a pointwise group.
 std::optional<llvm::ArrayRef<int64_t>> getPointwiseShape(mlir::Operation *Op);
+
+/// Whether `Reader` reads `V` by a roll: other elements than those at the
+/// places of its result.
+bool rolls(mlir::Operation *Reader, mlir::Value V);
 
 /// Whether `V` is a sum over all dimensions but the last, of an operation of
 /// its own or of a kernel.
@@ -120,7 +124,7 @@ private:
 
   void findLive();
   bool isMadeAnew(mlir::Operation *Reader, mlir::Value Operand) const;
-  bool mayReuseInGroup(mlir::Value Result, mlir::Value Root,
+  bool mayReuseInGroup(const Step &S, mlir::Value Result, mlir::Value Root,
                        llvm::ArrayRef<mlir::Value> Inputs) const;
   void moveOps(unsigned From, unsigned To,
                llvm::ArrayRef<mlir::Operation *> Ops);

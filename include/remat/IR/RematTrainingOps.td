@@ -80,8 +80,9 @@ def Remat_KernelOp : Remat_Op<"kernel", [
   let description = [{
     Made by `remat-fuse`. The block's arguments are the operands; its values stay
     in registers. The yielded values are the results. All operations inside are
-    elementwise (functions of elements, dropout, random, broadcast, splat constants)
-    over one common shape, or, with a row reduction inside, over rows of it.
+    elementwise (functions of elements, dropout, random, broadcast, splat constants,
+    rolls of operands) over one common shape, or, with a row reduction inside, over
+    rows of it.
     Every device runs kernels of the former kind, which may also yield sums of
     their results over all dimensions but the last, as the gradient of a bias is;
     canonicalization takes others apart.
@@ -109,6 +110,9 @@ def Remat_KernelOp : Remat_Op<"kernel", [
     /// The operation of the body that makes result number `result` if that is
     /// such a sum, else null.
     ::mlir::Operation *getSum(unsigned result);
+    /// Whether the kernel rolls that operand: then an element of it is read by
+    /// others than who writes the same element of a result.
+    bool rolls(unsigned operand);
   }];
 }
 

@@ -264,6 +264,35 @@ def ChannelsLast : Remat_Pass<"remat-channels-last", "planned"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def FormRolls : Remat_Pass<"remat-form-rolls", "planned"> {
+  let summary = "Writes joins of a tensor's own parts as rolls";
+  let description = [{
+    A `concat` of the last elements of each line of a tensor and of the others is a
+    `roll`, which is part of the kernel that reads it (`remat-fuse`). Rotary embeddings
+    (Su et al., RoFormer, 2021) negate one of the parts and multiply by a table of sines:
+    the table, which all layers share, takes the signs. In their gradients the product
+    comes first: its factors are rolled then. Without a table, parts that are negated
+    stay a `concat`. No bit of a value changes, since a sign does not change how a
+    product is rounded.
+
+    ```mlir
+    %0 = remat.slice %q, [0, 4] [32, 4] : (tensor<32x8xf32>) -> tensor<32x4xf32>
+    %1 = remat.neg %0 : tensor<32x4xf32>
+    %2 = remat.slice %q, [0, 0] [32, 4] : (tensor<32x8xf32>) -> tensor<32x4xf32>
+    %3 = remat.concat %1, %2 {dim = 1 : i64} : (tensor<32x4xf32>, tensor<32x4xf32>) -> tensor<32x8xf32>
+    %4 = remat.mul %3, %sin : (tensor<32x8xf32>, tensor<8xf32>) -> tensor<32x8xf32>
+    // becomes
+    %0 = remat.slice %sin, [0] [4] : (tensor<8xf32>) -> tensor<4xf32>
+    %1 = remat.neg %0 : tensor<4xf32>
+    %2 = remat.slice %sin, [4] [4] : (tensor<8xf32>) -> tensor<4xf32>
+    %3 = remat.concat %1, %2 {dim = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+    %4 = remat.roll %q {dim = 1 : i64, shift = 4 : i64} : tensor<32x8xf32>
+    %5 = remat.mul %4, %3 : (tensor<32x8xf32>, tensor<8xf32>) -> tensor<32x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def JoinAddends : Remat_Pass<"remat-join-addends", "planned"> {
   let summary = "Lets matrix products add what is added to them";
   let description = [{

@@ -85,6 +85,16 @@ static LogicalResult verifySum(Operation &Op) {
   return Diag;
 }
 
+/// A roll reads elements that other threads may compute: only operands of the
+/// kernel, of its shape, are there before it begins.
+static LogicalResult verifyRoll(RollOp Op) {
+  if (isa<BlockArgument>(Op.getOperand()))
+    return success();
+  InFlightDiagnostic Diag = Op.emitOpError("rolls what the kernel makes");
+  Diag.attachNote() << "a kernel can roll its operands";
+  return Diag;
+}
+
 /// Whether a kernel can compute `Op` element by element, or, of the row
 /// operations, by rows.
 static LogicalResult verifyMember(KernelOp Kernel, Operation &Op) {
@@ -96,6 +106,8 @@ static LogicalResult verifyMember(KernelOp Kernel, Operation &Op) {
       return success();
     return Op.emitOpError("must be a splat to be part of a kernel");
   }
+  if (auto Roll = dyn_cast<RollOp>(Op))
+    return verifyRoll(Roll);
   if (isColumnSum(&Op))
     return verifySum(Op);
   if (auto Reduce = dyn_cast<ReduceOp>(Op)) {
@@ -180,6 +192,11 @@ Operation *KernelOp::getSum(unsigned Result) {
   return isColumnSum(Maker) ? Maker : nullptr;
 }
 
+bool KernelOp::rolls(unsigned Operand) {
+  return llvm::any_of(getBody().getArgument(Operand).getUsers(),
+                      [](Operation *Reader) { return isa<RollOp>(Reader); });
+}
+
 std::optional<ArrayRef<int64_t>> KernelOp::getPointwiseShape() {
   std::optional<ArrayRef<int64_t>> Shape;
   auto HasShape = [&](Value Value) {
@@ -242,8 +259,9 @@ double KernelOp::getFlops() {
 SmallVector<unsigned> KernelOp::getReusableOperands(unsigned Result) {
   // Each element of an operand of the kernel's full shape is read by the thread
   // that writes the same element of a result. That holds neither for smaller
-  // operands, which several threads read, nor beside a row operation, which
-  // may read a row again after part of it is written.
+  // operands, which several threads read, nor for those that are rolled, nor
+  // beside a row operation, which may read a row again after part of it is
+  // written.
   int64_t Full = 0;
   for (Operation &Op : getBody().front()) {
     if (Op.hasTrait<Rowwise>() && !isColumnSum(&Op))
@@ -253,5 +271,8 @@ SmallVector<unsigned> KernelOp::getReusableOperands(unsigned Result) {
   }
   if (getTensorType(getResult(Result)).getNumElements() != Full)
     return {};
-  return remat::detail::sameShapeOperands(*this, Result);
+  SmallVector<unsigned> Reusable =
+      remat::detail::sameShapeOperands(*this, Result);
+  llvm::erase_if(Reusable, [&](unsigned Operand) { return rolls(Operand); });
+  return Reusable;
 }

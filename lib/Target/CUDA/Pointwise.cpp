@@ -28,7 +28,7 @@ static constexpr unsigned ThreadsPerBlock = 256;
 static bool isPointwise(Operation *Op) {
   if (auto Constant = dyn_cast<ConstantOp>(Op))
     return Constant.getValue().isSplat();
-  return Op->hasTrait<Pointwise>();
+  return Op->hasTrait<Pointwise>() || isa<RollOp>(Op);
 }
 
 static RankedTensorType typeOf(Value V) {
@@ -57,7 +57,8 @@ private:
     Value Inner; ///< as the operations know it
     unsigned Operand;
     BroadcastIndex Index;
-    bool Vector = false; ///< a whole run is loaded at once
+    std::optional<RollIndex> Roll = {}; ///< of what is read by a roll
+    bool Vector = false;                ///< a whole run is loaded at once
   };
   struct Output {
     Value Inner;
@@ -65,6 +66,7 @@ private:
   };
 
   void addInput(Value Inner, Value Outer, unsigned Operand);
+  void addRoll(RollOp Op, unsigned Operand);
   void chooseWidth(Operation *Op);
   void line(const llvm::Twine &Text, unsigned Depth = 1) {
     Body += std::string(size_t(2) * Depth, ' ') + Text.str() + '\n';
@@ -109,8 +111,12 @@ PointwisePrinter::PointwisePrinter(Operation *Op) : Sums(Op) {
     for (Operation &Inner : Block.without_terminator())
       if (!isColumnSum(&Inner))
         Ops.push_back(&Inner);
-    for (auto [Number, Argument] : llvm::enumerate(Block.getArguments()))
+    for (auto [Number, Argument] : llvm::enumerate(Block.getArguments())) {
       addInput(Argument, Op->getOperand(Number), Number);
+      for (Operation *Reader : Argument.getUsers())
+        if (auto Roll = dyn_cast<RollOp>(Reader))
+          addRoll(Roll, Number);
+    }
     for (auto [Number, Yielded] :
          llvm::enumerate(Block.getTerminator()->getOperands()))
       if (!Sums.isSum(Number))
@@ -118,6 +124,8 @@ PointwisePrinter::PointwisePrinter(Operation *Op) : Sums(Op) {
   } else {
     Shape = typeOf(Op->getResult(0)).getShape();
     Ops.push_back(Op);
+    if (auto Roll = dyn_cast<RollOp>(Op))
+      addRoll(Roll, 0);
     for (OpOperand &Operand : Op->getOpOperands())
       if (!llvm::is_contained(
               llvm::map_range(Inputs, [](const Input &In) { return In.Inner; }),
@@ -135,10 +143,17 @@ PointwisePrinter::PointwisePrinter(Operation *Op) : Sums(Op) {
 }
 
 void PointwisePrinter::addInput(Value Inner, Value Outer, unsigned Operand) {
-  if (Inner.use_empty())
+  if (llvm::all_of(Inner.getUsers(),
+                   [](Operation *Reader) { return isa<RollOp>(Reader); }))
     return;
   Inputs.push_back(
       {Inner, Operand, BroadcastIndex(typeOf(Outer).getShape(), Shape)});
+}
+
+/// What a roll makes of an operand is loaded like another operand.
+void PointwisePrinter::addRoll(RollOp Op, unsigned Operand) {
+  Inputs.push_back({Op.getResult(), Operand, BroadcastIndex(Shape, Shape),
+                    RollIndex(Shape, Op.getDim(), Op.getShift())});
 }
 
 /// As many elements a thread as the narrowest full tensor can move in 16 bytes,
@@ -161,7 +176,9 @@ void PointwisePrinter::chooseWidth(Operation *Op) {
   };
   Divides(Sums.empty() ? Count : Sums.getColumns());
   for (const Input &In : Inputs)
-    if (!In.Index.isFull() && !In.Index.isScalar())
+    if (In.Roll)
+      Divides(In.Roll->getRun());
+    else if (!In.Index.isFull() && !In.Index.isScalar())
       Divides(In.Index.getRun());
   // A run of wide elements is several accesses of 16 bytes.
   auto Align = [&](Value Outer) {
@@ -191,17 +208,16 @@ void PointwisePrinter::printLoads() {
     Parameters.push_back("const " + Type + " *" + Pointer);
     Result.Arguments.push_back({Argument::Kind::Operand, In.Operand});
     Names[In.Inner] = Name;
+    std::string Index =
+        In.Roll ? In.Roll->print("i", Suffix) : In.Index.print("i", Suffix);
     if (In.Vector && Width > 1)
       line("Run<" + Type + ", " + llvm::Twine(Width) + "> run" +
            llvm::Twine(Number) + "(" + Pointer + " + " +
-           (In.Index.isFull() ? "i" : "(" + In.Index.print("i", Suffix) + ")") +
-           ");");
+           (Index == "i" ? "i" : "(" + Index + ")") + ");");
     else if (isFloat(In.Inner))
-      line("Exact " + Name + " = toFloat(" + Pointer + "[" +
-           In.Index.print("i", Suffix) + "]);");
+      line("Exact " + Name + " = toFloat(" + Pointer + "[" + Index + "]);");
     else
-      line(Type + " " + Name + " = " + Pointer + "[" +
-           In.Index.print("i", Suffix) + "];");
+      line(Type + " " + Name + " = " + Pointer + "[" + Index + "];");
   }
 }
 
@@ -276,6 +292,7 @@ void PointwisePrinter::printOp(Operation *Op) {
     Operands.push_back(Names[Operand]);
   llvm::TypeSwitch<Operation *>(Op)
       .Case([&](ConstantOp Constant) { printConstant(Constant); })
+      .Case([&](RollOp) { /* loaded */ })
       .Case([&](BroadcastOp Broadcast) {
         Names[Broadcast.getResult()] = Operands[0];
       })

@@ -2,6 +2,7 @@
 
 #include "PointwiseIndex.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 using namespace remat::cuda;
 
@@ -60,4 +61,27 @@ std::string BroadcastIndex::print(llvm::StringRef Index,
       Text += " * " + Literal(T.Scale);
   }
   return Text.empty() ? "0" : Text;
+}
+
+RollIndex::RollIndex(llvm::ArrayRef<int64_t> Shape, int64_t Dim,
+                     int64_t Shift) {
+  for (int64_t Size : Shape.drop_front(Dim + 1))
+    Period *= Size;
+  Moved = Shift * Period;
+  Period *= Shape[Dim];
+}
+
+int64_t RollIndex::getRun() const { return std::gcd(Period, Moved); }
+
+std::string RollIndex::print(llvm::StringRef Index,
+                             llvm::StringRef Suffix) const {
+  auto Literal = [&](int64_t Number) {
+    return std::to_string(Number) + Suffix.str();
+  };
+  if (Moved == 0)
+    return Index.str();
+  return (Index + " % " + Literal(Period) + " < " + Literal(Moved) + " ? " +
+          Index + " + " + Literal(Period - Moved) + " : " + Index + " - " +
+          Literal(Moved))
+      .str();
 }

@@ -42,6 +42,22 @@ private:
   int64_t Run = 0;
 };
 
+/// Where the elements lie that a roll brings to the linear index of a kernel of
+/// its operand's shape.
+class RollIndex {
+public:
+  RollIndex(llvm::ArrayRef<int64_t> Shape, int64_t Dim, int64_t Shift);
+
+  /// The length of aligned runs of the index that are runs of the operand too.
+  int64_t getRun() const;
+  /// As of BroadcastIndex.
+  std::string print(llvm::StringRef Index, llvm::StringRef Suffix) const;
+
+private:
+  int64_t Period = 1; ///< elements of a line's slices, which roll together
+  int64_t Moved = 0;  ///< elements that each moves on
+};
+
 } // namespace remat::cuda
 
 #endif // REMAT_LIB_TARGET_CUDA_POINTWISEINDEX_H

@@ -41,6 +41,7 @@ private:
 
   void evaluate(const GroupNode &N);
   void fill(const GroupNode &N);
+  void roll(const GroupNode &N);
   void dropOut(const GroupNode &N);
   void runRows(const GroupNode &N);
   template <typename T> void reduceRows(const GroupNode &N);
@@ -64,6 +65,21 @@ void Block::fill(const GroupNode &N) {
                 static_cast<int32_t>(N.ConstantInt));
   else
     std::fill_n(static_cast<int64_t *>(Out), Count, N.ConstantInt);
+}
+
+/// Loads runs that lie together in the operand.
+void Block::roll(const GroupNode &N) {
+  auto *Out = static_cast<char *>(getSlot(N));
+  const char *In = Op.Operands[N.Input].Data;
+  for (int64_t Done = 0; Done < Count;) {
+    int64_t Within = (First + Done) % N.Period;
+    bool ComesRound = Within < N.Moved;
+    int64_t End = ComesRound ? N.Moved : N.Period;
+    int64_t Run = std::min(Count - Done, End - Within);
+    int64_t From = First + Done - N.Moved + (ComesRound ? N.Period : 0);
+    loadBlock(N.Type, In, N.W, From, Run, Out + Done * getComputeWidth(N.Type));
+    Done += Run;
+  }
 }
 
 void Block::dropOut(const GroupNode &N) {
@@ -106,6 +122,9 @@ void Block::evaluate(const GroupNode &N) {
   switch (N.TheKind) {
   case Kind::Input:
     loadBlock(N.Type, Op.Operands[N.Input].Data, N.W, First, Count, Out);
+    return;
+  case Kind::Roll:
+    roll(N);
     return;
   case Kind::Constant:
     fill(N);

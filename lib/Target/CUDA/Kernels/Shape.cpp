@@ -1,8 +1,8 @@
 //===- Shape.cpp - copies between boxes of two tensors --------------------===//
 //
-// Transpose, slice, pad, concat, roll, broadcast and a reshape that is no view
-// are one kernel: it runs over a box of elements, each of which has a place in
-// the operand and a place in the result. Elements that stay neighbours move
+// Transpose, slice, pad, concat, broadcast and a reshape that is no view are
+// one kernel: it runs over a box of elements, each of which has a place in the
+// operand and a place in the result. Elements that stay neighbours move
 // together, up to 16 bytes. A transpose whose innermost dimension changes goes
 // through a tile in shared memory.
 //
@@ -24,8 +24,6 @@ struct Box {
   int64_t From = 0, To = 0;
   /// Of pad: elements outside [Low, Low + Size) of a dimension are zero.
   Sizes Low, Size;
-  /// Of roll: the innermost dimension's elements go so many places on.
-  int64_t Shift = 0;
 };
 } // namespace
 
@@ -37,9 +35,9 @@ static Sizes getStrides(llvm::ArrayRef<int64_t> Shape) {
 }
 
 /// Drops dimensions of size 1 and joins neighbours that are one run in both
-/// tensors. A padded or rolled box keeps its dimensions.
+/// tensors. A padded box keeps its dimensions.
 static void simplify(Box &B) {
-  if (!B.Low.empty() || B.Shift != 0)
+  if (!B.Low.empty())
     return;
   Box Out;
   Out.From = B.From;
@@ -78,7 +76,6 @@ static void widen(Box &B, int64_t Width) {
   }
   B.From /= Width;
   B.To /= Width;
-  B.Shift /= Width;
 }
 
 /// The widest unit that every run of the box is a multiple of.
@@ -87,7 +84,7 @@ static int64_t getUnit(const Box &B, Value From, Value To) {
       B.ToStride.back() != 1)
     return 1;
   int64_t Run = B.Shape.back();
-  int64_t Bits = Run | B.From | B.To | B.Shift;
+  int64_t Bits = Run | B.From | B.To;
   for (size_t Dim = 0; Dim + 1 < B.Shape.size(); ++Dim)
     Bits |= B.FromStride[Dim] | B.ToStride[Dim];
   return getAccessWidth({From, To}, Bits);
@@ -100,10 +97,7 @@ static TypeList getDimensions(const Box &B, llvm::ArrayRef<size_t> Without) {
   for (size_t Dim = B.Shape.size(); Dim-- > 0;) {
     if (llvm::is_contained(Without, Dim))
       continue;
-    if (B.Shift != 0 && Dim + 1 == B.Shape.size())
-      Dims.push_back(
-          kernels::RolledDimension{.Size = B.Shape[Dim], .Shift = B.Shift});
-    else if (B.Low.empty())
+    if (B.Low.empty())
       Dims.push_back(kernels::Dimension{.Size = B.Shape[Dim],
                                         .FromStride = B.FromStride[Dim],
                                         .ToStride = B.ToStride[Dim]});
@@ -233,18 +227,6 @@ static void addConcat(ConcatOp Op, Launches &Out) {
   }
 }
 
-/// What lies behind the dimension goes round with it: one line of it all.
-static void addRoll(RollOp Op, Launches &Out) {
-  RankedTensorType Type = getType(Op.getOperand());
-  int64_t Inner = getStrides(Type.getShape())[Op.getDim()];
-  int64_t Line = Type.getDimSize(Op.getDim()) * Inner;
-  Box B;
-  B.Shape = {Type.getNumElements() / Line, Line};
-  B.FromStride = B.ToStride = {Line, 1};
-  B.Shift = static_cast<int64_t>(Op.getShift()) * Inner;
-  addCopy(Op, 0, "roll", B, Out);
-}
-
 static void addBroadcast(BroadcastOp Op, Launches &Out) {
   llvm::ArrayRef<int64_t> From = getType(Op.getOperand()).getShape();
   llvm::ArrayRef<int64_t> To = getType(Op.getResult()).getShape();
@@ -276,7 +258,6 @@ llvm::ArrayRef<OwnKernels> remat::cuda::getShapeKernels() {
       kernelsOf<SliceOp, addSlice>(),
       kernelsOf<PadOp, addPad>(),
       kernelsOf<ConcatOp, addConcat, getConcatNeeds>(),
-      kernelsOf<RollOp, addRoll>(),
       kernelsOf<BroadcastOp, addBroadcast>(),
       kernelsOf<ReshapeOp, addReshape>(),
   };

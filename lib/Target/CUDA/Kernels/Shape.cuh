@@ -42,19 +42,6 @@ struct PaddedDimension {
   }
 };
 
-// The innermost dimension, whose elements go `shift` places on in the result,
-// those past its end to its beginning.
-template <int64 size, int64 shift> struct RolledDimension {
-  template <typename Index>
-  static __device__ __forceinline__ void step(Index &rest, Index &from,
-                                              Index &to, bool &inside) {
-    Index i = rest % (Index)size;
-    rest /= (Index)size;
-    from += i < (Index)shift ? i + (Index)(size - shift) : i - (Index)shift;
-    to += i;
-  }
-};
-
 // Copies a box of Count units of N elements, from and to places of the tensors.
 // Dims are its dimensions, innermost first, but for an outermost one of which
 // the strides are given. So the parts of a tensor that differ in their places

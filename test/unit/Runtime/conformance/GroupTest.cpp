@@ -165,6 +165,20 @@ TEST(Group, SoftmaxInside) {
              {3, 4});
 }
 
+TEST(Group, RollsOperands) {
+  // Blocks begin and end inside of lines, and each element is read twice.
+  for (DType Type : {DType::F32, DType::BF16, DType::I32})
+    for (auto [Dim, Shift] :
+         {std::pair<int64_t, int64_t>{0, 2}, {1, 699}, {1, 0}, {2, 1}}) {
+      Array T = {Type, {5, 700, 3}, {}};
+      Attrs Roll = {ints("dim", {Dim}), ints("shift", {Shift})};
+      RunSetup Setup;
+      Setup.Threads = 3;
+      expectSame({randomArray(Type, {5, 700, 3}, 5)},
+                 {{"roll", {0}, T, Roll}, {"add", {0, 1}, T}}, {2, 1}, Setup);
+    }
+}
+
 TEST(Group, SmallerResultsAreStoredOnce) {
   // neg is [40], shared by all rows.
   std::vector<Inner> Whole = {{"neg", {1}, f32({40})},
@@ -241,6 +255,25 @@ TEST(Group, Checks) {
                   0),
             "")
       << "in place beside a row reduction";
+  Attrs Roll = {ints("dim", {1}), ints("shift", {1})};
+  EXPECT_EQ(check({T}, T, {{"roll", {0}, T, Roll}}, {1}), "");
+  EXPECT_EQ(
+      check({T, T}, T, {{"roll", {0}, T, Roll}, {"add", {1, 2}, T}}, {3}, 1),
+      "");
+  EXPECT_NE(
+      check({T, T}, T, {{"roll", {0}, T, Roll}, {"add", {1, 2}, T}}, {3}, 0),
+      "")
+      << "over what is rolled";
+  EXPECT_NE(check({T}, T, {{"neg", {0}, T}, {"roll", {1}, T, Roll}}, {2}), "")
+      << "rolls what the group makes";
+  EXPECT_NE(check({f32({1, 4}), T}, T,
+                  {{"roll", {0}, f32({1, 4}), Roll}, {"add", {1, 2}, T}}, {3}),
+            "")
+      << "rolls less than the group's shape";
+  EXPECT_NE(check({T}, T,
+                  {{"roll", {0}, T, {ints("dim", {1}), ints("shift", {4})}}},
+                  {1}),
+            "");
   EXPECT_NE(check({f32({4})}, T, {{"broadcast", {0}, T}}, {1}, 0), "");
   EXPECT_NE(check({T}, T, {{"neg", {0}, f32({INT64_MAX, INT64_MAX})}}, {1}),
             "");
