@@ -34,6 +34,8 @@ struct Surroundings {
   int64_t ImpossibleBytes = 0;
   /// Arguments of so many bytes need not be there: no bound counts them.
   int64_t MovableBytes = 0;
+  /// Of those, what is there around a loop that is fitted.
+  int64_t MovableReadBytes = 0;
   /// The most that may be called impossible: what is proven of other programs
   /// for the same step.
   int64_t MostImpossibleBytes = std::numeric_limits<int64_t>::max();

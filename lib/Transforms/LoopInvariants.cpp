@@ -22,8 +22,8 @@ public:
   InvariantFitter(func::FuncOp Func, OwningOpRef<func::FuncOp> Sunk,
                   const SunkInvariants &Moved, const FitOptions &Options,
                   const Target &Where, FitReport &Report)
-      : Func(Func), Within(std::move(Sunk)), SunkMs(Moved.Microseconds / 1000),
-        SunkBytes(Moved.Bytes), Options(Options), Where(Where), Report(Report),
+      : Func(Func), Within(std::move(Sunk)), Moved(Moved), Options(Options),
+        Where(Where), Report(Report),
         Steps(static_cast<double>(findMicroBatches(Func).getSteps())) {}
 
   LogicalResult run();
@@ -41,8 +41,7 @@ private:
   /// The function as it is, planned without recomputation, and with what is the
   /// same in each step inside.
   OwningOpRef<func::FuncOp> Outside, Within;
-  double SunkMs;
-  int64_t SunkBytes;
+  SunkInvariants Moved;
   const FitOptions &Options;
   const Target &Where;
   FitReport &Report;
@@ -87,8 +86,10 @@ LogicalResult InvariantFitter::fitWithin() {
   FitOptions Own = Options;
   Own.Around.UnplannedPeakBytes = Once.UnplannedPeakBytes;
   // A program that makes these values before the loop is one that makes them
-  // all at the begin of each step, but for the bytes that this takes there.
-  Own.Around.MovableBytes = SunkBytes;
+  // all at the begin of each step, but for the bytes that this takes there, and
+  // that what they are made of lives so long.
+  Own.Around.MovableBytes = Moved.Bytes + Moved.ReadBytes;
+  Own.Around.MovableReadBytes = Moved.ReadBytes;
   if (std::optional<int64_t> Bytes = getBudgetBytes())
     Own.Budget = Budget::ofBytes(Bytes);
   if (Options.Record) {
@@ -115,7 +116,8 @@ LogicalResult InvariantFitter::boundRefused() {
 /// is computed once is read in each step, and copied where it is a result.
 double InvariantFitter::boundBoth(double WithinMs) const {
   return std::min(WithinMs,
-                  std::max(Once.LowerBoundMs, WithinMs - Steps * SunkMs));
+                  std::max(Once.LowerBoundMs,
+                           WithinMs - Steps * Moved.Microseconds / 1000));
 }
 
 /// Points of both, none both larger and slower than another.

@@ -71,6 +71,9 @@ std::optional<SunkInvariants> remat::sinkInvariants(ScanOp Loop,
                                                     const Target &Where) {
   SunkInvariants Sunk;
   bool Any = false;
+  auto Align = [](int64_t Bytes) { return alignBytes(Bytes).value_or(Bytes); };
+  llvm::SmallDenseSet<Value> ReadBefore(Loop.getReads().begin(),
+                                        Loop.getReads().end());
   sinkReads(Loop, [&](Operation *Op) {
     KernelAttr Kernel = getKernel(Where, Op);
     if (!Kernel || (!isCheap(Op) && !isa<AllGatherOp>(Op)))
@@ -79,11 +82,13 @@ std::optional<SunkInvariants> remat::sinkInvariants(ScanOp Loop,
       return true;
     Any = true;
     Sunk.Microseconds += Kernel.getMicroseconds();
-    for (int64_t Bytes : {getByteSize(Op->getResult(0).getType()).value_or(0),
-                          std::max<int64_t>(Kernel.getWorkspace(), 0)})
-      Sunk.Bytes += alignBytes(Bytes).value_or(Bytes);
+    Sunk.Bytes += Align(getByteSize(Op->getResult(0).getType()).value_or(0)) +
+                  Align(std::max<int64_t>(Kernel.getWorkspace(), 0));
     return true;
   });
+  for (Value Read : Loop.getReads())
+    if (Read.getDefiningOp() && !ReadBefore.contains(Read))
+      Sunk.ReadBytes += Align(getByteSize(Read.getType()).value_or(0));
   return Any ? std::optional(Sunk) : std::nullopt;
 }
 

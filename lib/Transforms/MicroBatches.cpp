@@ -93,6 +93,7 @@ FitOptions MicroBatchFitter::getOptionsAround(struct Budget Budget) const {
   Plain.Fuse = Options.Fuse;
   Plain.Interrupt = Options.Interrupt;
   Plain.Function = Options.Function;
+  Plain.Around.MovableBytes = Options.Around.MovableReadBytes;
   return Plain;
 }
 
@@ -157,8 +158,10 @@ LogicalResult MicroBatchFitter::fitBody(struct Budget Budget) {
   Own.Budget = Budget;
   Own.Around = {
       std::max(Empty.UnplannedPeakBytes, Options.Around.UnplannedPeakBytes),
-      Empty.SmallestFeasibleBytes, Empty.ImpossibleBytes,
+      Empty.SmallestFeasibleBytes,
+      Empty.ImpossibleBytes,
       Rest.getMovableBytes() + Options.Around.MovableBytes,
+      /*MovableReadBytes=*/0,
       Options.Around.MostImpossibleBytes};
   std::vector<PlanSeed> Seeds = getSeeds();
   Own.Seeds = &Seeds;
@@ -244,9 +247,10 @@ LogicalResult MicroBatchFitter::refuseAround() {
   OwningOpRef<func::FuncOp> Copy(Func.clone());
   findMicroBatches(*Copy).setArena(*getBoundBytes(Loop));
   FitOptions Trial = getOptionsAround(Budget::ofBytes(Inside.BudgetBytes));
-  Trial.Around = {Inside.UnplannedPeakBytes, Inside.SmallestFeasibleBytes,
-                  Inside.ImpossibleBytes, /*MovableBytes=*/0,
-                  Options.Around.MostImpossibleBytes};
+  Trial.Around = {
+      Inside.UnplannedPeakBytes, Inside.SmallestFeasibleBytes,
+      Inside.ImpossibleBytes,    Options.Around.MovableReadBytes,
+      /*MovableReadBytes=*/0,    Options.Around.MostImpossibleBytes};
   Trial.IsTrial = true;
   Around = FitReport();
   return BudgetLoop(*Copy, Trial, Where, Around).run();

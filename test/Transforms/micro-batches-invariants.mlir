@@ -19,6 +19,29 @@ func.func @main(%w: tensor<f32> {remat.role = #remat.role<parameter>, remat.name
 
 // -----
 
+// The last two additions are one kernel, which can run before the loop or in it.
+// In it three numbers live until the loop ends, before it one does: what is
+// impossible for programs of the former kind is possible for the latter.
+// CHECK-LABEL: func.func @main
+// NONE-SAME: smallest = 2048, impossible = 2047,
+// SMALL-SAME: smallest = 2048, impossible = 1535,
+func.func @main(%w: tensor<16x1x4x1xf32> {remat.role = #remat.role<parameter>, remat.name = "w"})
+    -> (tensor<16x1x4x1xf32> {remat.role = #remat.role<output>, remat.name = "x"},
+        tensor<f32> {remat.role = #remat.role<output>, remat.name = "y"}) {
+  %0 = remat.sigmoid %w : tensor<16x1x4x1xf32>
+  %1 = remat.mse %0, %w : (tensor<16x1x4x1xf32>, tensor<16x1x4x1xf32>) -> tensor<f32>
+  %2 = remat.reduce <sum> %w, [0, 1, 2, 3] : (tensor<16x1x4x1xf32>) -> tensor<f32>
+  %3 = remat.reduce <sum> %0, [0, 1, 2, 3] : (tensor<16x1x4x1xf32>) -> tensor<f32>
+  %4 = remat.kernel(%a = %1 : tensor<f32>, %b = %2 : tensor<f32>, %c = %3 : tensor<f32>) -> tensor<f32> {
+    %5 = remat.add %a, %b : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %6 = remat.add %5, %c : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    remat.yield %6 : tensor<f32>
+  }
+  return %0, %4 : tensor<16x1x4x1xf32>, tensor<f32>
+}
+
+// -----
+
 // Three copies of the comparison, made once, are slower than three comparisons:
 // those are made in the loop. The update of w reads nothing of the loop, and
 // overwrites what the loop reads: the loop runs first.
