@@ -72,11 +72,11 @@ int main(int Argc, char **Argv) {
   JSON.object([&] {
     JSON.attributeArray("operations", [&] {
       Module->walk<WalkOrder::PreOrder>([&](Operation *Op) {
-        bool IsGroup = isa<remat::KernelOp>(Op);
-        if (!IsGroup && !remat::cuda::hasKernels(Op))
+        bool IsPrinted = isa<remat::KernelOp, remat::RollOp>(Op);
+        if (!IsPrinted && !remat::cuda::hasKernels(Op))
           return WalkResult::advance();
         llvm::SmallVector<Launch> Launches;
-        if (IsGroup)
+        if (IsPrinted)
           remat::cuda::getPointwiseLaunches(Op, Launches);
         else
           remat::cuda::getLaunches(Op, Launches);
@@ -93,7 +93,7 @@ int main(int Argc, char **Argv) {
             }
           });
         });
-        return IsGroup ? WalkResult::skip() : WalkResult::advance();
+        return IsPrinted ? WalkResult::skip() : WalkResult::advance();
       });
     });
     JSON.attributeArray("sources", [&] {
