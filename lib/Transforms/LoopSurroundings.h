@@ -14,9 +14,9 @@ namespace remat {
 /// under two names.
 void sinkViews(ScanOp Loop);
 
-/// What was made part of a loop's body: what it takes in each step, the bytes of
-/// all that it makes and works with, and those of what lives as long as the loop
-/// because it reads it there.
+/// What was made part of a loop's body: what it takes in each step, the bytes
+/// of all that it makes and works with, and those of what lives as long as the
+/// loop because it reads it there.
 struct SunkInvariants {
   double Microseconds = 0;
   int64_t Bytes = 0, ReadBytes = 0;
