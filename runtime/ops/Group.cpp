@@ -45,7 +45,6 @@ private:
   Status makeNode(uint32_t V, uint32_t Drop);
   Status fillNode(const BodyOp &B, GroupNode &N);
   Status checkRoll(const BodyOp &B) const;
-  void fillRoll(const BodyOp &B, GroupNode &N) const;
   Status makeYield(size_t Result);
   std::vector<int64_t> align(uint32_t V, uint32_t Drop) const;
 
@@ -323,16 +322,6 @@ Status Planner::makeNodes() {
   return {};
 }
 
-void Planner::fillRoll(const BodyOp &B, GroupNode &N) const {
-  auto Dim = static_cast<size_t>(B.Attributes.getInt("dim", 0));
-  for (size_t I = Dim + 1; I < Plan.Space.size(); ++I)
-    N.Period *= Plan.Space[I];
-  N.TheKind = GroupNode::Kind::Roll;
-  N.Input = B.Operands[0];
-  N.Moved = B.Attributes.getInt("shift", 0) * N.Period;
-  N.Period *= Plan.Space[Dim];
-}
-
 Status Planner::fillNode(const BodyOp &B, GroupNode &N) {
   OpCall Call;
   Call.Name = B.Name;
@@ -364,7 +353,9 @@ Status Planner::fillNode(const BodyOp &B, GroupNode &N) {
   } else if (B.Name == "broadcast") {
     N.TheKind = GroupNode::Kind::Copy;
   } else if (B.Name == "roll") {
-    fillRoll(B, N);
+    N.TheKind = GroupNode::Kind::Roll;
+    N.Input = B.Operands[0];
+    N.Rolled = Roll::of(Plan.Space, B.Attributes);
   } else if (B.Name == "random") {
     N.TheKind = GroupNode::Kind::Random;
     N.Normal = B.Attributes.getText("distribution") == "normal";

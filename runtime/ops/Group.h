@@ -17,6 +17,7 @@
 
 #include "ops/Op.h"
 #include "ops/Reduction.h"
+#include "ops/Roll.h"
 #include "ops/Scalar.h"
 
 namespace remat::runtime {
@@ -41,8 +42,7 @@ struct GroupNode {
   std::vector<uint32_t> Operands; ///< nodes
   uint32_t Slot = 0;              ///< of the scratch
   uint32_t Input = 0;
-  /// Of Roll: in each run of `Period` elements, each moves on by `Moved`.
-  int64_t Period = 1, Moved = 0;
+  Roll Rolled;
   ScalarFunction Function;
   Reduction Reduce = Reduction::Sum;
   bool Normal = false; ///< distribution of Random

@@ -67,19 +67,12 @@ void Block::fill(const GroupNode &N) {
     std::fill_n(static_cast<int64_t *>(Out), Count, N.ConstantInt);
 }
 
-/// Loads runs that lie together in the operand.
 void Block::roll(const GroupNode &N) {
   auto *Out = static_cast<char *>(getSlot(N));
-  const char *In = Op.Operands[N.Input].Data;
-  for (int64_t Done = 0; Done < Count;) {
-    int64_t Within = (First + Done) % N.Period;
-    bool ComesRound = Within < N.Moved;
-    int64_t End = ComesRound ? N.Moved : N.Period;
-    int64_t Run = std::min(Count - Done, End - Within);
-    int64_t From = First + Done - N.Moved + (ComesRound ? N.Period : 0);
-    loadBlock(N.Type, In, N.W, From, Run, Out + Done * getComputeWidth(N.Type));
-    Done += Run;
-  }
+  N.Rolled.forRuns(First, Count, [&](int64_t From, int64_t Done, int64_t Run) {
+    loadBlock(N.Type, Op.Operands[N.Input].Data, N.W, From, Run,
+              Out + Done * getComputeWidth(N.Type));
+  });
 }
 
 void Block::dropOut(const GroupNode &N) {

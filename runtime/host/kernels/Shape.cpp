@@ -3,6 +3,7 @@
 #include "host/Context.h"
 #include "host/Kernel.h"
 #include "ops/Numeric.h"
+#include "ops/Roll.h"
 #include "ops/Scalar.h"
 
 using namespace remat::runtime;
@@ -168,21 +169,14 @@ static Status runConcat(const OpCall &Op, Context &C) {
 
 static Status runRoll(const OpCall &Op, Context &C) {
   const Value &From = Op.Operands[0], &Result = Op.Results[0];
-  int64_t Dim = Op.Attributes->getInt("dim", 0);
-  // What lies behind a place of the dimension goes round with it.
-  int64_t Inner = getStrides(From)[Dim], Line = Inner * From.Shape[Dim];
-  int64_t Shift = Inner * Op.Attributes->getInt("shift", 0);
+  Roll R = Roll::of(From.Shape, *Op.Attributes);
   int64_t Width = static_cast<int64_t>(getByteWidth(Result.Type));
   C.forBlocks(Result.NumElements, Grain, [&](int64_t First, int64_t Last) {
-    while (First < Last) {
-      int64_t Place = First % Line;
-      bool IsRound = Place < Shift;
-      int64_t Run = std::min(Last - First, (IsRound ? Shift : Line) - Place);
-      int64_t Begin = First - Shift + (IsRound ? Line : 0);
-      std::memcpy(Result.Data + First * Width, From.Data + Begin * Width,
-                  Run * Width);
-      First += Run;
-    }
+    R.forRuns(First, Last - First,
+              [&](int64_t Begin, int64_t Done, int64_t Run) {
+                std::memcpy(Result.Data + (First + Done) * Width,
+                            From.Data + Begin * Width, Run * Width);
+              });
   });
   return {};
 }
