@@ -30,7 +30,7 @@ std::vector<TouchedRange> cuda::getTouched(const Program &P, const Step &S) {
 
 /// A GPU moves so many bytes in less time than a launch takes. Measured on an
 /// H200: with 4 MiB and more, small steps slow down those that they run beside.
-static constexpr uint64_t MostSmallBytes = 256 * 1024;
+static constexpr uint64_t MostSmallBytes = 262144; // 256 KiB
 
 std::vector<StepWork> cuda::getWork(const Program &P) {
   std::vector<StepWork> Work;
