@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 
 import modules
 import pytest
@@ -208,3 +209,12 @@ def test_the_peak_is_that_of_the_graph_by_hand(model):
         for graph in (imported, written)
     )
     assert abs(ours - theirs) <= 0.02 * theirs, (ours, theirs)
+
+
+def test_rotations_are_a_kernel_each():
+    """Slices and joins are left of the tables alone: one of the forward, one of the gradients."""
+    (module, args), _ = llama()
+    steps = Counter(step.op for step in remat.compile(import_module(module, args).graph).plan)
+    assert (steps["slice"], steps["neg"], steps["concat"]) == (4, 2, 2)
+    # Of each layer queries and keys, and the gated activation, there and back.
+    assert steps["kernel"] == LAYERS * (2 + 1) * 2
