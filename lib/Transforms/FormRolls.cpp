@@ -97,6 +97,16 @@ static Value getNegated(Value V) {
   return There.getOperand();
 }
 
+/// Whether the user said something of a value that a rotation is made of.
+static bool isControlled(Operation *Op) {
+  return Op->hasAttr(KeepAttrName) ||
+         (isa<ConcatOp, NegOp, CastOp>(Op) &&
+          llvm::any_of(Op->getOperands(), [](Value Operand) {
+            Operation *Maker = Operand.getDefiningOp();
+            return Maker && isControlled(Maker);
+          }));
+}
+
 /// Whether `Slice` has `Size` elements from `Offset` on along `Dim`, and all
 /// along the other dimensions.
 static bool isPart(SliceOp Slice, int64_t Dim, int64_t Offset, int64_t Size) {
@@ -109,7 +119,7 @@ static bool isPart(SliceOp Slice, int64_t Dim, int64_t Offset, int64_t Size) {
 }
 
 std::optional<Rotation> Rotation::of(ConcatOp Join) {
-  if (Join.getOperands().size() != 2 || Join->hasAttr(KeepAttrName))
+  if (Join.getOperands().size() != 2)
     return std::nullopt;
   SliceOp Parts[2];
   bool Negates[2];
@@ -118,7 +128,8 @@ std::optional<Rotation> Rotation::of(ConcatOp Join) {
     Negates[Number] = Negated != nullptr;
     Parts[Number] = (Negated ? Negated : Operand).getDefiningOp<SliceOp>();
   }
-  if (!Parts[0] || !Parts[1] || Parts[0].getOperand() != Parts[1].getOperand())
+  if (!Parts[0] || !Parts[1] ||
+      Parts[0].getOperand() != Parts[1].getOperand() || isControlled(Join))
     return std::nullopt;
   int64_t Dim = Join.getDim();
   Rotation R = {Join,       Parts[0].getOperand(),

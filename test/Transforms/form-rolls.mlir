@@ -70,7 +70,7 @@ func.func @plain(%x: tensor<5x2xi32>) -> tensor<5x2xi32> {
 // CHECK-LABEL: func.func @stays
 // CHECK-NOT: remat.roll
 // CHECK: return
-func.func @stays(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>, %t: tensor<4xf32>) -> (tensor<8x4xf32>, tensor<8x5xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) {
+func.func @stays(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>, %t: tensor<4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>) {
   %first = remat.slice %x, [0, 0] [8, 2] : (tensor<8x4xf32>) -> tensor<8x2xf32>
   %three = remat.slice %x, [0, 0] [8, 3] : (tensor<8x4xf32>) -> tensor<8x3xf32>
   %last = remat.slice %x, [0, 2] [8, 2] : (tensor<8x4xf32>) -> tensor<8x2xf32>
@@ -85,5 +85,7 @@ func.func @stays(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>, %t: tensor<4xf32>) ->
   %6 = remat.concat %neg, %first {dim = 1 : i64} : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x4xf32>
   %7 = remat.mul %6, %t : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
   %8 = remat.concat %last, %first {dim = 1 : i64, remat.keep = #remat.keep<must>} : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x4xf32>
-  return %0, %1, %2, %3, %5, %6, %7, %8 : tensor<8x4xf32>, tensor<8x5xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>
+  %kept = remat.slice %y, [0, 0] [8, 2] {remat.keep = #remat.keep<must>} : (tensor<8x4xf32>) -> tensor<8x2xf32>
+  %9 = remat.concat %other, %kept {dim = 1 : i64} : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x4xf32>
+  return %9, %0, %1, %2, %3, %5, %6, %7, %8 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x5xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xf32>
 }
