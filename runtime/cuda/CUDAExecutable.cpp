@@ -94,6 +94,7 @@ Status CUDAExecutable::runLaunch(const Step &S, const Launch &L) {
                          StartsEarly ? 1u : 0u};
   Code Launched = State->D.LaunchKernelEx(&Config, Functions[L.Kernel],
                                           Pointers.data(), nullptr);
+  FollowsOne = true; // the next one: this kernel
   std::fill_n(Pointers.begin(), Words.size(), const_cast<char *>(Zeros.data()));
   return State->D.check(Launched, "cannot launch kernel '" +
                                       TheProgram->Kernels[L.Kernel].Name + "'");
@@ -262,6 +263,7 @@ Status CUDAExecutable::runLoop(const Step &S, CUDAExecutable &Body) {
                S.Workspace.Bytes ? locate(S.Workspace.Offset) : nullptr);
   Body.Poisons = Poisons;
   Body.Overlaps = Overlaps;
+  Body.FollowsOne = FollowsOne;
   Status Ran = copy(Of.getBegin());
   for (int64_t I = 0; Ran && I < Of.getNumSteps(); ++I) {
     Of.enter(I);

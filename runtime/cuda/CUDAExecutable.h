@@ -115,7 +115,7 @@ private:
   char *Base = nullptr; ///< the arena that the graph was captured for
   const LoopFrame *Frame = nullptr; ///< while this is a loop's body that runs
   bool HasEarlyStart = false;       ///< kernels wait for those before them
-  bool FollowsOne = true; ///< what is launched waits for one kernel at most
+  bool FollowsOne = true; ///< the next launch waits for one node at most
   bool Poisons = false;
   /// Steps run beside collectives whose bytes they do not touch.
   bool Overlaps = false;

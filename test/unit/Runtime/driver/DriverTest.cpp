@@ -83,8 +83,9 @@ TEST_F(FakeDriver, BatchesLieInPinnedMemory) {
 }
 
 /// h += x and s = h + x, over rows of x into rows of s. Rows of 64 elements are
-/// used where they lie, others in the workspace.
-ProgramMaker makeLoop(int64_t Width, bool Reverse) {
+/// used where they lie, others in the workspace. With `Before`, h is doubled
+/// before, and so is a tensor of so many elements.
+ProgramMaker makeLoop(int64_t Width, bool Reverse, int64_t Before = 0) {
   Array Row = f32({Width}), All = f32({3, Width});
   bool Bound = Width % 64 == 0;
   ProgramMaker B, P;
@@ -98,10 +99,19 @@ ProgramMaker makeLoop(int64_t Width, bool Reverse) {
   B.result("h", NextH, program::Role::State);
   B.result("s", NextS, program::Role::State);
   setKernel(B);
+  B.Program.kernels_wait = Before != 0;
 
   uint32_t First = P.argument("h", Row), Rows = P.argument("x", All);
   uint32_t Last = P.tensor(Row), Stack = P.tensor(All);
   uint32_t Space = P.tensor(f32({128}));
+  if (Before) {
+    uint32_t Large = P.argument("y", f32({Before}));
+    uint32_t Doubled = P.tensor(f32({Before})), Twice = P.tensor(Row);
+    add(P, Large, Large, Doubled, Before);
+    add(P, First, First, Twice, Width);
+    P.result("doubled", Doubled);
+    First = Twice;
+  }
   Attrs List = {ints("steps", {3})};
   if (Reverse)
     List.push_back(flag("reverse"));
@@ -204,26 +214,41 @@ ProgramMaker makeBeside(int64_t Large) {
   return P;
 }
 
+/// The kernels of the program's graph.
+std::string capture(const FakeState &Fake, Device &D, ProgramMaker Made) {
+  Made.Program.kernels_wait = true;
+  auto P = Program::load(Made.finish());
+  EXPECT_TRUE(P) << messageOf(P);
+  auto E = D.prepare(*P);
+  EXPECT_TRUE(E) << messageOf(E);
+  auto Arena = D.allocate((*P)->ArenaBytes);
+  std::memset(*Arena, 0, (*P)->ArenaBytes);
+  Status Ran = (*E)->run(*Arena, {});
+  EXPECT_TRUE(Ran) << messageOf(Ran);
+  D.deallocate(*Arena, (*P)->ArenaBytes);
+  return Fake.Graph;
+}
+
 TEST_F(FakeDriver, SmallStepsRunBesideLargeOnes) {
   std::unique_ptr<Device> D = make();
   ASSERT_TRUE(D);
-  auto Capture = [&](ProgramMaker Made) -> std::string {
-    auto P = Program::load(Made.finish());
-    EXPECT_TRUE(P) << messageOf(P);
-    auto E = D->prepare(*P);
-    EXPECT_TRUE(E) << messageOf(E);
-    auto Arena = D->allocate((*P)->ArenaBytes);
-    std::memset(*Arena, 0, (*P)->ArenaBytes);
-    Fake->Graph[0] = 0;
-    Status Ran = (*E)->run(*Arena, {});
-    EXPECT_TRUE(Ran) << messageOf(Ran);
-    D->deallocate(*Arena, (*P)->ArenaBytes);
-    return Fake->Graph;
-  };
   // Large ones in turn, small ones behind those whose results they read.
-  EXPECT_EQ(Capture(makeBeside(1 << 20)), "1<; 2<; 3<1; 4<2; 5<4; 6<3; ");
+  EXPECT_EQ(capture(*Fake, *D, makeBeside(1 << 20)),
+            "1<; 2<; 3<1!; 4<2; 5<4; 6<3!; ");
   // Where all are small each waits for the one before.
-  EXPECT_EQ(Capture(makeBeside(64)), "1<; 2<1; 3<2; 4<3; 5<4; 6<5; ");
+  Fake->Graph[0] = 0;
+  EXPECT_EQ(capture(*Fake, *D, makeBeside(64)),
+            "1<; 2<1!; 3<2!; 4<3!; 5<4!; 6<5!; ");
+}
+
+TEST_F(FakeDriver, ALoopWaitsForAllBeforeItOnce) {
+  std::unique_ptr<Device> D = make();
+  ASSERT_TRUE(D);
+  // The loop of three steps of two kernels, behind a small step and a large one
+  // that have nothing to do with each other.
+  ProgramMaker P = makeLoop(64, /*Reverse=*/false, /*Before=*/1 << 20);
+  EXPECT_EQ(capture(*Fake, *D, std::move(P)),
+            "1<; 2<; 3<1 2; 4<3!; 5<4!; 6<5!; 7<6!; 8<7!; ");
 }
 
 } // namespace

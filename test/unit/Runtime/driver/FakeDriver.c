@@ -18,7 +18,8 @@ struct {
   void *Foreign;          /* a stream of another context */
   int Stuck;        /* not 0: no stream ends, but so many copies are done */
   char Log[4096];   /* what streams do to each other, and kernels */
-  char Graph[4096]; /* captured kernels: "number<those it waits for; " */
+  char Graph[4096]; /* captured kernels: "number<those it waits for; ", with a
+                       "!" where it may start before those are done */
 } fake;
 
 static struct {
@@ -145,13 +146,13 @@ int cuStreamEndCapture(void *Stream, void **Graph) {
   return IsCapturing = 0, *Graph = &fake, 0;
 }
 /* Adds a kernel to what is captured. */
-static void capture(void) {
+static void capture(int StartsEarly) {
   size_t Length = strlen(fake.Graph);
   char *At = fake.Graph + Length, *End = fake.Graph + sizeof fake.Graph;
   At += snprintf(At, End - At, "%ld<", (long)++Nodes);
   for (size_t I = 0; I < NumCaptured; ++I)
     At += snprintf(At, End - At, I ? " %ld" : "%ld", (long)Captured[I]);
-  snprintf(At, End - At, "; ");
+  snprintf(At, End - At, StartsEarly ? "!; " : "; ");
   Captured[0] = (void *)Nodes;
   NumCaptured = 1;
 }
@@ -160,7 +161,7 @@ int cuLaunchKernelEx(const struct LaunchConfig *Config, void *Function,
                      void **Parameters, void **Extra) {
   fakeLog("add", Config->Stream, -1);
   if (IsCapturing)
-    capture();
+    capture(Config->NumAttributes != 0);
   wait();
   float *Lhs = *(float **)Parameters[0], *Rhs = *(float **)Parameters[1];
   float *Sum = *(float **)Parameters[2];
