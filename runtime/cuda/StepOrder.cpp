@@ -157,7 +157,7 @@ public:
   std::vector<StepPlace> take() { return std::move(All); }
 
 private:
-  void join(uint32_t Beside, uint32_t By);
+  void join(uint32_t By);
 
   static constexpr uint32_t Nobody = UINT32_MAX;
   std::vector<StepPlace> All;
@@ -167,13 +167,19 @@ private:
 
 } // namespace
 
-/// `By`, a step of the chain, waits for `Beside` and those before it.
-void Places::join(uint32_t Beside, uint32_t By) {
-  if (!All[Beside].IsBeside || JoinedBy[Beside] != Nobody)
-    return;
-  JoinedBy[Beside] = By;
-  for (uint32_t B : All[Beside].Before)
-    join(B, By);
+/// Notes for which steps beside the chain `By`, a step of it, waits: for those
+/// before others, too.
+void Places::join(uint32_t By) {
+  std::vector<uint32_t> Next = {By};
+  while (!Next.empty()) {
+    uint32_t Step = Next.back();
+    Next.pop_back();
+    for (uint32_t B : All[Step].Before)
+      if (All[B].IsBeside && JoinedBy[B] == Nobody) {
+        JoinedBy[B] = By;
+        Next.push_back(B);
+      }
+  }
 }
 
 void Places::place(uint32_t Step, const std::vector<uint32_t> &Conflicts,
@@ -192,8 +198,7 @@ void Places::place(uint32_t Step, const std::vector<uint32_t> &Conflicts,
   if (IsBeside)
     return;
   Last = Step;
-  for (uint32_t B : P.Before)
-    join(B, Step);
+  join(Step);
 }
 
 std::vector<StepPlace> cuda::orderSteps(const std::vector<StepWork> &Steps) {

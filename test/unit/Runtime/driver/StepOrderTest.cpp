@@ -52,6 +52,19 @@ TEST(StepOrder, WhatTheChainWaitsForAtOnceBelongsToIt) {
             "chain\nbeside 0\nchain 0\nbeside 1\nchain 2 3\n");
 }
 
+TEST(StepOrder, TakesLongChains) {
+  // Many small steps, each of which reads what the one before wrote,
+  // beside two large ones, the second of which reads the last.
+  std::vector<StepWork> Steps = {work(false, {0}, {1})};
+  for (uint64_t I = 0; I < 300'000; ++I)
+    Steps.push_back(work(true, {I + 2}, {I + 3}));
+  Steps.push_back(work(false, {1}, {0}));
+  Steps.push_back(work(false, {300'002}, {0}));
+  std::vector<StepPlace> Order = orderSteps(Steps);
+  EXPECT_TRUE(Order[1].IsBeside);
+  EXPECT_EQ(Order.back().Before, (std::vector<uint32_t>{300'000, 300'001}));
+}
+
 /// Whether two steps may not change places.
 bool conflict(const StepWork &A, const StepWork &B) {
   for (const TouchedRange &X : A.Touches)
