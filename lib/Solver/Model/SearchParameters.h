@@ -283,6 +283,10 @@ struct SearchParameters {
     /// Up to so many ops the work is the effort's; with more, where changes
     /// take longer, that times the root of this over their number.
     int32_t FullWork = 400;
+    /// Changes of one repair for each op. On most graphs 99 of 100 repairs that
+    /// end within the budget take less; those that end nowhere took two thirds
+    /// of the time of all.
+    int64_t OfFitPerOp = 16;
     /// Units of a stage; from one budget of a chain to the next, from `Far` on.
     /// Below it is one unit, and below the height `Near` half of one.
     int64_t StageUnits = 4, ChainStepFar = 2, Near = 4;

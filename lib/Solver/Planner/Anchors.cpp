@@ -76,9 +76,18 @@ bool Anchors::begin(int64_t Budget) {
   return true;
 }
 
-int64_t Anchors::work() const {
+int64_t Anchors::partOf(int64_t Work) const {
   double Part = std::sqrt(std::min(1.0, double(Of.FullWork) / M.numOps()));
-  return int64_t(Part * double(Tuned.Work.OfEffort << std::min(O.Effort, 30)));
+  return int64_t(Part * double(Work));
+}
+
+int64_t Anchors::work() const {
+  return partOf(Tuned.Work.OfEffort << std::min(O.Effort, 30));
+}
+
+void Anchors::limit(Attempt &A) const {
+  A.MostOfFit = Of.OfFitPerOp * M.numOps();
+  A.LeastOfExchange = partOf(Tuned.Work.OfExchange);
 }
 
 Anchors::Ends Anchors::known(Anchor X) const {
@@ -102,6 +111,7 @@ std::unique_ptr<Attempt> Anchors::repaired(Anchor X, const Watch &Here) const {
   auto [At, Again] = X;
   auto A = std::make_unique<Attempt>(M, O.Seed + uint64_t(Again), Here, At,
                                      M.BaseTime);
+  limit(*A);
   A->repairSeeds(At < Start.leastSeedPeak() ? Start.squeezedTo(At)
                                             : Start.unsqueezed(),
                  /*Few=*/false);
@@ -143,6 +153,7 @@ Anchors::Ends Anchors::cross(int64_t At, const Ends &Below,
                              const Watch &Here) const {
   Attempt A(M, O.Seed + uint64_t(At), Here, At, M.BaseTime);
   A.TakeAlong = true;
+  limit(A);
   if (Below)
     A.fromPlans(*Below);
   for (const Ends &X : More)

@@ -86,7 +86,11 @@ private:
   int64_t above(int64_t At) const;
   void findChains(int64_t Budget);
   void findAnchors();
+  /// Less than the work where there are many ops.
+  int64_t partOf(int64_t Work) const;
   int64_t work() const;
+  /// Repairs and exchanges within anchors and along chains.
+  void limit(Attempt &A) const;
   Ends known(Anchor X) const;
   std::unique_ptr<Attempt> repaired(Anchor X, const Watch &Here) const;
   Ends searched(Attempt &A) const;

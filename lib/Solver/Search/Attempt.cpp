@@ -52,8 +52,9 @@ Attempt::Fitted Attempt::fit(Plan P, double Margin, int MaxSteps,
   Fitted R;
   Schedule S(M, P, int64_t(double(Budget) * (1 - Margin)));
   Repair L(S, RandomSeed, Here);
+  L.WorkLimit = MostOfFit;
   if (M.sizeFactor() > 1)
-    L.WorkLimit = Tuned.Work.OfFit;
+    L.WorkLimit = std::min(MostOfFit, Tuned.Work.OfFit);
   R.Fits = L.repair(MaxSteps);
   if (R.Fits) {
     S.setLimit(Budget);
@@ -142,7 +143,7 @@ bool Attempt::isWorthExchange(double Cost, double Least) const {
 Attempt::Ended Attempt::exchange(const Seed &From, Heat How,
                                  const Watch &Here) const {
   int64_t Work =
-      std::max(How.Work / Tuned.Attempt.ExchangePart, Tuned.Work.OfExchange);
+      std::max(How.Work / Tuned.Attempt.ExchangePart, LeastOfExchange);
   Plan P = From.S;
   Schedule S(M, P, Budget);
   Exchange L(S, RandomSeed + How.Round, Here);

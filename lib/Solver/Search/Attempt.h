@@ -31,6 +31,10 @@ public:
         Best(M, Budget) {}
   /// As in `Moves`, in annealings and in exchanges.
   bool TakeAlong = false;
+  /// Changes that one repair may take at most.
+  int64_t MostOfFit = INT64_MAX;
+  /// Changes that the exchanges of a plan may take at least.
+  int64_t LeastOfExchange = Tuned.Work.OfExchange;
   /// Goes on under another watch, of the same call.
   void watch(const Watch &Other) { D = &Other; }
   /// Goes on with a bound that was not known when it began.

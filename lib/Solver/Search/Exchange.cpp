@@ -15,28 +15,33 @@ struct Exchange::Trials {
   ExchangeTable Table;
 };
 
+/// Takes out those of the nodes that may go. `Level` is then who made what they
+/// read. False where there was nothing to take out.
+bool Exchange::removeLevel(std::vector<int32_t> &Level) {
+  std::vector<int32_t> Makers;
+  bool Any = false;
+  for (int32_t X : Level) {
+    if (!S.node(X).Alive || !S.node(X).Extra)
+      continue;
+    for (int32_t Read : S.node(X).Reads)
+      Makers.push_back(S.instance(Read).Node);
+    if (!S.removable(X) || X == TurnNode)
+      continue;
+    removeCascade(X);
+    Any = true;
+  }
+  Level = std::move(Makers);
+  return Any;
+}
+
 /// Takes out a recomputation and, so many steps back, those of its inputs.
 /// False where the last step back has nothing to take out.
 bool Exchange::removeChain(int32_t N, int Steps) {
   std::vector<int32_t> Level = {N};
-  for (int I = 0; I <= Steps; ++I) {
-    std::vector<int32_t> Makers;
-    bool Any = false;
-    for (int32_t X : Level) {
-      if (!S.node(X).Alive || !S.node(X).Extra)
-        continue;
-      for (int32_t Read : S.node(X).Reads)
-        Makers.push_back(S.instance(Read).Node);
-      if (!S.removable(X) || X == TurnNode)
-        continue;
-      removeCascade(X);
-      Any = true;
-    }
-    if (!Any)
-      return false;
-    Level = std::move(Makers);
-  }
-  return true;
+  bool Any = true;
+  for (int I = 0; I <= Steps && Any; ++I)
+    Any = removeLevel(Level);
+  return Any;
 }
 
 bool Exchange::make(const Trial &X) {
@@ -59,38 +64,54 @@ bool Exchange::make(const Trial &X) {
   return false;
 }
 
-/// Finds what a change does, by making it. False where it cannot be made.
-bool Exchange::tryOut(const Trial &X, Trials &R) {
-  size_t Mark = Log.size();
-  double Cost = S.cost();
-  bool Made = make(X);
+/// Notes what the changes since `Mark` do, where the schedule cost `Cost`.
+void Exchange::note(const Trial &X, size_t Mark, double Cost, Trials &R) {
   double More = S.cost() - Cost;
   bool Saves = X.What == Trial::Remove;
-  if (Made && !neverBroken() && (Saves ? More < 0 : More >= 0)) {
-    ExchangeTable::Item I{More, {}, {}, OpSet(M.numOps())};
-    I.Bytes.reserve(R.Places.size());
-    for (size_t K = 0; K < R.Places.size(); ++K) {
-      bool Gone = !S.node(R.Places[K]).Alive;
-      I.Bytes.push_back(Gone ? 0 : T.bytesAt(R.Places[K]) - R.Bytes[K]);
-    }
-    for (size_t K = Mark; K < Log.size(); ++K) {
-      OpId O = Log[K].What == Change::Inserted || Log[K].What == Change::Removed
-                   ? Log[K].Op
-                   : S.node(Log[K].Node).Op;
-      I.Changed.push_back(O);
-      I.Touched.insert(O);
-      for (ValueId V : M.P.Ops[O].Inputs)
-        if (OpId By = M.P.Values[V].Producer; By != None)
-          I.Touched.insert(By);
-    }
-    std::sort(I.Changed.begin(), I.Changed.end());
-    I.Changed.erase(std::unique(I.Changed.begin(), I.Changed.end()),
-                    I.Changed.end());
-    R.All.push_back(X);
-    R.Table.add(std::move(I));
+  if (neverBroken() || (Saves ? More >= 0 : More < 0))
+    return;
+  ExchangeTable::Item I{More, {}, {}, OpSet(M.numOps())};
+  I.Bytes.reserve(R.Places.size());
+  for (size_t K = 0; K < R.Places.size(); ++K) {
+    bool Gone = !S.node(R.Places[K]).Alive;
+    I.Bytes.push_back(Gone ? 0 : T.bytesAt(R.Places[K]) - R.Bytes[K]);
   }
+  for (size_t K = Mark; K < Log.size(); ++K) {
+    OpId O = Log[K].What == Change::Inserted || Log[K].What == Change::Removed
+                 ? Log[K].Op
+                 : S.node(Log[K].Node).Op;
+    I.Changed.push_back(O);
+    I.Touched.insert(O);
+    for (ValueId V : M.P.Ops[O].Inputs)
+      if (OpId By = M.P.Values[V].Producer; By != None)
+        I.Touched.insert(By);
+  }
+  std::sort(I.Changed.begin(), I.Changed.end());
+  I.Changed.erase(std::unique(I.Changed.begin(), I.Changed.end()),
+                  I.Changed.end());
+  R.All.push_back(X);
+  R.Table.add(std::move(I));
+}
+
+/// Finds what a change does, by making it.
+void Exchange::tryOut(const Trial &X, Trials &R) {
+  size_t Mark = Log.size();
+  double Cost = S.cost();
+  if (make(X))
+    note(X, Mark, Cost, R);
   rollback(Mark);
-  return Made;
+}
+
+/// A recomputation alone, then with those of its inputs, one step back more at
+/// a time.
+void Exchange::tryRemovals(int32_t N, Trials &R) {
+  size_t Mark = Log.size();
+  double Cost = S.cost();
+  std::vector<int32_t> Level = {N};
+  for (int Steps = 0; Steps < Tuned.Exchange.Back && removeLevel(Level);
+       ++Steps)
+    note({Trial::Remove, N, -1, Steps, Rng}, Mark, Cost, R);
+  rollback(Mark);
 }
 
 /// The fullest node of each part of the schedule stands for the part.
@@ -152,9 +173,7 @@ void Exchange::tryLater(int32_t N, Trials &R) {
 void Exchange::tryAll(Trials &R) {
   std::vector<int32_t> Extras = S.extras();
   for (int32_t N : Extras)
-    for (int Steps = 0; Steps < Tuned.Exchange.Back; ++Steps)
-      if (!tryOut({Trial::Remove, N, -1, Steps, Rng}, R))
-        break;
+    tryRemovals(N, R);
   if (TakeAlong)
     for (int32_t N : T.nodes())
       tryLater(N, R);

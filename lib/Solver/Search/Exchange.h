@@ -27,9 +27,12 @@ private:
   };
   struct Trials;
 
+  bool removeLevel(std::vector<int32_t> &Level);
   bool removeChain(int32_t N, int Steps);
   bool make(const Trial &X);
-  bool tryOut(const Trial &X, Trials &R);
+  void note(const Trial &X, size_t Mark, double Cost, Trials &R);
+  void tryOut(const Trial &X, Trials &R);
+  void tryRemovals(int32_t N, Trials &R);
   void tryAll(Trials &R);
   std::vector<int32_t> fullestNodes() const;
   void tryGaps(int32_t Storage, Trials &R);
