@@ -249,6 +249,9 @@ def main():
     parser.add_argument("--nvrtc", help="only compile, with this NVRTC")
     parser.add_argument("--only", default="", help="cases whose name contains this")
     options = parser.parse_args()
+    # A forked process would wait for threads that PyTorch made in its parent.
+    if options.device == "emulated":
+        torch.set_num_threads(1)
     chosen = [c for c in cases.all_cases() if options.only in c.name]
     if options.kernels:
         with open(options.kernels) as file:
