@@ -284,7 +284,7 @@ struct SearchParameters {
     /// take longer, that times the root of this over their number.
     int32_t FullWork = 400;
     /// Changes of one repair for each op. On most graphs 99 of 100 repairs that
-    /// end within the budget take less; those that end nowhere took two thirds
+    /// end within the budget take less; those that end nowhere took nine tenths
     /// of the time of all.
     int64_t OfFitPerOp = 16;
     /// Units of a stage; from one budget of a chain to the next, from `Far` on.

@@ -53,8 +53,6 @@ Attempt::Fitted Attempt::fit(Plan P, double Margin, int MaxSteps,
   Schedule S(M, P, int64_t(double(Budget) * (1 - Margin)));
   Repair L(S, RandomSeed, Here);
   L.WorkLimit = MostOfFit;
-  if (M.sizeFactor() > 1)
-    L.WorkLimit = std::min(MostOfFit, Tuned.Work.OfFit);
   R.Fits = L.repair(MaxSteps);
   if (R.Fits) {
     S.setLimit(Budget);

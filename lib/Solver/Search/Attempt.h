@@ -27,12 +27,13 @@ public:
   /// it is as good as that.
   Attempt(const Model &M, uint64_t RandomSeed, const Watch &D, int64_t Budget,
           double Bound)
-      : M(M), RandomSeed(RandomSeed), D(&D), Budget(Budget), Bound(Bound),
+      : MostOfFit(M.sizeFactor() > 1 ? Tuned.Work.OfFit : INT64_MAX), M(M),
+        RandomSeed(RandomSeed), D(&D), Budget(Budget), Bound(Bound),
         Best(M, Budget) {}
   /// As in `Moves`, in annealings and in exchanges.
   bool TakeAlong = false;
   /// Changes that one repair may take at most.
-  int64_t MostOfFit = INT64_MAX;
+  int64_t MostOfFit;
   /// Changes that the exchanges of a plan may take at least.
   int64_t LeastOfExchange = Tuned.Work.OfExchange;
   /// Goes on under another watch, of the same call.

@@ -215,7 +215,7 @@ ProgramMaker makeBeside(int64_t Large) {
 }
 
 /// The kernels of the program's graph.
-std::string capture(const FakeState &Fake, Device &D, ProgramMaker Made) {
+std::string capture(FakeState &Fake, Device &D, ProgramMaker Made) {
   Made.Program.kernels_wait = true;
   auto P = Program::load(Made.finish());
   EXPECT_TRUE(P) << messageOf(P);
@@ -223,6 +223,7 @@ std::string capture(const FakeState &Fake, Device &D, ProgramMaker Made) {
   EXPECT_TRUE(E) << messageOf(E);
   auto Arena = D.allocate((*P)->ArenaBytes);
   std::memset(*Arena, 0, (*P)->ArenaBytes);
+  Fake.Graph[0] = 0;
   Status Ran = (*E)->run(*Arena, {});
   EXPECT_TRUE(Ran) << messageOf(Ran);
   D.deallocate(*Arena, (*P)->ArenaBytes);
@@ -236,7 +237,6 @@ TEST_F(FakeDriver, SmallStepsRunBesideLargeOnes) {
   EXPECT_EQ(capture(*Fake, *D, makeBeside(1 << 20)),
             "1<; 2<; 3<1!; 4<2; 5<4; 6<3!; ");
   // Where all are small each waits for the one before.
-  Fake->Graph[0] = 0;
   EXPECT_EQ(capture(*Fake, *D, makeBeside(64)),
             "1<; 2<1!; 3<2!; 4<3!; 5<4!; 6<5!; ");
 }
