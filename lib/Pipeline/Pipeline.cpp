@@ -155,6 +155,7 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
   addSimplification(FuncPM, Options);
   FuncPM.addPass(createFormRolls());
   FuncPM.addPass(createJoinAddends());
+  FuncPM.addPass(createJoinSums());
   if (Options.Fuse)
     FuncPM.addPass(createFuse({"before-plan"}));
   FuncPM.addPass(createSinkConstants());

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FuseModel.h"
+#include "FuseRows.h"
 #include "mlir/IR/IRMapping.h"
 #include "remat/Target/Targets.h"
 #include "remat/Transforms/Passes.h"

@@ -32,10 +32,6 @@ bool leavesPlanFree(mlir::Operation *Producer, mlir::Operation *Consumer);
 /// the order of execution.
 void cloneCheapOperations(mlir::func::FuncOp Func);
 
-/// Lets one operation stand for two over the same rows: a cross entropy and its
-/// gradient, a norm's gradient and an addition. Every value keeps its bits.
-void fuseRowOperations(mlir::func::FuncOp Func);
-
 /// Moves groups up to what only they read, so that this can become part of
 /// them, where their results are no larger. Returns whether any moved.
 bool hoistReaders(mlir::func::FuncOp Func);

@@ -7,7 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FuseModel.h"
+#include "FuseRows.h"
+#include "remat/Analysis/Uses.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -125,33 +126,38 @@ template <typename OpT> static AddOp findAddition(OpT Gradient) {
 }
 
 /// The sum takes the place of the gradient, or the gradient that of the sum,
-/// whichever leaves every reader behind what it reads.
-template <typename OpT> static void fuseAddition(OpT Gradient) {
+/// whichever leaves every reader behind what it reads. Returns whether it does.
+template <typename OpT> static bool joinAddition(OpT Gradient) {
   AddOp Add = findAddition(Gradient);
   if (!Add || isControlled(Add) || isControlled(Gradient))
-    return;
+    return false;
   Value Rows = Gradient.getOperandGrad();
   Value Addend = Add.getLhs() == Rows ? Add.getRhs() : Add.getLhs();
   // Of a norm whose operand is its weight too, both gradients are added.
   if (Addend.getDefiningOp() == Gradient)
-    return;
+    return false;
   if (!isBefore(Addend, Gradient)) {
     if (!isReadBehind(Gradient, Add))
-      return;
+      return false;
     Gradient->moveBefore(Add);
   }
   Gradient.getAddendMutable().assign(Addend);
   takePlace(Gradient, Gradient, Add);
   Add.getResult().replaceAllUsesWith(Rows);
   Add->erase();
+  return true;
+}
+
+bool remat::addInGradient(LayerNormBackwardOp Gradient) {
+  return joinAddition(Gradient);
 }
 
 void remat::fuseRowOperations(func::FuncOp Func) {
   Block &Body = Func.getBody().front();
   for (auto Gradient : llvm::to_vector(Body.getOps<LayerNormBackwardOp>()))
-    fuseAddition(Gradient);
+    joinAddition(Gradient);
   for (auto Gradient : llvm::to_vector(Body.getOps<RMSNormBackwardOp>()))
-    fuseAddition(Gradient);
+    joinAddition(Gradient);
   for (auto Loss : llvm::to_vector(Body.getOps<CrossEntropyOp>()))
     fuseLoss(Loss);
 }

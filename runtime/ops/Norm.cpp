@@ -60,30 +60,36 @@ static bool normReuses(const OpCall &, size_t Result, size_t Operand) {
 }
 
 /// The rows' gradient, the rows, a weight, statistics and perhaps an addend
-/// make gradients of the rows and of `NumWeights` weights.
+/// make gradients of the rows and of `NumWeights` weights, and perhaps the sum
+/// over rows of the first.
 static Status checkBackward(const OpCall &Op, size_t NumStatistics,
-                            size_t NumWeights) {
-  size_t Addend = 3 + NumStatistics;
-  REMAT_TRY(checkOptionalCounts(Op, Addend, Addend + 1, 1 + NumWeights));
+                            size_t NumWeights, bool HasSum) {
+  size_t Addend = 3 + NumStatistics, Gradients = 1 + NumWeights;
+  REMAT_TRY(checkOptionalCounts(Op, Addend, Addend + 1,
+                                Gradients + (HasSum ? 1 : 0)));
   std::span Operands = Op.Operands, Results = Op.Results;
   REMAT_TRY(checkNorm(Operands[1], Operands.subspan(2, 1),
                       Operands.subspan(3, NumStatistics)));
   if (Op.has(Addend))
     REMAT_TRY(checkSameType(Operands[Addend], Operands[1]));
   REMAT_TRY(checkSameType(Results[0], Operands[1]));
-  for (const Value &Result : Results.subspan(1))
+  for (const Value &Result : Results.subspan(1, NumWeights))
     REMAT_TRY(checkSameType(Result, Operands[2]));
+  if (HasSum) {
+    REMAT_TRY(checkType(Results.back(), Results[0].Type));
+    REMAT_TRY(checkShape(Results.back(), Operands[2].Shape));
+  }
   return {};
 }
 
 static Status checkLayerNormBackward(const OpCall &Op) {
-  REMAT_TRY(checkBackward(Op, 2, 2));
+  REMAT_TRY(checkBackward(Op, 2, 2, Op.Attributes->getFlag("with_sum")));
   REMAT_TRY(checkFloat(Op.Operands[0]));
   return checkShape(Op.Operands[0], Op.Operands[1].Shape);
 }
 
 static Status checkRMSNormBackward(const OpCall &Op) {
-  REMAT_TRY(checkBackward(Op, 1, 1));
+  REMAT_TRY(checkBackward(Op, 1, 1, /*HasSum=*/false));
   return checkSameType(Op.Operands[0], Op.Operands[1]);
 }
 

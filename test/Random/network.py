@@ -111,10 +111,14 @@ def make_layer_norm_backward(c: Context) -> None:
     read = [grad, x, scale, mean, rstd] + addends(c, x)
     types = (x.value.type, scale.value.type, scale.value.type)
     head = "{0}, {1}, {2}, {3}, {4}" + (" add {5}" if read[5:] else "")
-    made = c.graph.add("layer_norm_backward", head, [v.value for v in read], types)
+    attributes = {}
+    if c.chance(0.5):
+        attributes["with_sum"] = True
+        types += (TensorType(x.shape[-1:], x.dtype),)
+    made = c.graph.add("layer_norm_backward", head, [v.value for v in read], types, attributes)
     rows = max(x.elements // x.shape[-1], 1)
     largest = 30 * grad.largest * scale.largest + sum(v.largest for v in read[5:])
-    bounds = (largest, rows * 30 * grad.largest, rows * grad.largest)
+    bounds = (largest, rows * 30 * grad.largest, rows * grad.largest, rows * largest)
     for value, bound in zip(made, bounds):
         c.made(value, -bound, bound, *read, adjoint=False)
 

@@ -280,7 +280,8 @@ def layer_norm_backward(o, grad, x, scale, mean, rstd, addend=None):
     along = o.move(normal * mean_of(scaled * normal))
     x_grad = with_addend(o, rstd[..., None] * (scaled - mean_of(scaled) - along), addend)
     rows = (-1, x.shape[-1])
-    return x_grad, (grad * normal).reshape(rows).sum(0), grad.reshape(rows).sum(0)
+    results = x_grad, (grad * normal).reshape(rows).sum(0), grad.reshape(rows).sum(0)
+    return results + ((o.move(x_grad).reshape(rows).sum(0),) if "with_sum" in o.attributes else ())
 
 
 @op("moments")

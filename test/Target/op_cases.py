@@ -174,6 +174,12 @@ def norms():
     )
     text = "remat.layer_norm_backward %0, %1, %2, %3, %4 : (@TYPES@) -> (@RESULTS@)"
     yield from pairs("layer_norm_backward with scale", text, TYPES, FLOATS, types)
+    with_sum = lambda a, s: (
+        [tensor(SHAPE, a), tensor(SHAPE, a), tensor((6,), s), rows, rows],
+        [tensor(SHAPE, a), tensor((6,), s), tensor((6,), s), tensor((6,), a)],
+    )
+    text = text.replace(" :", " {with_sum} :")
+    yield from pairs("layer_norm_backward with_sum and scale", text, TYPES, FLOATS, with_sum)
     columns = tensor((1, 6), "f32")
     types = lambda a: ([tensor(SHAPE, a)], [columns, columns])
     text = "remat.moments %0, [0] : (@TYPES@) -> (@RESULTS@)"

@@ -83,12 +83,16 @@ def Remat_LayerNormBackwardOp : Remat_Op<"layer_norm_backward", [
     result after that is rounded, as remat.add does: remat-fuse writes it so where
     gradients of a residual meet. The first result may overwrite `grad`, the
     operand or the addend: the sums over rows must have read both by then.
+    With `with_sum` a fourth result is the sum of the first one, as it is stored,
+    over all dimensions but the last: the gradient of a bias that was added to
+    the operand. It is made in f32 and rounded once; remat-join-sums asks for it.
   }];
   let arguments = (ins Remat_FloatTensor:$grad, Remat_FloatTensor:$operand,
                        Remat_FloatTensor:$scale, Remat_F32Tensor:$mean,
-                       Remat_F32Tensor:$rstd, Optional<Remat_FloatTensor>:$addend);
+                       Remat_F32Tensor:$rstd, Optional<Remat_FloatTensor>:$addend,
+                       UnitAttr:$with_sum);
   let results = (outs Remat_FloatTensor:$operandGrad, Remat_FloatTensor:$scaleGrad,
-                      Remat_FloatTensor:$biasGrad);
+                      Remat_FloatTensor:$biasGrad, Optional<Remat_FloatTensor>:$sum);
   let assemblyFormat = [{
     $grad `,` $operand `,` $scale `,` $mean `,` $rstd (`add` $addend^)? attr-dict
     `:` functional-type(operands, results)

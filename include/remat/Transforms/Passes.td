@@ -316,6 +316,32 @@ def JoinAddends : Remat_Pass<"remat-join-addends", "planned"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def JoinSums : Remat_Pass<"remat-join-sums", "planned"> {
+  let summary = "Lets the gradient of a layer norm sum what it writes over rows";
+  let description = [{
+    The gradient of a bias is the sum over rows of the gradient of what it was
+    added to. In front of a layer norm, as behind each part of a transformer, that
+    is what `remat.layer_norm_backward` writes, perhaps with the residual's
+    gradient added to it. On CUDA its kernel sums over rows for its scale and bias
+    in any case, and makes this sum beside them (`with_sum`) in place of a
+    `remat.reduce` that reads the tensor again. The order of the sum is that of
+    the kernel, so bits are others than without the pass, but the same whatever
+    is planned or fused behind it. Does nothing for the host.
+
+    ```mlir
+    %dx, %ds, %db = remat.layer_norm_backward %dy, %x, %s, %mean, %rstd add %r
+        : (tensor<64x128xbf16>, tensor<64x128xbf16>, tensor<128xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x128xbf16>)
+        -> (tensor<64x128xbf16>, tensor<128xf32>, tensor<128xf32>)
+    %bias = remat.reduce <sum> %dx, [0] : (tensor<64x128xbf16>) -> tensor<128xbf16>
+    // becomes
+    %dx, %ds, %db, %bias = remat.layer_norm_backward %dy, %x, %s, %mean, %rstd add %r {with_sum}
+        : (tensor<64x128xbf16>, tensor<64x128xbf16>, tensor<128xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x128xbf16>)
+        -> (tensor<64x128xbf16>, tensor<128xf32>, tensor<128xf32>, tensor<128xbf16>)
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def Fuse : Remat_Pass<"remat-fuse", "assigned"> {
   let summary = "Groups elementwise operations into kernels";
   let description = [{

@@ -120,7 +120,8 @@ LogicalResult LayerNormOp::buildAdjoint(OpBuilder &Builder,
   AdjointBuilder B(Builder, getOperation());
   auto Backward = LayerNormBackwardOp::create(B, ResultGrads[0], getOperand(),
                                               getScale(), getMean(), getRstd(),
-                                              /*addend=*/Value());
+                                              /*addend=*/Value(),
+                                              /*with_sum=*/false);
   if (Needed[0])
     OperandGrads[0] = Backward.getOperandGrad();
   if (Needed[1])

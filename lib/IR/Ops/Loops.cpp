@@ -80,9 +80,10 @@ SmallVector<Loop> LayerNormOp::getLoops() {
 }
 SmallVector<Loop> LayerNormBackwardOp::getLoops() {
   bool Operands[] = {true, true, false, true, true, /*addend=*/true};
+  bool Results[] = {true, false, false, /*sum=*/false};
   return getRowLoops(getOperand(),
                      ArrayRef(Operands).take_front(getNumOperands()),
-                     {true, false, false});
+                     ArrayRef(Results).take_front(getNumResults()));
 }
 SmallVector<Loop> RMSNormOp::getLoops() {
   return getRowLoops(getOperand(), {true, false}, {true, true});

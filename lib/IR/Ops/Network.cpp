@@ -115,7 +115,7 @@ double SoftmaxBackwardOp::getFlops() {
 }
 double LayerNormOp::getFlops() { return 8.0 * countElements(getOperand()); }
 double LayerNormBackwardOp::getFlops() {
-  return 14.0 * countElements(getOperand());
+  return (getWithSum() ? 15.0 : 14.0) * countElements(getOperand());
 }
 
 LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *Context,
@@ -195,6 +195,8 @@ LogicalResult LayerNormBackwardOp::inferReturnTypes(
                              " and rstd ", Operands.getRstd().getType(),
                              " must be ", Statistics);
   Types.append({Type, Scale, Scale});
+  if (Operands.getWithSum())
+    Types.push_back(Type.clone(Scale.getShape()));
   return checkAddend(Loc, Operands.getAddend(), Type);
 }
 

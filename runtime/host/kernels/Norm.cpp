@@ -128,7 +128,7 @@ static Status runRMSNorm(const OpCall &Op, Context &C) {
 //===----------------------------------------------------------------------===//
 
 /// Layer norm has a mean and a bias, division by the root mean square has not.
-static bool hasMean(const OpCall &Op) { return Op.Results.size() == 3; }
+static bool hasMean(const OpCall &Op) { return Op.Results.size() >= 3; }
 
 /// What a row was normalised with; a mean of 0 changes no bit.
 static std::pair<float, float> getMeanAndRstd(const OpCall &Op, int64_t Row) {
@@ -180,6 +180,16 @@ static void differentiateRow(const OpCall &Op, int64_t Row, const float *Scale,
 /// Columns whose sums are made together.
 static constexpr int64_t ColumnGrain = 32;
 
+/// Rounds sums of columns from `First` on to elements of `To`.
+static void storeSums(const Value &To, int64_t First,
+                      std::span<const double> Sums) {
+  float Rounded[ColumnGrain];
+  std::ranges::transform(Sums, Rounded,
+                         [](double Sum) { return static_cast<float>(Sum); });
+  storeFloats(To.Type, To.Data, First, static_cast<int64_t>(Sums.size()),
+              Rounded);
+}
+
 /// The gradients of scale and bias in columns [First, Last).
 static void sumColumns(const OpCall &Op, int64_t First, int64_t Last) {
   const Value &Grad = Op.Operands[0], &X = Op.Operands[1];
@@ -196,12 +206,24 @@ static void sumColumns(const OpCall &Op, int64_t First, int64_t Last) {
       Sums[1][I] += double(G[I]);
     }
   }
-  for (size_t Result = 1; Result < Op.Results.size(); ++Result) {
-    for (int64_t I = 0; I < Count; ++I)
-      V[I] = static_cast<float>(Sums[Result - 1][I]);
-    storeFloats(Op.Results[Result].Type, Op.Results[Result].Data, First, Count,
-                V);
+  for (size_t Result = 1; Result <= (hasMean(Op) ? 2 : 1); ++Result)
+    storeSums(Op.Results[Result], First, std::span(Sums[Result - 1], Count));
+}
+
+/// The sums of the operand's gradient, as it is stored, in columns
+/// [First, Last).
+static void sumGradient(const OpCall &Op, int64_t First, int64_t Last) {
+  const Value &Grad = Op.Results[0];
+  int64_t Columns = Op.Operands[2].NumElements,
+          Rows = Op.Operands[3].NumElements;
+  double Sums[ColumnGrain] = {};
+  float G[ColumnGrain];
+  for (int64_t Row = 0; Row < Rows; ++Row) {
+    loadFloats(Grad.Type, Grad.Data, Row * Columns + First, Last - First, G);
+    for (int64_t I = 0; I < Last - First; ++I)
+      Sums[I] += double(G[I]);
   }
+  storeSums(Op.Results[3], First, std::span(Sums, Last - First));
 }
 
 /// Operand 2 has a weight a column, operand 3 a number a row.
@@ -221,6 +243,10 @@ static Status runNormBackward(const OpCall &Op, Context &C) {
          ++Row)
       differentiateRow(Op, Row, Scale.data(), C.getScratch<float>(Worker));
   });
+  if (Op.Results.size() == 4)
+    C.forBlocks(Columns, ColumnGrain, [&](int64_t First, int64_t Last) {
+      sumGradient(Op, First, Last);
+    });
   return {};
 }
 

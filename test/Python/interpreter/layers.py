@@ -45,8 +45,8 @@ def layer_norm_backward(call, grad, x, scale, mean, rstd, addend=0.0):
         scaled - average(scaled) - normalized * average(scaled * normalized)
     )
     rows = tuple(range(x.ndim - 1))
-    scale_grad = np.sum(grad * normalized, axis=rows)
-    return operand_grad + addend, scale_grad, np.sum(grad, axis=rows)
+    results = operand_grad + addend, np.sum(grad * normalized, axis=rows), np.sum(grad, axis=rows)
+    return results + ((np.sum(results[0], axis=rows),) if call.get("with_sum") else ())
 
 
 @op("moments")

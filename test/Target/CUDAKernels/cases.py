@@ -48,17 +48,21 @@ def layer_norm_cases(rows, columns, dtype, scale_type):
     dx = (scaled - scaled.mean(-1, keepdim=True)
           - normal * (scaled * normal).mean(-1, keepdim=True)) * as_double(rstd)[:, None]
     added = random(rows, columns, dtype=dtype)
-    yield Case("layer_norm_backward add " + label,
-               "remat.layer_norm_backward {0}, {1}, {2}, {3}, {4} add {5} : ({o}) -> ({r})",
-               [g, x, scale, mean, rstd, added],
-               [(as_double(dx.to(dtype)) + as_double(added)).to(dtype), (as_double(g) * normal).sum(0).to(scale_type),
-                as_double(g).sum(0).to(scale_type)], {0: 5}, 3e-6 if dtype == F32 else None)
+    total = (as_double(dx.to(dtype)) + as_double(added)).to(dtype)
+    text = "remat.layer_norm_backward {0}, {1}, {2}, {3}, {4}"
+    operands = [g, x, scale, mean, rstd]
+    of_weights = [(as_double(g) * normal).sum(0).to(scale_type), as_double(g).sum(0).to(scale_type)]
+    tolerance = 3e-6 if dtype == F32 else None
+    yield Case("layer_norm_backward add " + label, text + " add {5} : ({o}) -> ({r})",
+               [*operands, added], [total, *of_weights], {0: 5}, tolerance)
     for inplace in ({0: 0}, {0: 1}):
-        yield Case("layer_norm_backward " + label,
-                   "remat.layer_norm_backward {0}, {1}, {2}, {3}, {4} : ({o}) -> ({r})",
-                   [g, x, scale, mean, rstd],
-                   [dx.to(dtype), (as_double(g) * normal).sum(0).to(scale_type), as_double(g).sum(0).to(scale_type)],
-                   inplace, 3e-6 if dtype == F32 else None)
+        yield Case("layer_norm_backward " + label, text + " : ({o}) -> ({r})",
+                   operands, [dx.to(dtype), *of_weights], inplace, tolerance)
+    sums = lambda v: as_double(v).sum(0).to(dtype)  # noqa: E731
+    yield Case("layer_norm_backward with_sum " + label, text + " {{with_sum}} : ({o}) -> ({r})",
+               operands, [dx.to(dtype), *of_weights, sums(dx.to(dtype))], {0: 0}, tolerance)
+    yield Case("layer_norm_backward add with_sum " + label, text + " add {5} {{with_sum}} : ({o}) -> ({r})",
+               [*operands, added], [total, *of_weights, sums(total)], {0: 5}, tolerance)
 
 
 def rms_norm_cases(rows, columns, dtype, weight_type):

@@ -28,7 +28,8 @@ FAULTS = [
 ]
 
 # How a kernel is filled in, and a part of what the compiler then says; "" where it compiles.
-GOOD = '.S = "float", .C = 8, .Blocks = 2, .Partial = workspace(), .ScaleGrad = result(1), .BiasGrad = result(2)'
+GOOD = ('.T = "float", .S = "float", .C = 8, .Blocks = 2, .Partial = workspace(), .ScaleGrad = result(1), '
+        '.BiasGrad = result(2), .Written = absent()')
 USES = [
     (GOOD, ""),
     (GOOD.replace(".Blocks = 2, ", ""), "no matching constructor for initialization of 'Integer'"),

@@ -81,7 +81,8 @@ template <typename Shape, typename T, bool HasAddend> struct GradientRow {
         prefetch(grad + row * Shape::C + i);
       }
   }
-  // Writes what x has become, with the addend, which is added in float.
+  // Writes what x has become, with the addend, which is added in float. What is
+  // written remains in x.
   __device__ __forceinline__ void store(const T *addend, T *to, Count row) {
 #pragma unroll
     for (int s = 0; s < Shape::Steps; ++s) {
@@ -186,17 +187,20 @@ forGradientRows(const T *x, const T *dy, const T *addend,
 }
 
 // dx of layer norm, and a partial sum a block of the gradients of scale and
-// bias: partial is [2, blocks, C]. Scale is read M elements at a time. An
-// addend is added to dx after that is rounded.
-template <typename T, typename S, typename Shape, int M, bool HasAddend>
+// bias, and of dx where that is asked for: partial is [2 or 3, blocks, C].
+// Scale is read M elements at a time. An addend is added to dx after that is
+// rounded.
+template <typename T, typename S, typename Shape, int M, bool HasAddend,
+          bool HasSum>
 REMAT_KERNEL layerNormBackward(const T *dy, const T *x, const S *scale,
                                const float *mean, const float *rstd,
                                const T *addend, T *dx, float *partial) {
   constexpr int C = Shape::C, N = Shape::N, Steps = Shape::Steps;
   float sumScale[Steps * N], sumBias[Steps * N], factor[Steps][N];
+  float sumWritten[HasSum ? Steps * N : 1];
 #pragma unroll
   for (int e = 0; e < Steps * N; ++e)
-    sumScale[e] = sumBias[e] = 0.0f;
+    sumScale[e] = sumBias[e] = sumWritten[HasSum ? e : 0] = 0.0f;
   if (Shape::Ahead && Shape::getColumn(0) < C)
     loadFloats<M>(scale + Shape::getColumn(0), factor[0]);
   const float *known[] = {mean, rstd};
@@ -234,17 +238,25 @@ REMAT_KERNEL layerNormBackward(const T *dy, const T *x, const S *scale,
       }
     }
     now.store(addend, dx, row);
+    if constexpr (HasSum)
+#pragma unroll
+      for (int e = 0; e < Steps * N; ++e)
+        if (Shape::getColumn(e / N) < C)
+          sumWritten[e] += toFloat(now.x[e / N][e % N]);
   };
   forGradientRows<Shape, T, HasAddend>(x, dy, addend, known, work);
   joinGroups<Shape>(sumScale, partial + (int64)blockIdx.x * C);
   joinGroups<Shape>(sumBias, partial + ((int64)gridDim.x + blockIdx.x) * C);
+  if constexpr (HasSum)
+    joinGroups<Shape>(sumWritten,
+                      partial + ((int64)2 * gridDim.x + blockIdx.x) * C);
 }
 
-// Adds up the partial sums of Blocks blocks: gradients of scale and bias. Few
-// threads run, so that each loads many at a time.
-template <typename S, int C, int Blocks>
+// Adds up the partial sums of Blocks blocks: gradients of scale and bias, and
+// the sum of dx, of type T. Few threads run, so that each loads many at a time.
+template <typename T, typename S, int C, int Blocks>
 REMAT_KERNEL layerNormBackwardColumns(const float *partial, S *scaleGrad,
-                                      S *biasGrad) {
+                                      S *biasGrad, T *written) {
   constexpr int Lanes = 32, Parts = 256 / Lanes, Unroll = 16;
   __shared__ float sums[Parts][Lanes];
   int lane = threadIdx.x % Lanes, part = threadIdx.x / Lanes;
@@ -268,7 +280,10 @@ REMAT_KERNEL layerNormBackwardColumns(const float *partial, S *scaleGrad,
   if (part == 0 && column < C) {
     for (int p = 1; p < Parts; ++p)
       sum += sums[p][lane];
-    (blockIdx.y == 0 ? scaleGrad : biasGrad)[column] = fromFloat<S>(sum);
+    if (blockIdx.y == 2)
+      written[column] = fromFloat<T>(sum);
+    else
+      (blockIdx.y == 0 ? scaleGrad : biasGrad)[column] = fromFloat<S>(sum);
   }
 }
 

@@ -117,24 +117,28 @@ static RowSplit<kernels::GradientShape> splitGradient(OpT Op) {
            .BlocksPerMultiprocessor = Block <= UsualBlock ? 2 : 0}};
 }
 
-/// `Sums` rows of f32 a block between the launches.
-static KernelNeeds getGradientNeeds(mlir::Value Scale, mlir::Value Rstd,
-                                    int64_t Sums) {
+/// A row of f32 a block between the launches for each result but the first.
+static KernelNeeds getGradientNeeds(mlir::Operation *Op, mlir::Value Scale,
+                                    mlir::Value Rstd) {
+  int64_t Sums = Op->getNumResults() - 1;
   return {Sums * getGradientBlocks(Rstd) * getCount(Scale) * 4, 2};
 }
 
-/// Adds up the partial rows: `BiasGrad` is absent where there is one sum.
-static void addGradientColumns(llvm::StringRef Name, mlir::Value Scale,
-                               mlir::Value Rstd, Passed BiasGrad, int64_t Sums,
+/// Adds up the partial rows of all results of `Op` but the first.
+static void addGradientColumns(llvm::StringRef Name, mlir::Operation *Op,
+                               mlir::Value Scale, mlir::Value Rstd,
                                Launches &Out) {
-  int64_t Columns = getCount(Scale);
+  int64_t Columns = getCount(Scale), Sums = Op->getNumResults() - 1;
   addLaunch(Name,
-            kernels::LayerNormBackwardColumns{.S = getName(Scale),
-                                              .C = Columns,
-                                              .Blocks = getGradientBlocks(Rstd),
-                                              .Partial = workspace(),
-                                              .ScaleGrad = result(1),
-                                              .BiasGrad = BiasGrad},
+            kernels::LayerNormBackwardColumns{
+                .T = getName(Op->getResult(0)),
+                .S = getName(Scale),
+                .C = Columns,
+                .Blocks = getGradientBlocks(Rstd),
+                .Partial = workspace(),
+                .ScaleGrad = result(1),
+                .BiasGrad = Sums > 1 ? result(2) : absent(),
+                .Written = Sums > 2 ? result(3) : absent()},
             {.Block = 256,
              .GridX = int64_t(llvm::divideCeil(Columns, 32)),
              .GridY = Sums},
@@ -150,6 +154,7 @@ static void addLayerNormBackward(LayerNormBackwardOp Op, Launches &Out) {
                 .Shape = Split.Shape,
                 .M = getAccessWidth({Op.getScale()}, Split.Width),
                 .HasAddend = Op.getAddend() != nullptr,
+                .HasSum = Op.getWithSum(),
                 .Dy = operand(0),
                 .X = operand(1),
                 .Scale = operand(2),
@@ -159,11 +164,11 @@ static void addLayerNormBackward(LayerNormBackwardOp Op, Launches &Out) {
                 .Dx = result(0),
                 .Partial = workspace()},
             Split.Size, Out);
-  addGradientColumns("layer_norm_backward_columns", Op.getScale(), Op.getRstd(),
-                     result(2), /*Sums=*/2, Out);
+  addGradientColumns("layer_norm_backward_columns", Op, Op.getScale(),
+                     Op.getRstd(), Out);
 }
 static KernelNeeds getLayerNormBackwardNeeds(LayerNormBackwardOp Op) {
-  return getGradientNeeds(Op.getScale(), Op.getRstd(), /*Sums=*/2);
+  return getGradientNeeds(Op, Op.getScale(), Op.getRstd());
 }
 
 static void addRMSNorm(RMSNormOp Op, Launches &Out) {
@@ -198,11 +203,11 @@ static void addRMSNormBackward(RMSNormBackwardOp Op, Launches &Out) {
                 .Dx = result(0),
                 .Partial = workspace()},
             Split.Size, Out);
-  addGradientColumns("rms_norm_backward_columns", Op.getWeight(), Op.getRstd(),
-                     absent(), /*Sums=*/1, Out);
+  addGradientColumns("rms_norm_backward_columns", Op, Op.getWeight(),
+                     Op.getRstd(), Out);
 }
 static KernelNeeds getRMSNormBackwardNeeds(RMSNormBackwardOp Op) {
-  return getGradientNeeds(Op.getWeight(), Op.getRstd(), /*Sums=*/1);
+  return getGradientNeeds(Op, Op.getWeight(), Op.getRstd());
 }
 
 llvm::ArrayRef<OwnKernels> remat::cuda::getRowKernels() {

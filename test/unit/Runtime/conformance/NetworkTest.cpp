@@ -106,6 +106,36 @@ TEST(LayerNorm, Backward) {
   }
 }
 
+/// The sum over rows is that of the gradient as it is stored, with the addend.
+TEST(LayerNorm, BackwardSumsWhatItWrites) {
+  // Equal gradients and a weight of 1: dx = 0, so that the addend is written.
+  auto Run = [](std::optional<Array> Addend, const RunSetup &Setup) {
+    return runOp("layer_norm_backward",
+                 {bf16({3, 2}, {1, 1, 2, 2, 3, 3}),
+                  bf16({3, 2}, {1, -1, 1, -1, 1, -1}), f32({2}, {1, 1}),
+                  f32({3}, {0, 0, 0}), f32({3}, {1, 1, 1}), Addend},
+                 {bf16({3, 2}), f32({2}), f32({2}), bf16({2})},
+                 {flag("with_sum")}, Setup);
+  };
+  for (const RunSetup &Setup : {RunSetup(), over(0, 0), over(0, 1)}) {
+    auto R = Run(std::nullopt, Setup);
+    ASSERT_EQ(R.size(), 4u);
+    expectNear(R[0], {0, 0, 0, 0, 0, 0});
+    expectNear(R[1], {6, -6});
+    expectNear(R[2], {6, 6});
+    expectNear(R[3], {0, 0});
+  }
+  // 1 + 2^-8 + 2^-8 in f32 is a number of bf16, which 1 + 2^-8 is not: added in
+  // bf16 the sum would be 1.
+  double Small = 0.00390625;
+  for (const RunSetup &Setup : {RunSetup(), over(0, 5)}) {
+    auto R = Run(bf16({3, 2}, {1, 5, Small, 7, Small, -4}), Setup);
+    ASSERT_EQ(R.size(), 4u);
+    expectNear(R[0], {1, 5, Small, 7, Small, -4});
+    expectNear(R[3], {1.0078125, 8});
+  }
+}
+
 /// The gradient is rounded before the addend comes to it, as if it had been
 /// stored.
 TEST(LayerNorm, BackwardRoundsBeforeItAdds) {
@@ -162,6 +192,21 @@ TEST(LayerNorm, OnlyGradientsOfRowsLieOverRows) {
     EXPECT_NE(Check(1, Operand), "");
   }
   EXPECT_NE(Check(0, 2), "");
+}
+
+TEST(LayerNorm, TheSumHasTheTypeOfTheRowsAndTheirLength) {
+  Array Rows = bf16({3, 4}), Weight = f32({4}), Statistic = f32({3});
+  auto Check = [&](const std::vector<Array> &Results, const Attrs &Attributes) {
+    return checkOp("layer_norm_backward",
+                   {Rows, Rows, Weight, Statistic, Statistic, std::nullopt},
+                   Results, Attributes);
+  };
+  Attrs Asked = {flag("with_sum")};
+  EXPECT_EQ(Check({Rows, Weight, Weight, bf16({4})}, Asked), "");
+  EXPECT_NE(Check({Rows, Weight, Weight, f32({4})}, Asked), "");
+  EXPECT_NE(Check({Rows, Weight, Weight, bf16({3})}, Asked), "");
+  EXPECT_NE(Check({Rows, Weight, Weight}, Asked), "");
+  EXPECT_NE(Check({Rows, Weight, Weight, bf16({4})}, {}), "");
 }
 
 //===----------------------------------------------------------------------===//

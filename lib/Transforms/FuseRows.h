@@ -1,0 +1,25 @@
+//===- FuseRows.h - row operations that read their rows once ----*- C++ -*-===//
+//
+// Pairs of operations over the same rows that become one. Every value keeps its
+// bits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TRANSFORMS_FUSEROWS_H
+#define REMAT_LIB_TRANSFORMS_FUSEROWS_H
+
+#include "remat/IR/RematOps.h"
+
+namespace remat {
+
+/// Lets one operation stand for two over the same rows: a cross entropy and its
+/// gradient, a norm's gradient and an addition.
+void fuseRowOperations(mlir::func::FuncOp Func);
+
+/// Lets the gradient add what is added to its first result, where only that
+/// addition reads it. Returns whether it now does.
+bool addInGradient(LayerNormBackwardOp Gradient);
+
+} // namespace remat
+
+#endif // REMAT_LIB_TRANSFORMS_FUSEROWS_H
