@@ -87,6 +87,7 @@ struct CompileOptions {
   int64_t PlannerEffort = 1; ///< a count, not a clock
   uint64_t PlannerSeed = 0;
   bool Fuse = true;
+  bool Halves = true; ///< f32 parameters whose bf16 is read lie in two halves
   struct Controls Controls;
   /// Patterns of names of values that the report explains ("all" for all).
   std::vector<std::string> Explain;

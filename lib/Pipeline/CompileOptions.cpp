@@ -84,6 +84,10 @@ ArrayRef<CompileOption> remat::getCompileOptions() {
        false},
       {"fuse", "true|false", "groups operations into kernels (default true)",
        false},
+      {"halves", "true|false",
+       "with autocast bf16, on CUDA: stores f32 parameters so that their bf16 "
+       "need not be made in each step, nor held beside them (default true)",
+       false},
       {"arch", "sm_NN",
        "CUDA architecture (default: as the graph says, else sm_90)", false},
       {"attention", "auto|cudnn|own",
@@ -397,6 +401,8 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
     return setBool(O.BitwiseBudget, Text);
   if (Name == "fuse")
     return setBool(O.Fuse, Text);
+  if (Name == "halves")
+    return setBool(O.Halves, Text);
   if (std::optional<Failure> Done = addControl(O.Controls, Name, Text))
     return *Done;
   if (Name == "freeze")

@@ -83,6 +83,19 @@ static void shareFrozen(func::FuncOp Given, func::FuncOp Planned,
                           RoleAttr::get(Function.getContext(), Role::state));
 }
 
+/// What lies in halves for `main` lies so here.
+static void shareHalves(func::FuncOp Planned, func::FuncOp Function) {
+  llvm::StringSet<> InHalves;
+  for (unsigned I = 0; I < Planned.getNumArguments(); ++I)
+    if (Planned.getArgAttr(I, InHalvesAttrName))
+      InHalves.insert(getArgName(Planned, I));
+  for (unsigned I = 0; I < Function.getNumArguments(); ++I)
+    if (getArgRole(Function, I) != Role::input &&
+        InHalves.contains(getArgName(Function, I)))
+      Function.setArgAttr(I, InHalvesAttrName,
+                          UnitAttr::get(Function.getContext()));
+}
+
 /// How remat-shard cut the arguments of a function, by their names.
 static llvm::StringMap<CutAttr> getCuts(func::FuncOp Planned) {
   llvm::StringMap<CutAttr> Cuts;
@@ -134,6 +147,8 @@ LogicalResult FunctionPlanner::plan(Planned &P, const CompileOptions &How) {
     return failure();
   if (!How.Function.empty())
     gatherParts(Main.get(), Copy);
+  if (!How.Function.empty())
+    shareHalves(Main.get(), Copy);
   if (How.EvaluatesAverages && How.Function == EvaluationName)
     readAverages(Main.Given, Main.get(), Copy);
   if (!How.Function.empty() && failed(shareMemory(Main.get(), Copy)))

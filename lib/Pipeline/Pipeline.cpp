@@ -154,6 +154,8 @@ static void buildPasses(OpPassManager &PM, const CompileOptions &Options,
     addDistribution(FuncPM, Options);
   addSimplification(FuncPM, Options);
   FuncPM.addPass(createFormRolls());
+  if (Options.Halves)
+    FuncPM.addPass(createHalveParameters());
   FuncPM.addPass(createJoinAddends());
   FuncPM.addPass(createJoinSums());
   if (Options.Fuse)

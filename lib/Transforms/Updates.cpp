@@ -65,7 +65,8 @@ static UpdateResults makeAdamW(OpBuilder &B, Location Loc,
   auto Update = AdamWOp::create(
       B, Loc, In.Parameter, In.Gradient, In.States[0], In.States[1], In.Rate,
       In.Step, In.Scale, B.getF64FloatAttr(S.Beta1), B.getF64FloatAttr(S.Beta2),
-      B.getF64FloatAttr(S.Epsilon), B.getF64FloatAttr(WeightDecay));
+      B.getF64FloatAttr(S.Epsilon), B.getF64FloatAttr(WeightDecay),
+      /*in_halves=*/UnitAttr());
   return {Update.getNewParameter(),
           {Update.getNewMoment1(), Update.getNewMoment2()}};
 }

@@ -15,16 +15,18 @@ Result<NonfiniteCount> FiniteCheck::count(const Tensor &T) {
   NonfiniteCount Count;
   if (!holdsFloats(T.Type))
     return Count;
-  uint64_t Width = getByteWidth(T.Type);
+  // Of two halves the upper one says it.
+  DType Type = T.InHalves ? DType::BF16 : T.Type;
+  uint64_t Width = getByteWidth(Type), All = Width * T.NumElements;
   Buffer.resize(StreamBytes);
-  for (uint64_t At = 0; At < T.Bytes; At += StreamBytes) {
-    uint64_t Bytes = std::min(StreamBytes, T.Bytes - At);
+  for (uint64_t At = 0; At < All; At += StreamBytes) {
+    uint64_t Bytes = std::min(StreamBytes, All - At);
     REMAT_TRY(D.copyOut(Buffer.data(), Arena + T.Offset + At, Bytes));
     auto Read = static_cast<int64_t>(Bytes / Width);
     for (int64_t First = 0; First < Read; First += Elements) {
       float X[Elements];
       int64_t Some = std::min(Elements, Read - First);
-      loadFloats(T.Type, Buffer.data(), First, Some, X);
+      loadFloats(Type, Buffer.data(), First, Some, X);
       for (int64_t I = 0; I < Some; ++I) {
         Count.NaNs += std::isnan(X[I]);
         Count.Infinities += std::isinf(X[I]);

@@ -130,6 +130,7 @@ Tensor Decoder::tensor(const format::Tensor &From) {
   T.Name = text(From.name());
   T.FirstStep = From.first_step();
   T.LastStep = From.last_step();
+  T.InHalves = From.in_halves();
   return T;
 }
 

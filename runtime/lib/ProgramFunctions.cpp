@@ -59,7 +59,8 @@ Status FunctionVerifier::verifyArgument(const Argument &A) {
   const Argument &Here = *It->second;
   const Tensor &To = Function.Tensors[Here.Tensor];
   REMAT_REQUIRE(Here.Role == A.Role && To.Offset == From.Offset &&
-                    To.Type == From.Type && To.Shape == From.Shape,
+                    To.Type == From.Type && To.Shape == From.Shape &&
+                    To.InHalves == From.InHalves,
                 "has argument " + quoteText(A.Name) + " of " + describe(To) +
                     "; the program has " + describe(From) +
                     ", or another role, type or shape");

@@ -101,6 +101,15 @@ private:
 
 } // namespace
 
+/// Whether a view of bytes of `Owner` has elements of it: of its type, or the
+/// bf16 of the upper half.
+static bool showsElements(const Tensor &Owner, const Tensor &View) {
+  if (!Owner.InHalves)
+    return Owner.Type == View.Type && !View.InHalves;
+  return View.Type == DType::BF16 &&
+         View.Offset + View.Bytes <= Owner.Offset + Owner.Bytes / 2;
+}
+
 /// A tensor that is there before the first step.
 Status MemoryVerifier::place(uint32_t Tensor, const char *What) {
   Map.forParts(rangeOf(Tensor), [&](ByteRange, uint32_t Owner) {
@@ -124,7 +133,7 @@ Status MemoryVerifier::read(uint32_t Tensor, int64_t At) {
     // The first read of a view binds it to what its bytes hold.
     REMAT_REQUIRE(Owner != NoTensor, "reads " + describeTensor(P, Tensor) +
                                          ", which was not written");
-    REMAT_REQUIRE(P.Tensors[Owner].Type == T.Type,
+    REMAT_REQUIRE(showsElements(P.Tensors[Owner], T),
                   "reads " + describeTensor(P, Tensor) + " of " +
                       std::string(getName(T.Type)) + " from " +
                       describeTensor(P, Owner) + " of " +

@@ -69,6 +69,8 @@ static Status measure(Tensor &T) {
       !__builtin_mul_overflow(
           Elements, static_cast<int64_t>(getByteWidth(T.Type)), &Bytes),
       "has more bytes than 64 bits count");
+  REMAT_REQUIRE(!T.InHalves || T.Type == DType::F32,
+                "has halves of " + std::string(getName(T.Type)));
   T.NumElements = Elements;
   T.Bytes = static_cast<uint64_t>(Bytes);
   return {};
@@ -135,9 +137,9 @@ static Status verifyArgument(const Program &P, const Argument &A) {
   REMAT_TRY(verifyIndex(P, R.Tensor));
   const Tensor &To = P.Tensors[R.Tensor];
   REMAT_REQUIRE(To.Offset == T.Offset && To.Type == T.Type &&
-                    To.Shape == T.Shape,
+                    To.Shape == T.Shape && To.InHalves == T.InHalves,
                 "is donated to " + describeTensor(P, R.Tensor) +
-                    ", which differs in offset, type or shape");
+                    ", which differs in offset, type, shape or halves");
   return {};
 }
 
@@ -326,6 +328,17 @@ static Status verifyAliases(const Program &P, const Step &S,
   return {};
 }
 
+/// Tensors in halves are for the operations that know of them.
+static Status verifyHalves(const OpSignature &Signature, const OpCall &Call) {
+  auto InHalves = [](const Value &V) { return V.Present && V.InHalves; };
+  REMAT_REQUIRE(
+      Signature.KnowsHalves ||
+          (std::none_of(Call.Operands.begin(), Call.Operands.end(), InHalves) &&
+           std::none_of(Call.Results.begin(), Call.Results.end(), InHalves)),
+      "has a tensor in halves, which it cannot read or write");
+  return {};
+}
+
 Status remat::runtime::verifyOps(const Program &P) {
   for (size_t I = 0; I < P.Steps.size(); ++I) {
     const Step &S = P.Steps[I];
@@ -333,6 +346,8 @@ Status remat::runtime::verifyOps(const Program &P) {
     REMAT_REQUIRE(Signature, describeStep(P, I) + " is no known op");
     OpCall Call = makeCall(P, S);
     Status Checked = Signature->Check(Call);
+    if (Checked)
+      Checked = verifyHalves(*Signature, Call);
     if (Checked)
       Checked = verifyAliases(P, S, *Signature, Call);
     if (!Checked)

@@ -2,6 +2,7 @@
 
 #include "remat/runtime/Session.h"
 #include "lib/Guard.h"
+#include "lib/TensorCopy.h"
 #include "ops/Op.h"
 #include "remat/runtime/FiniteCheck.h"
 #include <algorithm>
@@ -135,6 +136,11 @@ Result<void *> Session::getAddress(std::string_view Name,
   Result<uint32_t> Tensor = findValue(Name, IsArgument);
   if (!Tensor)
     return Tensor.getError();
+  if (TheProgram->Tensors[*Tensor].InHalves)
+    return Error(ErrorCode::InvalidArgument,
+                 "'" + std::string(Name) +
+                     "' lies in halves, so that its bytes are no f32: copy it, "
+                     "or compile with halves=false");
   return static_cast<void *>(getAddress(*Tensor));
 }
 
@@ -161,10 +167,30 @@ Status Session::write(std::string_view Name, const void *Data, uint64_t Bytes,
     REMAT_TRY(checkWritable(A));
     if (A.Role == Role::Input)
       REMAT_TRY(occupy());
-    REMAT_TRY((TheDevice.*CopyTo)(getAddress(Tensor), Data, Bytes));
+    bool InHalves = TheProgram->Tensors[Tensor].InHalves;
+    REMAT_TRY(InHalves ? writeHalves(Tensor, Data, Bytes,
+                                     CopyTo == &Device::copyWithin)
+                       : (TheDevice.*CopyTo)(getAddress(Tensor), Data, Bytes));
     Written[*Index] = true;
     return {};
   });
+}
+
+/// The host takes numbers apart, those of the device too.
+Status Session::writeHalves(uint32_t Tensor, const void *Data, uint64_t Bytes,
+                            bool FromDevice) {
+  const struct Tensor &T = TheProgram->Tensors[Tensor];
+  if (!FromDevice)
+    return copyTensorIn(TheDevice, T, getAddress(Tensor), 0, Data, Bytes);
+  std::vector<char> Buffer(std::min(Bytes, StreamBytes));
+  for (uint64_t At = 0; At < Bytes; At += Buffer.size()) {
+    uint64_t Count = std::min<uint64_t>(Buffer.size(), Bytes - At);
+    REMAT_TRY(TheDevice.copyOut(Buffer.data(),
+                                static_cast<const char *>(Data) + At, Count));
+    REMAT_TRY(copyTensorIn(TheDevice, T, getAddress(Tensor), At, Buffer.data(),
+                           Count));
+  }
+  return {};
 }
 
 Status Session::writeArgument(std::string_view Name, const void *Data,
@@ -190,7 +216,8 @@ Status Session::read(std::string_view Name, bool IsArgument, void *Data,
     if (!Tensor)
       return Tensor.getError();
     REMAT_TRY(checkSize(TheProgram->Tensors[*Tensor], Name, Bytes));
-    return TheDevice.copyOut(Data, getAddress(*Tensor), Bytes);
+    return copyTensorOut(TheDevice, TheProgram->Tensors[*Tensor],
+                         getAddress(*Tensor), 0, Data, Bytes);
   });
 }
 
@@ -220,8 +247,8 @@ Status Session::loadArgument(std::string_view Name, const Source &From) {
     for (uint64_t At = 0; At < Bytes; At += Buffer.size()) {
       uint64_t Count = std::min<uint64_t>(Buffer.size(), Bytes - At);
       REMAT_TRY(From(At, Buffer.data(), Count));
-      REMAT_TRY(
-          TheDevice.copyIn(getAddress(Tensor) + At, Buffer.data(), Count));
+      REMAT_TRY(copyTensorIn(TheDevice, TheProgram->Tensors[Tensor],
+                             getAddress(Tensor), At, Buffer.data(), Count));
     }
     Written[*Index] = true;
     return {};
@@ -238,8 +265,8 @@ Status Session::store(std::string_view Name, bool IsArgument, const Sink &To) {
     std::vector<char> Buffer(std::min(Bytes, StreamBytes));
     for (uint64_t At = 0; At < Bytes; At += Buffer.size()) {
       uint64_t Count = std::min<uint64_t>(Buffer.size(), Bytes - At);
-      REMAT_TRY(
-          TheDevice.copyOut(Buffer.data(), getAddress(*Tensor) + At, Count));
+      REMAT_TRY(copyTensorOut(TheDevice, TheProgram->Tensors[*Tensor],
+                              getAddress(*Tensor), At, Buffer.data(), Count));
       REMAT_TRY(To(Buffer.data(), Count));
     }
     return {};

@@ -1,6 +1,7 @@
 //===- SessionInit.cpp - initial and random values of a session -----------===//
 
 #include "lib/Guard.h"
+#include "lib/TensorCopy.h"
 #include "ops/Numeric.h"
 #include "ops/Random.h"
 #include "remat/runtime/Parts.h"
@@ -32,7 +33,7 @@ static Status fillTensor(Device &D, const Tensor &T, char *Address,
     int64_t Count = std::min(ChunkElements, T.NumElements - First);
     Make(First, Count, static_cast<void *>(Computed.data()));
     storeBlock(T.Type, Bytes, 0, Count, Computed.data());
-    REMAT_TRY(D.copyIn(Address + First * Width, Bytes, Count * Width));
+    REMAT_TRY(copyTensorIn(D, T, Address, First * Width, Bytes, Count * Width));
   }
   return {};
 }

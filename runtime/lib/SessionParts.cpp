@@ -1,6 +1,7 @@
 //===- SessionParts.cpp - tensors that several ranks hold together --------===//
 
 #include "lib/Guard.h"
+#include "lib/TensorCopy.h"
 #include "ops/Op.h"
 #include "remat/runtime/Parts.h"
 #include "remat/runtime/Session.h"
@@ -92,8 +93,9 @@ Status Session::sendPart(const Argument &A) {
     if (First == End)
       continue;
     Buffer.resize((End - First) * Width);
-    REMAT_TRY(TheDevice.copyOut(
-        Buffer.data(), getAddress(A.Tensor) + First * Width, Buffer.size()));
+    REMAT_TRY(copyTensorOut(TheDevice, TheProgram->Tensors[A.Tensor],
+                            getAddress(A.Tensor), First * Width, Buffer.data(),
+                            Buffer.size()));
     Send Sent{0, Buffer.data(), Buffer.size()};
     REMAT_TRY(TheDevice.getRanks()->exchange({&Sent, 1}, {}));
   }
@@ -119,8 +121,9 @@ Status Session::join(const Argument &A, const Sink &To) {
       uint64_t Bytes = (Of.countBefore(End) - First) * Width;
       char *Here = Came.data() + Behind;
       if (Rank == 0 && Bytes)
-        REMAT_TRY(TheDevice.copyOut(Here, getAddress(A.Tensor) + First * Width,
-                                    Bytes));
+        REMAT_TRY(copyTensorOut(TheDevice, TheProgram->Tensors[A.Tensor],
+                                getAddress(A.Tensor), First * Width, Here,
+                                Bytes));
       if (Rank != 0 && Bytes)
         Receives.push_back({Rank, Here, Bytes});
       Behind += Bytes;

@@ -6,7 +6,7 @@
 using namespace remat::runtime;
 
 Value Value::of(const Tensor &T) {
-  return {true, T.Type, T.Shape, T.NumElements, nullptr};
+  return {true, T.Type, T.Shape, T.NumElements, nullptr, T.InHalves};
 }
 
 Value Value::missing() {

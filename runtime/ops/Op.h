@@ -26,6 +26,7 @@ struct Value {
   std::vector<int64_t> Shape;
   int64_t NumElements = 0;
   char *Data = nullptr;
+  bool InHalves = false; ///< see Program.fbs
 
   static Value of(const Tensor &T);
   static Value missing();
@@ -55,6 +56,8 @@ struct OpSignature {
   /// Whether result number `Result` may be the very bytes of operand number
   /// `Operand`. Asked after Check and for equal byte sizes only.
   bool (*MayReuse)(const OpCall &Op, size_t Result, size_t Operand);
+  /// Whether Check allows tensors in halves where the kernel takes them so.
+  bool KnowsHalves = false;
 };
 
 /// The signature of an op, or null.

@@ -23,6 +23,16 @@ static Status checkState(const OpCall &Op, size_t Operand, size_t Result) {
   return checkSameType(Op.Results[Result], Op.Operands[Operand]);
 }
 
+/// Whether a tensor lies in halves, as its reader or writer takes it.
+static Status checkHalves(const Value &V, bool InHalves) {
+  REMAT_REQUIRE(!V.Present || V.InHalves == InHalves,
+                InHalves ? "has a tensor that does not lie in halves, as "
+                           "its kernel takes it"
+                         : "has a tensor in halves, which its kernel takes "
+                           "whole");
+  return {};
+}
+
 static Status checkSgd(const OpCall &Op) {
   REMAT_REQUIRE(Op.Operands.size() == 5,
                 "has " + std::to_string(Op.Operands.size()) +
@@ -38,7 +48,20 @@ static Status checkAdamW(const OpCall &Op) {
   REMAT_TRY(checkUpdate(Op, 4, 6));
   REMAT_TRY(checkScalar(Op.Operands[5], DType::I64));
   REMAT_TRY(checkState(Op, 2, 1));
-  return checkState(Op, 3, 2);
+  REMAT_TRY(checkState(Op, 3, 2));
+  bool InHalves = Op.Attributes->getFlag("in_halves");
+  for (const std::vector<Value> *List : {&Op.Operands, &Op.Results})
+    for (const Value &V : *List)
+      REMAT_TRY(checkHalves(V, InHalves && &V == List->data()));
+  return {};
+}
+
+static Status checkJoinHalves(const OpCall &Op) {
+  REMAT_TRY(checkCounts(Op, 1, 1));
+  REMAT_TRY(checkType(Op.Operands[0], DType::F32));
+  REMAT_TRY(checkSameType(Op.Results[0], Op.Operands[0]));
+  REMAT_TRY(checkHalves(Op.Operands[0], true));
+  return checkHalves(Op.Results[0], false);
 }
 
 static Status checkGlobalNorm(const OpCall &Op) {
@@ -60,7 +83,8 @@ static bool adamWReuses(const OpCall &, size_t Result, size_t Operand) {
 std::span<const OpSignature> remat::runtime::getOptimizerOps() {
   static const OpSignature Signatures[] = {
       {"sgd", checkSgd, sgdReuses},
-      {"adamw", checkAdamW, adamWReuses},
+      {"adamw", checkAdamW, adamWReuses, /*KnowsHalves=*/true},
+      {"join_halves", checkJoinHalves, reusesNothing, /*KnowsHalves=*/true},
       {"global_norm", checkGlobalNorm, reusesNothing},
   };
   return Signatures;

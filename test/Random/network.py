@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context import Context
 from elementwise import maker
-from remat import ops
+from remat import ops, text
 from remat.types import TensorType
 from shapes import TAME
 from values import Known
@@ -113,7 +113,7 @@ def make_layer_norm_backward(c: Context) -> None:
     head = "{0}, {1}, {2}, {3}, {4}" + (" add {5}" if read[5:] else "")
     attributes = {}
     if c.chance(0.5):
-        attributes["with_sum"] = True
+        attributes["with_sum"] = text.Unit()
         types += (TensorType(x.shape[-1:], x.dtype),)
     made = c.graph.add("layer_norm_backward", head, [v.value for v in read], types, attributes)
     rows = max(x.elements // x.shape[-1], 1)

@@ -3,7 +3,7 @@
 A graph of all of them together is made of the same text. `SECTIONS` are those of docs/Types.md.
 """
 
-from op_graphs import FLOATS, TYPES, Case, tensor
+from op_graphs import FLOATS, HALVES, TYPES, Case, tensor
 
 UNARY = (
     "neg abs exp log sqrt rsqrt reciprocal log1p expm1 tan atan floor ceil round sign sin cos tanh erf sigmoid silu hardswish relu leaky_relu gelu softmax".split()
@@ -375,6 +375,16 @@ def optimizers():
                 [p, g, wide, wide, F32, "step"],
                 [p, wide, wide],
             )
+    for element in TYPES:
+        where = HALVES if element == "f32" else ""
+        x, upper = tensor(SHAPE, element), tensor(SHAPE, "bf16")
+        text = "remat.upper_half %0 : (@TYPES@) -> @RESULTS@"
+        yield Case("upper_half", element, text, [where + x], [upper])
+        text = "remat.join_halves %0 : (@TYPES@) -> @RESULTS@"
+        yield Case("join_halves", element, text, [where + x], [x])
+        text = "remat.adamw %0, %1 moments %2, %3 rate %4 step %5 {in_halves} : (@TYPES@) -> (@RESULTS@)"
+        operands = [where + x, upper, wide, wide, F32, "step"]
+        yield Case("adamw in halves", element, text, operands, [x, wide, wide])
     yield from simple(
         "global_norm", "remat.global_norm %0, %1 : (@TYPES@) -> @RESULTS@", [T, (3,)], [F32]
     )

@@ -22,7 +22,7 @@ class Case:
     results: list
 
     def print(self, names):
-        types = ["tensor<i64>" if type in DRAW else type for type in self.operands]
+        types = ["tensor<i64>" if type in DRAW else get_type(type) for type in self.operands]
         text = self.text.replace("@TYPES@", ", ".join(types)).replace(
             "@RESULTS@", ", ".join(self.results)
         )
@@ -30,6 +30,11 @@ class Case:
 
 
 DRAW = ("seed", "step")  # operands of these names are the graph's one seed and step
+HALVES = "in halves: "  # before the type of an operand that lies so
+
+
+def get_type(operand):
+    return operand.removeprefix(HALVES)
 
 
 def role(role, name, more=""):
@@ -64,10 +69,11 @@ def print_graph(cases, through=None):
         for index, type in enumerate(case.operands):
             name = f"x{number}_{index}" if type not in DRAW else type
             if type not in DRAW:
-                bound = ", remat.bound = 3 : i64" if re.search(r"[x<]i(32|64)>", type) else ""
-                arguments.append(f"%{name}: {type} " + role("input", name, bound))
+                more = ", remat.bound = 3 : i64" if re.search(r"[x<]i(32|64)>", type) else ""
+                more += ", remat.in_halves" if type.startswith(HALVES) else ""
+                arguments.append(f"%{name}: {get_type(type)} " + role("input", name, more))
             lines, name = [], "%" + name
-            if through and re.search(r"[x<]b?f(32|16)>", type):
+            if through and re.search(r"[x<]b?f(32|16)>", type) and not type.startswith(HALVES):
                 lines, name = through(name, type)
             body += lines
             names.append(name)

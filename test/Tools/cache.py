@@ -29,6 +29,7 @@ CHANGED = {
     "bucket": "1MiB",
     "slices": "2",
     "fuse": "false",
+    "halves": "false",
     "arch": "sm_80",
     "attention": "own",
     "deterministic": "false",
@@ -51,7 +52,7 @@ CHANGED = {
     "clip-norm": "0.5",
 }
 # What is compiled for these does not depend on the option, or has no program here; test_costs.py has costs.
-LEFT_OUT = {"device", "arch", "attention", "deterministic", "bitwise-budget", "costs", "scope-budget", "explain", "shard"}
+LEFT_OUT = {"device", "arch", "attention", "deterministic", "bitwise-budget", "costs", "halves", "scope-budget", "explain", "shard"}
 
 
 def check(condition, *words):

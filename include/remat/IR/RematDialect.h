@@ -33,6 +33,7 @@ inline constexpr llvm::StringLiteral DonatedAttrName = "remat.donated";
 inline constexpr llvm::StringLiteral PhaseAttrName = "remat.phase";
 inline constexpr llvm::StringLiteral OriginAttrName = "remat.origin";
 inline constexpr llvm::StringLiteral IdAttrName = "remat.id";
+inline constexpr llvm::StringLiteral InHalvesAttrName = "remat.in_halves";
 inline constexpr llvm::StringLiteral OffsetsAttrName = "remat.offsets";
 inline constexpr llvm::StringLiteral OffsetAttrName = "remat.offset";
 inline constexpr llvm::StringLiteral WorkspaceAttrName = "remat.workspace";

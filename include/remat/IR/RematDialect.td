@@ -58,6 +58,7 @@ def Remat_Dialect : Dialect {
     | `remat.shard` | parameters, frozen ones too | how remat-shard cuts it among ranks, a `#remat.cut` along a dimension |
     | `remat.part` | arguments, results of role gradient | that a rank holds a part of a larger tensor, see `#remat.part` |
     | `remat.donated` | arguments | index of the result that takes over this argument's memory |
+    | `remat.in_halves` | f32 arguments | that their bytes are two halves, see remat.upper_half; written by halve-parameters |
     | `remat.offset` | arguments | byte offset in the arena, written by assign-memory; where it stands before, it stays |
     | `remat.target` | the function | where it runs, a `#remat.target`; absent: on the host |
     | `remat.mesh` | the function | which ranks run it side by side, a `#remat.mesh`; absent: one |

@@ -40,6 +40,8 @@ def Remat_AdamWOp : Remat_Op<"adamw", [
     v = beta2 v + (1 - beta2) g^2; p -= rate * weight_decay * p;
     p -= rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
     m and v are f32 of the parameter's shape; grad has its shape and any float type.
+    With `in_halves` the parameter, f32, is read and written as two halves (see
+    remat.upper_half).
   }];
   let arguments = (ins Remat_FloatTensor:$parameter, Remat_FloatTensor:$grad,
                        Remat_F32Tensor:$moment1, Remat_F32Tensor:$moment2,
@@ -48,7 +50,8 @@ def Remat_AdamWOp : Remat_Op<"adamw", [
                        DefaultValuedAttr<F64Attr, "0.9">:$beta1,
                        DefaultValuedAttr<F64Attr, "0.999">:$beta2,
                        DefaultValuedAttr<Remat_FiniteAttr, "1.0e-8">:$epsilon,
-                       DefaultValuedAttr<Remat_FiniteAttr, "0.01">:$weight_decay);
+                       DefaultValuedAttr<Remat_FiniteAttr, "0.01">:$weight_decay,
+                       UnitAttr:$in_halves);
   let results = (outs Remat_FloatTensor:$newParameter, Remat_F32Tensor:$newMoment1,
                       Remat_F32Tensor:$newMoment2);
   let assemblyFormat = [{
@@ -67,6 +70,39 @@ def Remat_GlobalNormOp : Remat_Op<"global_norm", [Remat_Cost, Remat_Precision<"a
   let arguments = (ins Variadic<Remat_FloatTensor>:$operands);
   let results = (outs Remat_F32Scalar:$norm);
   let assemblyFormat = "$operands attr-dict `:` functional-type(operands, results)";
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters in halves
+//===----------------------------------------------------------------------===//
+
+def Remat_UpperHalfOp : Remat_Op<"upper_half", [
+    Remat_InferType, Remat_View, Remat_Precision<"any">]> {
+  let summary = "an f32 argument in halves, rounded to bf16: a view of its bytes";
+  let description = [{
+    An argument with `remat.in_halves` lies as two halves of its bytes. The upper
+    half has all elements as bf16, rounded to nearest even, one behind the other,
+    and is this operation's result, which costs nothing. The lower half has for
+    each element what its 32 bits, as an integer, are above those of the rounded
+    one, as an i16. An element half-way between two bf16 that is rounded down has
+    a difference that no i16 holds: it is stored as the next smaller f32.
+  }];
+  let arguments = (ins Remat_F32Tensor:$operand);
+  let results = (outs Remat_FloatTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Remat_JoinHalvesOp : Remat_Op<"join_halves", [
+    Remat_InferType, Remat_ElementwiseCost, Remat_Precision<"any">]> {
+  let summary = "the elements of an f32 argument in halves, as other operations read them";
+  let description = [{
+    See remat.upper_half.
+  }];
+  let arguments = (ins Remat_F32Tensor:$operand);
+  let results = (outs Remat_F32Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

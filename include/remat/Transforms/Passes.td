@@ -316,6 +316,34 @@ def JoinAddends : Remat_Pass<"remat-join-addends", "planned"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def HalveParameters : Remat_Pass<"remat-halve-parameters", "planned"> {
+  let summary = "Stores f32 parameters so that their bf16 is there already";
+  let description = [{
+    With autocast a step begins by rounding each parameter to bf16, and holds both.
+    On CUDA, where bf16 of a parameter is all that is read of it, but for its
+    `remat.adamw`, its memory gets another order: all elements rounded to bf16 lie
+    in front, and what 16 bits each are missing lies behind
+    (`remat.in_halves`). Each `remat.cast` becomes a `remat.upper_half`, a view
+    that needs neither time nor memory, and the update reads and writes both
+    halves. In another function that shares the parameter, what else reads it
+    reads a `remat.join_halves`. Who writes or reads parameters from outside does
+    not see it. Does nothing for the host.
+
+    An f32 half-way between two bf16 that rounds down is stored as the f32 before
+    it, one of 131,072 numbers; else bits are as without the pass. Which
+    parameters lie so depends on the graph alone and on no plan.
+
+    ```mlir
+    %0 = remat.cast %w : tensor<8x8xf32> to tensor<8x8xbf16>
+    %new, %m, %v = remat.adamw %w, %g moments %m0, %v0 rate %rate step %step : ...
+    // becomes
+    %0 = remat.upper_half %w : (tensor<8x8xf32>) -> tensor<8x8xbf16>
+    %new, %m, %v = remat.adamw %w, %g moments %m0, %v0 rate %rate step %step {in_halves} : ...
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def JoinSums : Remat_Pass<"remat-join-sums", "planned"> {
   let summary = "Lets the gradient of a layer norm sum what it writes over rows";
   let description = [{

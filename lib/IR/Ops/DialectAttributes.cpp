@@ -278,7 +278,7 @@ static LogicalResult verifyPart(const InterfaceAttribute &A) {
 }
 
 //===----------------------------------------------------------------------===//
-// remat.donated, remat.offset
+// remat.donated, remat.in_halves, remat.offset
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyDonated(const InterfaceAttribute &A) {
@@ -306,6 +306,15 @@ static LogicalResult verifyDonated(const InterfaceAttribute &A) {
       return InterfaceAttribute{A.Func, false, I, A.Named}.emitError()
              << "is donated to the same result as argument #" << Before->second;
   }
+  return success();
+}
+
+/// Who may read such bytes is for the readers to say.
+static LogicalResult verifyInHalves(const InterfaceAttribute &A) {
+  if (A.IsResult || !isa<UnitAttr>(A.Named.getValue()) ||
+      !getElementTypeOrSelf(A.getType()).isF32())
+    return A.emitError() << "'" << A.getName()
+                         << "' stands without a value on an f32 argument";
   return success();
 }
 
@@ -348,6 +357,7 @@ static LogicalResult verifyInterfaceAttribute(Operation *Op, bool IsResult,
       {DataAttrName, verifyData},
       {BoundAttrName, verifyBound},
       {DonatedAttrName, verifyDonated},
+      {InHalvesAttrName, verifyInHalves},
       {OffsetAttrName, verifyOffset},
       {RateScaleAttrName, verifyUpdateNumber},
       {DecayAttrName, verifyUpdateNumber},

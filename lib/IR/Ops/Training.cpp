@@ -1,6 +1,7 @@
 //===- Training.cpp - optimizers --------------------------------*- C++ -*-===//
 
 #include "OpUtils.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "remat/IR/RematOps.h"
 
 using namespace mlir;
@@ -14,6 +15,19 @@ static LogicalResult verifyShape(Operation *Op, StringRef Name, Value Value,
   return Op->emitOpError() << Name << " " << Value.getType()
                            << " must have the shape of the parameter "
                            << Parameter;
+}
+
+/// Checks that the bytes of `V` are two halves.
+static LogicalResult verifyInHalves(Operation *Op, Value V) {
+  auto Argument = dyn_cast<BlockArgument>(V);
+  auto Func =
+      Argument
+          ? dyn_cast<FunctionOpInterface>(Argument.getOwner()->getParentOp())
+          : FunctionOpInterface();
+  if (Func && Func.getArgAttr(Argument.getArgNumber(), InHalvesAttrName))
+    return success();
+  return Op->emitOpError() << "reads halves of what is no argument with '"
+                           << InHalvesAttrName << "'";
 }
 
 //===----------------------------------------------------------------------===//
@@ -58,6 +72,8 @@ LogicalResult AdamWOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
 
 LogicalResult AdamWOp::verify() {
   RankedTensorType Type = getParameter().getType();
+  if (getInHalves() && failed(verifyInHalves(*this, getParameter())))
+    return failure();
   if (failed(verifyShape(*this, "grad", getGrad(), Type)) ||
       failed(verifyShape(*this, "first moment", getMoment1(), Type)) ||
       failed(verifyShape(*this, "second moment", getMoment2(), Type)))
@@ -87,4 +103,35 @@ double GlobalNormOp::getFlops() {
   for (Value Operand : getOperands())
     Flops += 2.0 * countElements(Operand);
   return Flops;
+}
+
+//===----------------------------------------------------------------------===//
+// upper_half, join_halves
+//===----------------------------------------------------------------------===//
+
+LogicalResult UpperHalfOp::inferReturnTypes(MLIRContext *Context,
+                                            std::optional<Location>,
+                                            Adaptor Operands,
+                                            SmallVectorImpl<Type> &Types) {
+  Types.push_back(
+      getTensorType(Operands.getOperand()).clone(BFloat16Type::get(Context)));
+  return success();
+}
+
+LogicalResult UpperHalfOp::verify() {
+  return verifyInHalves(*this, getOperand());
+}
+
+std::optional<int64_t> UpperHalfOp::getViewOffset() { return 0; }
+
+LogicalResult JoinHalvesOp::inferReturnTypes(MLIRContext *,
+                                             std::optional<Location>,
+                                             Adaptor Operands,
+                                             SmallVectorImpl<Type> &Types) {
+  Types.push_back(Operands.getOperand().getType());
+  return success();
+}
+
+LogicalResult JoinHalvesOp::verify() {
+  return verifyInHalves(*this, getOperand());
 }

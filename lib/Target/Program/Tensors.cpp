@@ -44,6 +44,36 @@ LogicalResult ProgramBuilder::numberSteps() {
   return success();
 }
 
+/// Whether the bytes of a value are two halves (remat.upper_half).
+static bool liesInHalves(Value V) {
+  if (auto Argument = dyn_cast<BlockArgument>(V)) {
+    auto Func = cast<func::FuncOp>(Argument.getOwner()->getParentOp());
+    return static_cast<bool>(
+        Func.getArgAttr(Argument.getArgNumber(), InHalvesAttrName));
+  }
+  auto Update = V.getDefiningOp<AdamWOp>();
+  return Update && Update.getInHalves() && V == Update.getNewParameter();
+}
+
+/// Operations that read halves as they lie.
+static bool readsHalves(OpOperand &Use) {
+  Operation *Op = Use.getOwner();
+  if (auto Update = dyn_cast<AdamWOp>(Op))
+    return Update.getInHalves() && Use.getOperandNumber() == 0;
+  return isa<UpperHalfOp, JoinHalvesOp>(Op) ||
+         Op->hasTrait<OpTrait::IsTerminator>();
+}
+
+static LogicalResult verifyReadersOfHalves(Value V) {
+  for (OpOperand &Use : V.getUses())
+    if (!readsHalves(Use))
+      return Use.getOwner()->emitOpError()
+             << "reads operand " << Use.getOperandNumber()
+             << " as f32, which lies in halves: remat-halve-parameters comes "
+                "behind whatever adds readers";
+  return success();
+}
+
 LogicalResult ProgramBuilder::addTensor(Value Value, int64_t Offset) {
   StringRef Name = Names.get(Value);
   auto Type = cast<RankedTensorType>(Value.getType());
@@ -59,6 +89,9 @@ LogicalResult ProgramBuilder::addTensor(Value Value, int64_t Offset) {
   Tensor->offset = Offset;
   Tensor->memory_class = static_cast<program::MemoryClass>(Classes.get(Value));
   Tensor->name = Name.str();
+  Tensor->in_halves = liesInHalves(Value);
+  if (Tensor->in_halves && failed(verifyReadersOfHalves(Value)))
+    return failure();
   Tensors[Value] = Program.tensors.size();
   Program.tensors.push_back(std::move(Tensor));
   return success();

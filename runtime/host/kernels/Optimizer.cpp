@@ -2,6 +2,7 @@
 
 #include "host/Context.h"
 #include "host/Kernel.h"
+#include "ops/Halves.h"
 #include "ops/Numeric.h"
 #include "ops/Scalar.h"
 
@@ -52,6 +53,40 @@ static Status runSgd(const OpCall &Op, Context &C) {
 }
 
 //===----------------------------------------------------------------------===//
+// Parameters, perhaps in halves
+//===----------------------------------------------------------------------===//
+
+static void loadParameters(const Value &From, int64_t First, int64_t Count,
+                           float *To) {
+  if (!From.InHalves)
+    return loadFloats(From.Type, From.Data, First, Count, To);
+  const auto *Upper = From.as<BFloat16>() + First;
+  const auto *Lower = From.as<int16_t>() + From.NumElements + First;
+  for (int64_t I = 0; I < Count; ++I)
+    To[I] = joinHalves(Upper[I], Lower[I]);
+}
+
+static void storeParameters(const Value &To, int64_t First, int64_t Count,
+                            const float *From) {
+  if (!To.InHalves)
+    return storeFloats(To.Type, To.Data, First, Count, From);
+  auto *Upper = To.as<BFloat16>() + First;
+  auto *Lower = To.as<int16_t>() + To.NumElements + First;
+  for (int64_t I = 0; I < Count; ++I) {
+    Upper[I] = narrow<BFloat16>(From[I]);
+    Lower[I] = getLowerHalf(From[I], Upper[I]);
+  }
+}
+
+static Status runJoinHalves(const OpCall &Op, Context &C) {
+  const Value &From = Op.Operands[0];
+  forElements(From.NumElements, C, [&](int64_t First, int64_t Count) {
+    loadParameters(From, First, Count, Op.Results[0].as<float>() + First);
+  });
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
 // AdamW: parameter, grad, moment1, moment2, rate, step, [grad_scale]
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +107,7 @@ static Status runAdamW(const OpCall &Op, Context &C) {
       static_cast<float>(Op.Attributes->getFloat("weight_decay", 0.01));
   forElements(P.NumElements, C, [&](int64_t First, int64_t Count) {
     float X[BlockSize], Grad[BlockSize];
-    loadFloats(P.Type, P.Data, First, Count, X);
+    loadParameters(P, First, Count, X);
     loadFloats(G.Type, G.Data, First, Count, Grad);
     for (int64_t I = 0; I < Count; ++I) {
       float Scaled = Grad[I] * Scale;
@@ -84,7 +119,7 @@ static Status runAdamW(const OpCall &Op, Context &C) {
       NewM[First + I] = Moment1;
       NewV[First + I] = Moment2;
     }
-    storeFloats(New.Type, New.Data, First, Count, X);
+    storeParameters(New, First, Count, X);
   });
   return {};
 }
@@ -116,6 +151,7 @@ std::span<const HostKernel> remat::runtime::getOptimizerKernels() {
   static const HostKernel Kernels[] = {
       {"sgd", runSgd},
       {"adamw", runAdamW},
+      {"join_halves", runJoinHalves},
       {"global_norm", runGlobalNorm},
   };
   return Kernels;

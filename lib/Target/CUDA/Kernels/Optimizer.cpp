@@ -72,6 +72,7 @@ static void addAdamW(AdamWOp Op, Launches &Out) {
                            .Count = Count,
                            .N = Width,
                            .HasScale = HasScale,
+                           .InHalves = Op.getInHalves(),
                            .P = operand(0),
                            .Grad = operand(1),
                            .Moment1 = operand(2),
@@ -90,6 +91,15 @@ static void addAdamW(AdamWOp Op, Launches &Out) {
                            .LogBeta2 = getLog(Beta2),
                            .WeightDecay = toDouble(Op.getWeightDecay()),
                            .Epsilon = toDouble(Op.getEpsilon())},
+            getFlatSize(Count, Width), Out);
+}
+
+static void addJoinHalves(JoinHalvesOp Op, Launches &Out) {
+  int64_t Count = getCount(Op.getResult());
+  int64_t Width = getAccessWidth({Op.getOperand(), Op.getResult()}, Count);
+  addLaunch("join_halves",
+            kernels::JoinHalves{
+                .Count = Count, .N = Width, .X = operand(0), .Y = result(0)},
             getFlatSize(Count, Width), Out);
 }
 
@@ -125,6 +135,7 @@ llvm::ArrayRef<OwnKernels> remat::cuda::getOptimizerKernels() {
   static const OwnKernels Table[] = {
       kernelsOf<SgdOp, addSgd>(),
       kernelsOf<AdamWOp, addAdamW>(),
+      kernelsOf<JoinHalvesOp, addJoinHalves>(),
       kernelsOf<GlobalNormOp, addGlobalNorm, getNormNeeds>(),
   };
   return Table;

@@ -40,9 +40,69 @@ REMAT_KERNEL sgd(const T *p, const G *grad, const float *buffer,
     store(newBuffer + i, vb);
 }
 
+// N elements of a parameter of Count elements, from element i on. In halves it
+// has all elements rounded to bf16 first, then for each what its bits, as an
+// integer, are above those of the rounded one: where that is 32768, for a
+// number half-way between two bf16, one less.
+template <bool InHalves, int64 Count, typename T, int N>
+__device__ __forceinline__ void loadParameters(const T *from, int64 i,
+                                               float (&x)[N]) {
+  if constexpr (InHalves) {
+    const bf16 *upper = (const bf16 *)from;
+    const short *lower = (const short *)from + Count;
+    Vec<bf16, N> vu = load<N>(upper + i);
+    Vec<short, N> vl = load<N>(lower + i);
+    for (int k = 0; k < N; ++k)
+      x[k] = __int_as_float(__float_as_int(toFloat(vu[k])) + vl[k]);
+  } else {
+    Vec<T, N> v = load<N>(from + i);
+    for (int k = 0; k < N; ++k)
+      x[k] = toFloat(v[k]);
+  }
+}
+template <bool InHalves, int64 Count, typename T, int N>
+__device__ __forceinline__ void storeParameters(T *to, int64 i,
+                                                const float (&x)[N]) {
+  if constexpr (InHalves) {
+    bf16 *upper = (bf16 *)to;
+    short *lower = (short *)to + Count;
+    Vec<bf16, N> vu;
+    Vec<short, N> vl;
+    for (int k = 0; k < N; ++k) {
+      vu[k] = toBF16(x[k]);
+      // A NaN may be far from its rounded one; it stays some NaN.
+      int missing = __float_as_int(x[k]) - __float_as_int(toFloat(vu[k]));
+      missing = missing > 32767 ? 32767 : missing;
+      vl[k] = (short)(missing < -32768 ? -32768 : missing);
+    }
+    store(upper + i, vu);
+    store(lower + i, vl);
+  } else {
+    Vec<T, N> v;
+    for (int k = 0; k < N; ++k)
+      v[k] = fromFloat<T>(x[k]);
+    store(to + i, v);
+  }
+}
+
+// The elements of a parameter in halves.
+template <int64 Count, int N>
+REMAT_KERNEL joinHalves(const float *x, float *y) {
+  int64 i = ((int64)blockIdx.x * 256 + threadIdx.x) * N;
+  if (i >= Count)
+    return;
+  float joined[N];
+  loadParameters<true, Count>(x, i, joined);
+  Vec<float, N> v;
+  for (int k = 0; k < N; ++k)
+    v[k] = joined[k];
+  store(y + i, v);
+}
+
 // AdamW on Count elements. The bias corrections 1 - beta^t are made in double,
 // from the logarithms of the betas.
-template <typename T, typename G, int64 Count, int N, bool HasScale>
+template <typename T, typename G, int64 Count, int N, bool HasScale,
+          bool InHalves>
 REMAT_KERNEL adamW(const T *p, const G *grad, const float *moment1,
                    const float *moment2, const float *rate, const int64 *step,
                    const float *scale, T *newP, float *newMoment1,
@@ -51,11 +111,11 @@ REMAT_KERNEL adamW(const T *p, const G *grad, const float *moment1,
                    double logBeta2, float weightDecay, float epsilon) {
   __shared__ float corrections[2];
   int64 i = ((int64)blockIdx.x * 256 + threadIdx.x) * N;
-  Vec<T, N> vp;
+  float w[N];
   Vec<G, N> vg;
   Vec<float, N> vm, vv;
   if (i < Count) {
-    vp = load<N>(p + i);
+    loadParameters<InHalves, Count>(p, i, w);
     vg = load<N>(grad + i);
     vm = load<N>(moment1 + i);
     vv = load<N>(moment2 + i);
@@ -71,14 +131,13 @@ REMAT_KERNEL adamW(const T *p, const G *grad, const float *moment1,
     gradScale = *scale;
   float correction1 = corrections[0], correction2 = corrections[1];
   for (int k = 0; k < N; ++k) {
-    float w = toFloat(vp[k]), g = toFloat(vg[k]) * gradScale;
+    float g = toFloat(vg[k]) * gradScale;
     vm[k] = beta1 * vm[k] + oneMinusBeta1 * g;
     vv[k] = beta2 * vv[k] + oneMinusBeta2 * g * g;
-    w -= lr * weightDecay * w;
-    w -= lr * (vm[k] / correction1) / (sqrtf(vv[k] / correction2) + epsilon);
-    vp[k] = fromFloat<T>(w);
+    w[k] -= lr * weightDecay * w[k];
+    w[k] -= lr * (vm[k] / correction1) / (sqrtf(vv[k] / correction2) + epsilon);
   }
-  store(newP + i, vp);
+  storeParameters<InHalves, Count>(newP, i, w);
   store(newMoment1 + i, vm);
   store(newMoment2 + i, vv);
 }

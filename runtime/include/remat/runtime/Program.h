@@ -82,6 +82,7 @@ struct Tensor {
   /// number of steps: before the first, and to the end.
   int64_t FirstStep = -1, LastStep = -1;
   bool IsView = false;
+  bool InHalves = false; ///< of f32; see Program.fbs
 };
 
 struct Attribute {

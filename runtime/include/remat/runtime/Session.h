@@ -115,7 +115,8 @@ public:
   Status readResult(std::string_view Name, void *Data, uint64_t Bytes);
 
   /// Where an argument or a result that holds a value lies, on the device. An
-  /// argument's bytes may be written there between steps.
+  /// argument's bytes may be written there between steps. InvalidArgument for
+  /// what lies in halves, which the functions above take apart and join.
   Result<void *> getAddress(std::string_view Name, bool IsArgument) const;
 
   /// The same in pieces of at most StreamBytes, in order, through one buffer:
@@ -197,6 +198,8 @@ private:
   using Copy = Status (Device::*)(void *To, const void *From, uint64_t Bytes);
   Status write(std::string_view Name, const void *Data, uint64_t Bytes,
                Copy CopyTo);
+  Status writeHalves(uint32_t Tensor, const void *Data, uint64_t Bytes,
+                     bool FromDevice);
   Status read(std::string_view Name, bool IsArgument, void *Data,
               uint64_t Bytes);
   Status store(std::string_view Name, bool IsArgument, const Sink &To);
