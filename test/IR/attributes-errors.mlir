@@ -194,6 +194,21 @@ func.func @main(%x: tensor<f32>) -> (tensor<f32> {remat.donated = 0 : i64}) { re
 
 // -----
 
+// expected-error @+1 {{argument #0: 'remat.in_halves' stands without a value on an f32 argument}}
+func.func @main(%x: tensor<bf16> {remat.in_halves}) { return }
+
+// -----
+
+// expected-error @+1 {{argument #0: 'remat.in_halves' stands without a value on an f32 argument}}
+func.func @main(%x: tensor<f32> {remat.in_halves = 1 : i64}) { return }
+
+// -----
+
+// expected-error @+1 {{result #0: 'remat.in_halves' stands without a value on an f32 argument}}
+func.func @main(%x: tensor<f32>) -> (tensor<f32> {remat.in_halves}) { return %x : tensor<f32> }
+
+// -----
+
 // expected-error @+1 {{argument #0: 'remat.offset' must be a byte offset on an argument}}
 func.func @main(%x: tensor<f32> {remat.offset = -256 : i64}) { return }
 

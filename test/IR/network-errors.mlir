@@ -107,6 +107,15 @@ func.func @f(%x: tensor<4x8xf32>, %s: tensor<8xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %m: tensor<4xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
+  // expected-error @+1 {{'remat.layer_norm_backward' op inferred type(s) 'tensor<4x8xf32>', 'tensor<8xf32>', 'tensor<8xf32>', 'tensor<8xf32>' are incompatible with return type(s)}}
+  %0:3 = remat.layer_norm_backward %x, %x, %s, %m, %m {with_sum} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %m: tensor<8xf32>) {
   // expected-error @+2 {{mean 'tensor<8xf32>' and rstd 'tensor<8xf32>' must be 'tensor<4xf32>'}}
   // expected-error @+1 {{failed to infer returned types}}

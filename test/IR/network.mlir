@@ -38,6 +38,8 @@ func.func @norms(%x: tensor<2x8x16xf32>, %h: tensor<2x8x16xbf16>, %scale: tensor
   %3, %m, %r = remat.layer_norm %h, %scale, %bias {epsilon = 1.0e-3 : f64} : (tensor<2x8x16xbf16>, tensor<16xf32>, tensor<16xf32>) -> (tensor<2x8x16xbf16>, tensor<2x8xf32>, tensor<2x8xf32>)
   // CHECK: remat.layer_norm_backward %{{.*}} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<16xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>)
   %gx, %gs, %gb = remat.layer_norm_backward %x, %x, %scale, %mean, %rstd : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<16xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>)
+  // CHECK: remat.layer_norm_backward %{{.*}} {with_sum} : {{.*}} -> (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
+  %ix, %is, %ib, %iw = remat.layer_norm_backward %x, %x, %scale, %mean, %rstd {with_sum} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<16xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
   // CHECK: remat.rms_norm %{{[^{]*}} : (tensor<2x8x16xbf16>, tensor<16xf32>) -> (tensor<2x8x16xbf16>, tensor<2x8xf32>)
   %4, %root = remat.rms_norm %h, %scale : (tensor<2x8x16xbf16>, tensor<16xf32>) -> (tensor<2x8x16xbf16>, tensor<2x8xf32>)
   // CHECK: remat.moments %{{.*}}, [0, 2] : (tensor<2x8x16xbf16>) -> (tensor<1x8x1xf32>, tensor<1x8x1xf32>)

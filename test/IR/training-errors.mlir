@@ -66,6 +66,31 @@ func.func @f(%p: tensor<4xf32>, %m: tensor<3xf32>, %r: tensor<f32>, %s: tensor<i
 
 // -----
 
+func.func @f(%p: tensor<4xf32>, %h: tensor<4xf32> {remat.in_halves}, %r: tensor<f32>, %s: tensor<i64>) {
+  // expected-error @+1 {{reads halves of what is no argument with 'remat.in_halves'}}
+  %0:3 = remat.adamw %p, %p moments %p, %p rate %r step %s {in_halves} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @f(%h: tensor<4xf32> {remat.in_halves}) {
+  %0 = remat.exp %h : tensor<4xf32>
+  // expected-error @+1 {{reads halves of what is no argument with 'remat.in_halves'}}
+  %1 = remat.upper_half %0 : (tensor<4xf32>) -> tensor<4xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<4xf32>) {
+  // expected-error @+1 {{reads halves of what is no argument with 'remat.in_halves'}}
+  %0 = remat.join_halves %p : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%p: tensor<4xf32>, %r: tensor<f32>, %s: tensor<i64>) {
   // expected-error @+1 {{beta1 is 1.000000e+00; it must be in [0, 1)}}
   %0:3 = remat.adamw %p, %p moments %p, %p rate %r step %s {beta1 = 1.0 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)

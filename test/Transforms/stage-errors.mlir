@@ -7,6 +7,7 @@
 // RUN: not remat-opt %s -remat-plan -remat-plan 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: not remat-opt %s -remat-plan -remat-sink-constants 2>&1 | FileCheck %s --check-prefix=SINK
 // RUN: not remat-opt %s -remat-plan -remat-join-addends 2>&1 | FileCheck %s --check-prefix=JOIN
+// RUN: not remat-opt %s -remat-plan -remat-halve-parameters 2>&1 | FileCheck %s --check-prefix=HALVE
 // RUN: not remat-opt %s -remat-plan -remat-join-sums 2>&1 | FileCheck %s --check-prefix=SUMS
 // RUN: not remat-opt %s -remat-plan -remat-form-rolls 2>&1 | FileCheck %s --check-prefix=ROLLS
 // RUN: not remat-opt %s -remat-assign-memory -remat-fuse 2>&1 | FileCheck %s --check-prefix=FUSE
@@ -25,6 +26,7 @@
 // PLAN: error: remat-plan comes too late: the graph is planned already
 // SINK: error: remat-sink-constants comes too late: the graph is planned already
 // JOIN: error: remat-join-addends comes too late: the graph is planned already
+// HALVE: error: remat-halve-parameters comes too late: the graph is planned already
 // SUMS: error: remat-join-sums comes too late: the graph is planned already
 // ROLLS: error: remat-form-rolls comes too late: the graph is planned already
 // FUSE: error: remat-fuse comes too late: the graph is assigned already

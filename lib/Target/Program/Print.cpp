@@ -102,6 +102,8 @@ void Printer::attributes(const Offsets<program::Attribute> *Attributes) {
 void Printer::tensor(unsigned Number, const program::Tensor &Tensor) {
   OS << "tensor %" << Number << ' ';
   type(Tensor.dtype(), Tensor.shape());
+  if (Tensor.in_halves())
+    OS << " in halves";
   OS << " at " << Tensor.offset() << ' '
      << program::EnumNameMemoryClass(Tensor.memory_class()) << " steps "
      << Tensor.first_step() << " to " << Tensor.last_step() << ' ';

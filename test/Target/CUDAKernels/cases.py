@@ -10,7 +10,7 @@ import torch
 sys.path.append(str(Path(__file__).resolve().parents[2] / "Python"))
 
 import philox  # noqa: E402
-from case import BF16, F16, F32, TOLERANCE, Case, as_double, random, tensor_type  # noqa: E402
+from case import BF16, F16, F32, TOLERANCE, Case, as_double, join_halves, random, split_halves, tensor_type  # noqa: E402
 from window_cases import index_cases, window_cases  # noqa: E402
 
 
@@ -277,11 +277,12 @@ def optimizer_cases():
                 new = as_double(p) * (1 - 0.01 * 0.1)
                 new = new - 0.01 * (m1 / (1 - 0.9 ** 5)) / (torch.sqrt(v1 / (1 - 0.999 ** 5)) + 1e-8)
                 more, text = ([scale], "scale {6} ") if scaled else ([], "")
-                yield Case(f"adamw {shape} {dtype} {grad_type} {scaled}",
-                           "remat.adamw {0}, {1} moments {2}, {3} rate {4} step {5} " + text +
-                           "{{weight_decay = 1.0e-1 : f64}} : ({o}) -> ({r})",
-                           [p, g, m, v, rate, step] + more, [new.to(dtype), m1.float(), v1.float()],
-                           {0: 0, 1: 2, 2: 3})
+                for in_halves in (False, True) if dtype == F32 else (False,):
+                    yield Case(f"adamw {shape} {dtype} {grad_type} {scaled} {in_halves}",
+                               "remat.adamw {0}, {1} moments {2}, {3} rate {4} step {5} " + text +
+                               f"{{{{weight_decay = 1.0e-1 : f64{', in_halves' if in_halves else ''}}}}} : ({{o}}) -> ({{r}})",
+                               [p, g, m, v, rate, step] + more, [new.to(dtype), m1.float(), v1.float()],
+                               {0: 0, 1: 2, 2: 3}, in_halves=in_halves)
                 base = grad + 0.1 * as_double(p)
                 b = 0.8 * as_double(m) + base
                 more, text = ([scale], "scale {4} ") if scaled else ([], "")
@@ -293,6 +294,16 @@ def optimizer_cases():
                 yield Case(f"sgd {shape} {dtype} {grad_type}",
                            "remat.sgd {0}, {1} rate {2} " + text + "{{weight_decay = 1.0e-1 : f64}} : ({o}) -> ({r})",
                            [p, g, rate] + more, [(as_double(p) - 0.01 * base).to(dtype)], {0: 0})
+    # What rounds up, down, half-way to both sides, beyond the largest bf16, to zero, and is not finite.
+    bits = [0x3f800000, 0x3f808000, 0x3f818000, 0x3f808001, 0x3f807fff, 0xbf80ffff, 0x7f7fffff, 0x00000001, 0x80008001,
+            0x80000000, 0x7f800000, 0xff800000, 0x7fffffff]
+    special = torch.tensor([b - (b >> 31 << 32) for b in bits], dtype=torch.int32).view(F32)
+    stored = [b - 1 if b == 0x3f808000 else b for b in bits]
+    stored = torch.tensor([b - (b >> 31 << 32) for b in stored], dtype=torch.int32).view(F32)
+    for x, y in ((special, stored), (random(8, 40), None)):
+        y = join_halves(split_halves(x)) if y is None else y
+        yield Case(f"join_halves {tuple(x.shape)}", "remat.join_halves {0} : ({o}) -> {r}", [x], [y],
+                   tolerance=1e-30, in_halves=True)
     tensors = [random(30, 7), random(40000), random(3, 3, dtype=BF16)]
     norm = torch.sqrt(sum((as_double(t) ** 2).sum() for t in tensors))
     yield Case("global_norm", "remat.global_norm {0}, {1}, {2} : ({o}) -> ({r})", tensors, [norm.float()])

@@ -19,7 +19,7 @@ import tempfile
 import torch
 
 import cases
-from case import TOLERANCE, tensor_type
+from case import TOLERANCE, join_halves, split_halves, tensor_type
 
 GUARD = 512
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
@@ -35,7 +35,8 @@ def make_module(all_cases):
         text = case.text.format(*names, o=", ".join(types), r=", ".join(results))
         outs = f"%r:{len(results)}" if len(results) > 1 else "%r"
         returned = ", ".join(f"%r#{i}" if len(results) > 1 else "%r" for i in range(len(results)))
-        arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, types))
+        halved = [" {remat.in_halves}" if case.lies_in_halves(i) else "" for i in range(len(names))]
+        arguments = ", ".join(f"{n}: {t}{h}" for n, t, h in zip(names, types, halved))
         lines.append(f"func.func @case{number}({arguments}) -> ({', '.join(results)}) {{\n  {outs} = {text}\n"
                      f"  return {returned} : {', '.join(results)}\n}}")
     return "\n".join(lines) + "\n"
@@ -176,7 +177,8 @@ def get_arguments(launch, places, workspace):
 
 def run_case(case, operation, machine):
     """Gives a list of what is wrong."""
-    operands = [Buffer(t.numel() * t.element_size(), machine.device, t) for t in case.operands]
+    given = [split_halves(t) if case.lies_in_halves(i) else t for i, t in enumerate(case.operands)]
+    operands = [Buffer(t.numel() * t.element_size(), machine.device, t) for t in given]
     results = [operands[case.inplace[i]] if i in case.inplace else Buffer(t.numel() * t.element_size(), machine.device)
                for i, t in enumerate(case.results)]
     workspace = Buffer(operation["workspace"], machine.device)
@@ -187,10 +189,13 @@ def run_case(case, operation, machine):
     wrong = []
     for i, (expected, buffer) in enumerate(zip(case.results, results)):
         tolerance = case.tolerance or TOLERANCE.get(expected.dtype, 0.0)
-        error = relative_error(buffer.read(expected), expected, case.least.get(i, 1e-30))
+        got = buffer.read(expected)
+        if i in case.inplace and case.lies_in_halves(case.inplace[i]):
+            got = join_halves(got)
+        error = relative_error(got, expected, case.least.get(i, 1e-30))
         if not error <= tolerance:
             wrong.append(f"result {i}: relative error {error:.2e} > {tolerance:.0e}")
-    for i, (t, buffer) in enumerate(zip(case.operands, operands)):
+    for i, (t, buffer) in enumerate(zip(given, operands)):
         if i not in case.inplace.values() and not torch.equal(buffer.read(t).reshape(-1).view(torch.uint8),
                                                               t.contiguous().reshape(-1).view(torch.uint8)):
             wrong.append(f"operand {i} changed")

@@ -56,6 +56,12 @@ REMAT_ARRAY(i32, I32)
 REMAT_ARRAY(i64, I64)
 REMAT_ARRAY(i1, I1)
 
+Array test::halves(std::vector<int64_t> Shape, std::vector<double> Data) {
+  Array A = f32(std::move(Shape), std::move(Data));
+  A.InHalves = true;
+  return A;
+}
+
 Array test::randomArray(DType Type, std::vector<int64_t> Shape, unsigned Seed) {
   Array A = {Type, std::move(Shape), {}};
   std::mt19937 Generator(Seed);
@@ -105,6 +111,7 @@ uint32_t ProgramMaker::tensor(const Array &Type, int64_t Offset) {
   uint64_t Bytes = Type.getNumElements() * getByteWidth(Type.Type);
   T->offset = Offset >= 0 ? Offset : (Program.arena_bytes + 255) / 256 * 256;
   Program.arena_bytes = std::max(Program.arena_bytes, T->offset + Bytes);
+  T->in_halves = Type.InHalves;
   T->name = "t" + std::to_string(Program.tensors.size());
   Program.tensors.push_back(std::move(T));
   return static_cast<uint32_t>(Program.tensors.size() - 1);

@@ -23,6 +23,7 @@ struct Array {
   DType Type = DType::F32;
   std::vector<int64_t> Shape;
   std::vector<double> Data;
+  bool InHalves = false;
 
   uint64_t getNumElements() const;
   std::vector<uint8_t> encode() const;
@@ -30,6 +31,8 @@ struct Array {
 };
 
 Array f32(std::vector<int64_t> Shape, std::vector<double> Data = {});
+/// An f32 that lies in halves.
+Array halves(std::vector<int64_t> Shape, std::vector<double> Data = {});
 Array bf16(std::vector<int64_t> Shape, std::vector<double> Data = {});
 Array f16(std::vector<int64_t> Shape, std::vector<double> Data = {});
 Array i32(std::vector<int64_t> Shape, std::vector<double> Data = {});
