@@ -211,7 +211,8 @@ typedef enum {
    * and of an argument that does not survive, other bytes from the next step
    * on. An argument may be written through it, between steps. On a GPU all that
    * others queued on views, on whatever stream, is done before the session's
-   * memory is next read, written or stepped on. */
+   * memory is next read, written or stepped on. An error for a tensor that lies
+   * in halves (RematTensorInfo). */
   REMAT_VIEW = 0,
   /** A copy in host memory. */
   REMAT_COPY = 1,

@@ -59,6 +59,9 @@ typedef struct {
    * shape where each holds all of it. */
   size_t whole_rank;
   const int64_t *whole_shape;
+  /** Not 0 if the bytes are an f32 in halves: there is no view of it
+   * (REMAT_VIEW), and copies have the f32. */
+  int in_halves;
 } RematTensorInfo;
 
 #ifdef __cplusplus

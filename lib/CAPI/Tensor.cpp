@@ -43,6 +43,7 @@ RematTensorInfo capi::describe(const runtime::Program &P, RematSide Side,
     Info.rank = T.Shape.size();
     Info.shape = T.Shape.data();
     Info.bytes = T.Bytes;
+    Info.in_halves = T.InHalves;
     Info.result = -1;
     Info.whole_rank = Info.rank;
     Info.whole_shape = Info.shape;

@@ -69,6 +69,8 @@ static bool mayLieInHalves(func::FuncOp Func, BlockArgument Argument) {
 
 /// Lets `Op` read what it reads of `Argument` from its halves.
 static void readHalves(Operation *Op, BlockArgument Argument) {
+  if (isa<UpperHalfOp, JoinHalvesOp>(Op))
+    return;
   PhaseOfSource Marker;
   Marker.Phase = Op->getAttr(PhaseAttrName);
   OpBuilder Builder(Op, &Marker);

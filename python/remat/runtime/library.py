@@ -43,6 +43,7 @@ class TensorInfo(ctypes.Structure):
         ("survives", c_int),
         ("whole_rank", c_size_t),
         ("whole_shape", POINTER(c_int64)),
+        ("in_halves", c_int),
     ]
 
 

@@ -37,7 +37,8 @@ class TensorInfo:
 
     An argument that is `updated` takes a result's value at each step; one that does not `survive`
     is written anew for each step. Where several ranks run the program, `shape` and `bytes` are those
-    of the part that one of them holds, and `whole` is the shape of what they hold together.
+    of the part that one of them holds, and `whole` is the shape of what they hold together. What
+    lies `in_halves` (compile option `halves`) is read and written as f32, but has no view.
     """
 
     name: str
@@ -49,6 +50,7 @@ class TensorInfo:
     updated: bool = False
     survives: bool = False
     whole: Tuple[int, ...] = ()
+    in_halves: bool = False
 
     @property
     def is_part(self) -> bool:
@@ -185,6 +187,7 @@ def _tensors(handle: Handle, side: int) -> Dict[str, TensorInfo]:
             raw.result >= 0,
             bool(raw.survives),
             tuple(raw.whole_shape[: raw.whole_rank]),
+            bool(raw.in_halves),
         )
     return tensors
 

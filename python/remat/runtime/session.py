@@ -183,7 +183,7 @@ class Session:
             for name, info in mine.items()
             if info.role in ("parameter", "state") and name in theirs
         ]
-        self.write_all({name: other.view(name) for name in shared})
+        self.write_all({name: other.lend(name) for name in shared})
 
     def read(self, name: str) -> Tensor:
         """A copy, in host memory, of an argument's value or of what the last step gave.
@@ -199,9 +199,15 @@ class Session:
             return self._get(info, side, library.COPY)
 
     def view(self, name: str) -> Tensor:
-        """The same without a copy, in the memory of the session's device: see `Tensor`."""
+        """The same without a copy, in the memory of the session's device: see `Tensor`. Of what
+        lies in halves (`TensorInfo.in_halves`) there is none."""
         with self._alone():
             return self._get(*self._find(name), library.VIEW)
+
+    def lend(self, name: str) -> Tensor:
+        """What another session can be given: a view where there is one, else a copy."""
+        info = self._find(name)[0]
+        return self.read(name) if info.in_halves else self.view(name)
 
     def outputs(self) -> Dict[str, Tensor]:
         """Copies of loss, outputs and gradients of the last step, by name."""

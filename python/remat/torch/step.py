@@ -311,7 +311,7 @@ class Evaluation:
             source = self._prefix + name
             source = aliases.get(source, source)
             if source in theirs.program.arguments:
-                shared[name] = theirs.view(source)
+                shared[name] = theirs.lend(source)
         self._session.write_all(shared)
         self._session.step(inputs)
         return _returned(self.imported, self._session.outputs())
