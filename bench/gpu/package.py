@@ -7,6 +7,7 @@ Needs PyTorch with CUDA, and libremat.so (see README.md). A line a check; exits 
 """
 
 import argparse
+import itertools
 import json
 import os
 import sys
@@ -113,13 +114,44 @@ def checks():
         yield "a session of the host names the argument that it cannot copy", "'x'" in str(error)
 
 
+def halves():
+    """Parameters in halves: the device has them so, everybody else sees f32."""
+    major, minor = torch.cuda.get_device_capability()
+    options = {"device": "cuda", "arch": f"sm_{major}{minor}", "optimizer": "adamw", "autocast": "bf16"}
+    halved = remat.compile(build(), functions={"again": build()}, **options)
+    plain = remat.compile(build(), functions={"again": build()}, halves=False, **options)
+    yield "parameters lie in halves", halved.arguments["w1"].in_halves and not plain.arguments["w1"].in_halves
+    there = {name: torch.randn(SIZE, SIZE, device="cuda") for name in ("x", "y")}
+    session = train(halved, lambda: there, steps=1)[0]
+    other = train(plain, lambda: there, steps=1)[0]
+    # Odd, so that none lies half-way between two bf16.
+    weights = (torch.randn(SIZE, SIZE).view(torch.int32) | 1).view(torch.float32)
+    session.write("w1", weights.cuda())
+    yield "a tensor of the GPU is taken apart", torch.equal(torch.from_dlpack(session.read("w1")), weights)
+    other.copy_from(session)
+    yield "and joined", torch.equal(torch.from_dlpack(other.read("w1")), weights)
+    session.copy_from(other)
+    yield "there and back", session.parameters_digest() == other.parameters_digest()
+    losses = [s.run("again", there)["loss"].item() for s in (session, other)]
+    yield "a function reads the same halves", losses[0] == losses[1]
+    losses = [s.step(there) for s in (session, other)]
+    yield "a step makes the same loss", losses[0] == losses[1]
+    near = [torch.from_dlpack(s.read("w2")) for s in (session, other)]
+    same = (near[0] == near[1]).float().mean().item()
+    yield "and all but ties the same parameters", same > 0.9999 and torch.allclose(*near, rtol=1e-6)
+    try:
+        session.view("w1")
+    except remat.Error as error:
+        yield "there is no view of halves", "'w1' lies in halves" in str(error)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--output", required=True)
     options = parser.parse_args()
     failed = 0
     with open(options.output, "w") as out:
-        for name, holds in checks():
+        for name, holds in itertools.chain(checks(), halves()):
             print(f"{'ok' if holds else 'FAILED':8}{name}")
             out.write(json.dumps({"check": name, "holds": bool(holds), "time": time.time()}) + "\n")
             failed += not holds

@@ -45,15 +45,17 @@ class Runs:
 
 def evaluation(run: Runs):
     """Of a file with @evaluate, whose larger batch decides the budget, and of one whose own forward serves."""
-    for graph, budgets in ((ROOT / "examples" / "evaluate.mlir", ()), (run.sure, ("80%",))):
-        plain = run(graph, "--steps", 20)
+    evaluated, bf16 = ROOT / "examples" / "evaluate.mlir", ("--autocast", "bf16")
+    for graph, budgets, cast in ((evaluated, (), ()), (run.sure, ("80%",), ()), (evaluated, (), bf16)):
+        plain = run(graph, "--steps", 20, *cast)
         for budget in ("unlimited", *budgets, "smallest"):
-            what = f"{graph.stem}, {budget}"
-            report = run(graph, "--steps", 20, "--evaluate-every", 5, "--evaluate-steps", 3, "--budget", budget)
+            what = " ".join([f"{graph.stem}, {budget}", *cast])
+            every = ("--evaluate-every", 5, "--evaluate-steps", 3)
+            report = run(graph, "--steps", 20, *every, "--budget", budget, *cast)
             yield f"evaluating changes no parameter: {what}", report["parameters_digest"] == plain["parameters_digest"]
             peak, predicted = report["measured_peak_bytes"], report["predicted_peak_bytes"]
             yield f"measured {peak}, predicted {predicted}: {what}", peak == predicted
-        least = ["--evaluate-every", 5, "--budget", report["smallest_feasible_bytes"] - 1]
+        least = ["--evaluate-every", 5, "--budget", report["smallest_feasible_bytes"] - 1, *cast]
         yield f"refused one byte below the smallest: {graph.stem}", run.any(graph, *least).status == 2
 
 
@@ -98,12 +100,14 @@ def numbers(run: Runs):
 
 
 def checkpoints(run: Runs):
-    options = ["--data", run.tokens, "--clip-norm", 1]
-    whole = run(run.graph, *options, "--steps", 20)
-    kept = ["--checkpoint", run.folder / "kept", "--checkpoint-every", 4, "--resume"]
-    run(run.graph, *options, "--steps", 9, *kept)
-    parts = run(run.graph, *options, "--steps", 20, "--budget", "70%", *kept)
-    yield "resumed within another budget: the same bits", parts["parameters_digest"] == whole["parameters_digest"]
+    for cast in ((), ("--autocast", "bf16")):
+        options = ["--data", run.tokens, "--clip-norm", 1, *cast]
+        whole = run(run.graph, *options, "--steps", 20)
+        kept = ["--checkpoint", run.folder / "-".join(["kept", *cast]), "--checkpoint-every", 4, "--resume"]
+        run(run.graph, *options, "--steps", 9, *kept)
+        parts = run(run.graph, *options, "--steps", 20, "--budget", "70%", *kept)
+        same = parts["parameters_digest"] == whole["parameters_digest"]
+        yield " ".join(["resumed within another budget: the same bits", *cast]), same
 
 
 def cache(run: Runs):
