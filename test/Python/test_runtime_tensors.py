@@ -57,6 +57,27 @@ def test_what_is_taken():
     assert session.read("out").tolist() == x.tolist()
 
 
+def test_what_numpy_cannot_have_is_taken_by_dlpack():
+    """As a view of a session on a GPU, whose array interface is an error."""
+
+    class Elsewhere:
+        dtype, data = "f32", np.arange(6, dtype=np.float32).reshape(2, 3)
+
+        @property
+        def __array_interface__(self):
+            raise TypeError("lies elsewhere")
+
+        def __dlpack__(self, **options):
+            return self.data.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.data.__dlpack_device__()
+
+    session = identity("f32")
+    session.step(x=Elsewhere())
+    assert session.read("out").tolist() == Elsewhere.data.tolist()
+
+
 def test_scalars():
     for dtype, value in [("f32", 0.5), ("f16", 2), ("bf16", 1.0), ("i32", -7), ("i64", 2**40), ("i1", True)]:
         session = identity(dtype, ())

@@ -89,9 +89,10 @@ def _from_buffer(value: Any) -> Optional[_Found]:
 
 def _from_array_interface(value: Any) -> Optional[_Found]:
     """NumPy arrays of types that the buffer protocol has no format for."""
-    interface = getattr(value, "__array_interface__", None)
     dtype = {"bfloat16": "bf16", "float8_e4m3fn": "f8E4M3FN"}.get(str(getattr(value, "dtype", "")))
-    if not isinstance(interface, dict) or not dtype:
+    # Of a tensor that lies elsewhere the interface itself may be an error.
+    interface = getattr(value, "__array_interface__", None) if dtype else None
+    if not isinstance(interface, dict):
         return None
     contiguous = interface.get("strides") is None
     source = Source(interface["data"][0], value) if contiguous else None
