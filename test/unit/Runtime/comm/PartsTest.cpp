@@ -72,11 +72,11 @@ std::vector<float> join(Session &S, const char *Name) {
   return All;
 }
 
-void checkSessions(const Sharded &S) {
-  OneRank One(makeProgram(nullptr, S.Whole, {2}));
+void checkSessions(const Sharded &S, bool InHalves = false) {
+  OneRank One(makeProgram(nullptr, S.Whole, {2}, InHalves));
   std::vector<float> Whole = One.read("w");
   std::string Digest = *One.TheSession->computeParametersDigest();
-  auto Program = makeProgram(&S, S.Whole, {2});
+  auto Program = makeProgram(&S, S.Whole, {2}, InHalves);
   auto All = createThreadRanks(S.countRanks());
   onThreads(S.countRanks(), [&](uint32_t Rank) {
     OneRank Mine(Program, All[Rank]);
@@ -108,6 +108,7 @@ TEST(PartsTest, SessionsHoldPartsOfWhatOneHolds) {
   for (unsigned Seed = 0; Seed < 30; ++Seed) {
     SCOPED_TRACE(Seed);
     checkSessions(makeSharded(Seed));
+    checkSessions(makeSharded(Seed), /*InHalves=*/true);
   }
 }
 
@@ -118,6 +119,7 @@ TEST(PartsTest, LargeTensorsAreJoinedInPieces) {
   Columns.Cuts = {{1, groupOf(Columns.Sizes, {0}).Ints},
                   {-1, groupOf(Columns.Sizes, {1}).Ints}};
   checkSessions(Columns);
+  checkSessions(Columns, /*InHalves=*/true);
   Sharded Thin{{3}, {300'007, 3}, {}};
   Thin.Cuts = {{1, groupOf(Thin.Sizes, {0}).Ints}};
   checkSessions(Thin);

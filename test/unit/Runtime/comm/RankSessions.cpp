@@ -68,10 +68,13 @@ std::vector<int64_t> test::cutByCopies(const Sharded &S, uint32_t Rank) {
 
 std::vector<uint8_t> test::makeProgram(const Sharded *S,
                                        const std::vector<int64_t> &Whole,
-                                       const std::vector<int64_t> &Input) {
+                                       const std::vector<int64_t> &Input,
+                                       bool InHalves) {
   ProgramMaker P;
   uint32_t X = P.argument("x", f32(Input));
-  P.argument("w", f32(S ? S->getPartShape() : Whole), program::Role::Parameter);
+  Array Own = f32(S ? S->getPartShape() : Whole);
+  Own.InHalves = InHalves;
+  P.argument("w", Own, program::Role::Parameter);
   program::ArgumentT &W = *P.Program.arguments.back();
   W.init_kind = "normal";
   W.init_value = 0.5;

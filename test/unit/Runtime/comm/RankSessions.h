@@ -55,7 +55,8 @@ std::vector<int64_t> cutByCopies(const Sharded &S, uint32_t Rank);
 /// its part, and the input "x"; the step copies the input.
 std::vector<uint8_t> makeProgram(const Sharded *S,
                                  const std::vector<int64_t> &Whole,
-                                 const std::vector<int64_t> &Input);
+                                 const std::vector<int64_t> &Input,
+                                 bool InHalves = false);
 
 struct OneRank {
   std::unique_ptr<Device> TheDevice;
