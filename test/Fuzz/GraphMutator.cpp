@@ -210,6 +210,7 @@ NamedAttribute GraphMutator::pickAttribute() {
        "#remat.kernel<cudnn, microseconds = 9.0, workspace = 256, slices = 2>"},
       {"remat.target", "#remat.target<host>"},
       {"remat.target", "#remat.target<cuda, arch = \"sm_90\">"},
+      {"remat.in_halves", "unit"},
       {"remat.donated", "0 : i64"},
       {"remat.donated", "1 : i64"},
       {"remat.role", "#remat.role<parameter>"},

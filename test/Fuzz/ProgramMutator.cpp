@@ -14,11 +14,13 @@ static int64_t drawNumber(Random &R) {
 }
 
 static std::string drawName(Random &R) {
-  const char *Names[] = {
-      "neg",    "add",       "matmul",    "reduce",   "softmax",   "kernel",
-      "slice",  "transpose", "adamw",     "sgd",      "attention", "layer_norm",
-      "concat", "pad",       "embedding", "constant", "random",    "select",
-      "cast",   "",          "sum",       "max",      "normal",    "value"};
+  const char *Names[] = {"neg",     "add",        "matmul",    "reduce",
+                         "softmax", "kernel",     "slice",     "transpose",
+                         "adamw",   "sgd",        "attention", "layer_norm",
+                         "concat",  "pad",        "embedding", "constant",
+                         "random",  "select",     "cast",      "",
+                         "sum",     "max",        "normal",    "value",
+                         "copy",    "join_halves"};
   return R.pick(Names);
 }
 
@@ -34,7 +36,7 @@ static void mutateAttribute(program::AttributeT &A, Random &R) {
 
 static void mutateTensor(program::TensorT &T, Random &R) {
   int64_t Number = drawNumber(R);
-  switch (R.draw(4)) {
+  switch (R.draw(5)) {
   case 0:
     T.offset = static_cast<uint64_t>(Number) * (R.draw(2) ? 256 : 1);
     break;
@@ -44,6 +46,9 @@ static void mutateTensor(program::TensorT &T, Random &R) {
     break;
   case 2:
     T.dtype = static_cast<program::DType>(R.draw(6));
+    break;
+  case 3:
+    T.in_halves = !T.in_halves;
     break;
   default:
     T.shape.insert(T.shape.begin(), 1);

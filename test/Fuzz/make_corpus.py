@@ -51,6 +51,8 @@ def graphs():
         yield f"random{seed}", generator.make(seed).text
     yield "function", f"{few_ops()}{few_ops().emit(function='evaluate')}"
     yield "states", generator.make(93).text
+    lines = (ROOT / "test/Target/Program/halves.mlir").read_text().splitlines()
+    yield "halves", "\n".join(line for line in lines if not line.startswith("//"))
 
 
 STAGES = {
@@ -61,7 +63,8 @@ STAGES = {
     "fused": "func.func(remat-differentiate,remat-fuse,remat-legalize-results)",
     "host": "remat-pipeline{optimizer=sgd momentum=0.9 effort=0}",
     "cuda": "remat-pipeline{device=cuda optimizer=none effort=0}",
-    "planned": "remat-pipeline{budget=80% optimizer=none effort=0}",
+    "halves": "remat-pipeline{device=cuda autocast=bf16 effort=0}",
+    "planned": "remat-pipeline{budget=90% optimizer=none effort=0}",
 }
 # What of them is made of each graph. In the smallest graphs every tensor takes
 # the 256 bytes of its alignment: no smaller budget would do.
@@ -73,6 +76,7 @@ WANTED = {
     "random8": ["fused", "planned", "host"],
     "random10": ["planned"],
     "states": [],
+    "halves": [],
     "function": [],
 }
 
@@ -175,7 +179,8 @@ def main():
             continue  # its program is too large
         program = target / "program" / name
         program.parent.mkdir(exist_ok=True)
-        run("remat-run", path, "--compile-only", "--effort=0", f"--emit-program={program}")
+        trains = [] if name != "halves" else ["--optimizer=none"]
+        run("remat-run", path, "--compile-only", "--effort=0", *trains, f"--emit-program={program}")
     dump = "--pass-pipeline=builtin.module(func.func(remat-differentiate,remat-dump-problem))"
     for name in ("few", "random8"):
         write("problem", name, run("remat-opt", target / "graph" / name, dump, "-o", "/dev/null"))
