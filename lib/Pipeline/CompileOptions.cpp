@@ -236,19 +236,19 @@ Failure setParsed(T &Target, StringRef Text, StringRef Help) {
   return std::nullopt;
 }
 
-/// Adds a name or glob to a list.
-Failure addPattern(std::vector<std::string> &Target, StringRef Text) {
-  if (!NamePattern::parse(Text))
-    return expected(NamePatternHelp, Text);
+/// Adds what a T can be made of to a list; `Help` says what that is.
+template <typename T>
+Failure addText(std::vector<std::string> &Target, StringRef Text,
+                StringRef Help) {
+  if (!T::parse(Text))
+    return expected(Help, Text);
   Target.push_back(Text.str());
   return std::nullopt;
 }
 
-Failure addShard(std::vector<std::string> &Target, StringRef Text) {
-  if (!ShardRequest::parse(Text))
-    return expected(ShardRequestHelp, Text);
-  Target.push_back(Text.str());
-  return std::nullopt;
+/// Adds a name or glob to a list.
+Failure addPattern(std::vector<std::string> &Target, StringRef Text) {
+  return addText<NamePattern>(Target, Text, NamePatternHelp);
 }
 
 /// Nothing if `Name` is no control.
@@ -259,12 +259,9 @@ std::optional<Failure> addControl(Controls &C, StringRef Name, StringRef Text) {
     return addPattern(C.Recompute, Text);
   if (Name == "prefer")
     return addPattern(C.Prefer, Text);
-  if (Name != "scope-budget")
-    return std::nullopt;
-  if (!ScopeBudget::parse(Text))
-    return expected(ScopeBudgetHelp, Text);
-  C.ScopeBudgets.push_back(Text.str());
-  return Failure(std::nullopt);
+  if (Name == "scope-budget")
+    return addText<ScopeBudget>(C.ScopeBudgets, Text, ScopeBudgetHelp);
+  return std::nullopt;
 }
 
 Failure setArch(std::string &Target, StringRef Text) {
@@ -408,7 +405,7 @@ remat::setCompileOption(CompileOptions &O, StringRef Name, StringRef Text) {
   if (Name == "freeze")
     return addPattern(O.Freeze, Text);
   if (Name == "shard")
-    return addShard(O.Shards, Text);
+    return addText<ShardRequest>(O.Shards, Text, ShardRequestHelp);
   if (Name == "explain")
     return addPattern(O.Explain, Text);
   if (Name == "arch")

@@ -20,6 +20,13 @@ inline double countElements(mlir::Value Value) {
   return static_cast<double>(getTensorType(Value).getNumElements());
 }
 
+/// A byte count or offset: an i64 that is not negative.
+inline bool isByteCount(mlir::Attribute Attr) {
+  auto Integer = llvm::dyn_cast<mlir::IntegerAttr>(Attr);
+  return Integer && Integer.getType().isSignlessInteger(64) &&
+         Integer.getInt() >= 0;
+}
+
 /// Makes `New` part of the phase of `Old`, of which it takes a part over.
 inline void takePhase(mlir::Operation *New, mlir::Operation *Old) {
   if (mlir::Attribute Phase = Old->getAttr(PhaseAttrName))

@@ -150,3 +150,13 @@ func.func @main(%x: tensor<4xf32> {remat.role = #remat.role<input>, remat.name =
   }
   return %x : tensor<4xf32>
 }
+
+// -----
+
+// ERROR: requires attribute 'function_type'
+"builtin.module"() ({
+  "func.func"() <{sym_name = "main"}> ({
+  ^bb0(%x: tensor<4xf32>):
+    "func.return"(%x) : (tensor<4xf32>) -> ()
+  }) {remat.stage = #remat.stage<optimized>} : () -> ()
+}) : () -> ()
