@@ -11,7 +11,7 @@ ops' signatures include a device, and no device includes another; only
 Devices.cpp names them.
 
 Nor do the project's files include each other in a circle, nor do the folders
-that they lie in.
+that they lie in. And no file is longer than 450 lines.
 """
 
 import collections
@@ -19,6 +19,9 @@ import pathlib
 import posixpath
 import re
 import sys
+
+MOST_LINES = 450
+LENGTHS = (".h", ".cpp", ".c", ".cuh", ".td", ".py")
 
 # A layer's own headers are always allowed. "mlir" stands for LLVM too.
 ALLOWED = {
@@ -135,6 +138,16 @@ def find_circles(texts):
     return [f"{kind} include each other in a circle: {' -> '.join(c)}" for kind, c in circles if c]
 
 
+def find_long(root):
+    faults = []
+    for folder in ("include", "lib", "runtime", "tools", "python", "test", "examples", "bench"):
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix in LENGTHS and (lines := file.read_text().count("\n")) > MOST_LINES:
+                name = file.relative_to(root).as_posix()
+                faults.append(f"{name}: {lines} lines, more than {MOST_LINES}")
+    return faults
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     faults, files, includes, texts = [], 0, 0, {}
@@ -156,7 +169,7 @@ def main():
                 includes += 1
                 if target not in ALLOWED[layer]:
                     faults.append(f"{name}: {layer} must not include {header} ({target})")
-    faults += find_circles(texts)
+    faults += find_circles(texts) + find_long(root)
     print(f"{files} files, {includes} includes between layers, {len(faults)} faults")
     for fault in faults:
         print(fault)
