@@ -329,8 +329,7 @@ std::optional<Failure> setRanksOption(CompileOptions &O, StringRef Name,
   return std::nullopt;
 }
 
-/// The options that look at gradients before the update; nothing if `Name` is
-/// none of them.
+/// What is done with gradients before the update; nothing if `Name` is none.
 std::optional<Failure> setFinitenessOption(OptimizerOptions &O, StringRef Name,
                                            StringRef Text) {
   if (Name == "gradient-norm")
@@ -425,6 +424,7 @@ std::vector<std::pair<std::string, std::string>>
 remat::getNumericOptions(const CompileOptions &O) {
   const OptimizerOptions &Rule = O.Optimizer;
   return {{"autocast", O.Autocast},
+          {"halves", O.Halves ? "true" : "false"},
           {"accumulate", std::to_string(O.MicroBatches)},
           {"slices", O.Slices ? std::to_string(O.Slices) : std::string("auto")},
           {"optimizer", Rule.Kind},

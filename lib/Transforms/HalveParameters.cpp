@@ -38,33 +38,57 @@ static bool roundsToBF16(Operation *Op) {
          getElementTypeOrSelf(Cast.getType()).isBF16();
 }
 
-/// The update that `Use` is the parameter of, if what it makes becomes the
-/// argument's next value and nothing else.
+/// The operation that passes elements on without computing with them, as those
+/// that cut a parameter among ranks and join it again.
+static bool movesElements(Operation *Op) {
+  return isa<ReshapeOp, PadOp, SliceOp, RankPartOp, AllGatherOp>(Op);
+}
+
+/// Follows a value through operations that move it, to the operand that reads
+/// it otherwise; null where there are several.
+static OpOperand *followMoves(OpOperand &Use) {
+  OpOperand *Last = &Use;
+  while (movesElements(Last->getOwner())) {
+    Value Moved = Last->getOwner()->getResult(0);
+    if (!Moved.hasOneUse())
+      return nullptr;
+    Last = &*Moved.use_begin();
+  }
+  return Last;
+}
+
+/// The update that `Use` leads to, of the parameter or a part of it, if what
+/// that makes becomes the argument's next value and nothing else.
 static AdamWOp getUpdate(OpOperand &Use, BlockArgument Argument) {
-  auto Update = dyn_cast<AdamWOp>(Use.getOwner());
+  OpOperand *Read = followMoves(Use);
+  auto Update = Read ? dyn_cast<AdamWOp>(Read->getOwner()) : nullptr;
   std::optional<unsigned> Donated = getDonatedResult(Argument);
-  if (!Update || Use.getOperandNumber() != 0 || !Donated ||
+  if (!Update || Read->getOperandNumber() != 0 || !Donated ||
       !Update.getNewParameter().hasOneUse())
     return nullptr;
-  OpOperand &Next = *Update.getNewParameter().use_begin();
-  bool IsNext = Next.getOwner()->hasTrait<OpTrait::IsTerminator>() &&
-                Next.getOperandNumber() == *Donated;
+  OpOperand *Next = followMoves(*Update.getNewParameter().use_begin());
+  bool IsNext = Next && Next->getOwner()->hasTrait<OpTrait::IsTerminator>() &&
+                Next->getOperandNumber() == *Donated;
   return IsNext ? Update : nullptr;
 }
 
-/// Whether all that is read of a parameter is its bf16 and by its update.
-static bool mayLieInHalves(func::FuncOp Func, BlockArgument Argument) {
+/// The update of a parameter of which nothing else is read but its bf16.
+static AdamWOp findUpdate(func::FuncOp Func, BlockArgument Argument) {
   if (getArgRole(Func, Argument.getArgNumber()) != Role::parameter ||
       !getElementTypeOrSelf(Argument.getType()).isF32())
-    return false;
-  unsigned NumUpdates = 0, NumCasts = 0;
+    return nullptr;
+  AdamWOp Found;
+  bool IsRounded = false;
   for (OpOperand &Use : Argument.getUses()) {
-    bool Updates = static_cast<bool>(getUpdate(Use, Argument));
-    if (!Updates && !roundsToBF16(Use.getOwner()))
-      return false;
-    (Updates ? NumUpdates : NumCasts) += 1;
+    bool Rounds = roundsToBF16(Use.getOwner());
+    AdamWOp Update = Rounds ? AdamWOp() : getUpdate(Use, Argument);
+    if (!Rounds && (!Update || Found))
+      return nullptr;
+    IsRounded |= Rounds;
+    if (Update)
+      Found = Update;
   }
-  return NumUpdates == 1 && NumCasts != 0;
+  return IsRounded ? Found : nullptr;
 }
 
 /// Lets `Op` read what it reads of `Argument` from its halves.
@@ -94,8 +118,15 @@ void HalveParametersPass::runOnGraph() {
   for (BlockArgument Argument : Func.getArguments()) {
     unsigned Number = Argument.getArgNumber();
     if (!Func.getArgAttr(Number, InHalvesAttrName)) {
-      if (!mayLieInHalves(Func, Argument))
+      AdamWOp Update = findUpdate(Func, Argument);
+      if (!Update)
         continue;
+      // Where ranks update parts the parameter lies whole, with the numbers
+      // that it has where one updates all.
+      if (Update.getParameter() != Argument) {
+        Update.setAsHalves(true);
+        continue;
+      }
       Func.setArgAttr(Number, InHalvesAttrName, UnitAttr::get(&getContext()));
     }
     for (Operation *User : llvm::SetVector<Operation *>(Argument.user_begin(),

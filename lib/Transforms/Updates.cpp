@@ -66,7 +66,7 @@ static UpdateResults makeAdamW(OpBuilder &B, Location Loc,
       B, Loc, In.Parameter, In.Gradient, In.States[0], In.States[1], In.Rate,
       In.Step, In.Scale, B.getF64FloatAttr(S.Beta1), B.getF64FloatAttr(S.Beta2),
       B.getF64FloatAttr(S.Epsilon), B.getF64FloatAttr(WeightDecay),
-      /*in_halves=*/UnitAttr());
+      /*in_halves=*/UnitAttr(), /*as_halves=*/UnitAttr());
   return {Update.getNewParameter(),
           {Update.getNewMoment1(), Update.getNewMoment2()}};
 }

@@ -29,6 +29,12 @@ inline int16_t getLowerHalf(float X, BFloat16 Upper) {
   return static_cast<int16_t>(std::clamp<int64_t>(Missing, -32768, 32767));
 }
 
+/// The number that `X` is once it has been stored in halves.
+inline float roundAsHalves(float X) {
+  auto Upper = narrow<BFloat16>(X);
+  return joinHalves(Upper, getLowerHalf(X, Upper));
+}
+
 } // namespace remat::runtime
 
 #endif // REMAT_RUNTIME_OPS_HALVES_H

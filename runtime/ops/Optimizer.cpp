@@ -49,6 +49,8 @@ static Status checkAdamW(const OpCall &Op) {
   REMAT_TRY(checkScalar(Op.Operands[5], DType::I64));
   REMAT_TRY(checkState(Op, 2, 1));
   REMAT_TRY(checkState(Op, 3, 2));
+  if (Op.Attributes->getFlag("as_halves"))
+    REMAT_TRY(checkType(Op.Operands[0], DType::F32));
   bool InHalves = Op.Attributes->getFlag("in_halves");
   for (const std::vector<Value> *List : {&Op.Operands, &Op.Results})
     for (const Value &V : *List)

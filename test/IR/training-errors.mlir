@@ -74,6 +74,14 @@ func.func @f(%p: tensor<4xf32>, %h: tensor<4xf32> {remat.in_halves}, %r: tensor<
 
 // -----
 
+func.func @f(%p: tensor<4xbf16>, %m: tensor<4xf32>, %r: tensor<f32>, %s: tensor<i64>) {
+  // expected-error @+1 {{as_halves is for an f32 parameter that lies whole}}
+  %0:3 = remat.adamw %p, %p moments %m, %m rate %r step %s {as_halves} : (tensor<4xbf16>, tensor<4xbf16>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>) -> (tensor<4xbf16>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
 func.func @f(%h: tensor<4xf32> {remat.in_halves}) {
   %0 = remat.exp %h : tensor<4xf32>
   // expected-error @+1 {{reads halves of what is no argument with 'remat.in_halves'}}

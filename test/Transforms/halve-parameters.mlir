@@ -69,3 +69,23 @@ func.func @main(%w: tensor<8xf32> {remat.role = #remat.role<parameter>, remat.in
   %1 = remat.mul %w, %w : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %1, %0 : tensor<8xf32>, tensor<8xbf16>
 }
+
+// -----
+
+// One of two ranks updates 4 of the 8 elements that both hold: the parameter
+// lies whole, with the numbers of halves, so that the ranks have the bits of one
+// process.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: in_halves
+// CHECK: remat.cast %arg0
+// CHECK: remat.adamw %{{.*}} {as_halves}
+func.func @main(%w: tensor<2x4xf32> {remat.role = #remat.role<parameter>, remat.donated = 1 : i64}, %m: tensor<4xf32>, %rate: tensor<f32>, %step: tensor<i64>) -> (tensor<2x4xbf16>, tensor<2x4xf32>)
+    attributes {remat.mesh = #remat.mesh<data = 2>} {
+  %0 = remat.cast %w : tensor<2x4xf32> to tensor<2x4xbf16>
+  %1 = remat.reshape %w : tensor<2x4xf32> to tensor<8xf32>
+  %2 = remat.rank_part %1 over ["data"] : (tensor<8xf32>) -> tensor<4xf32>
+  %new, %nm, %nv = remat.adamw %2, %m moments %m, %m rate %rate step %step : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  %3 = remat.all_gather %new over ["data"] : (tensor<4xf32>) -> tensor<8xf32>
+  %4 = remat.reshape %3 : tensor<8xf32> to tensor<2x4xf32>
+  return %0, %4 : tensor<2x4xbf16>, tensor<2x4xf32>
+}

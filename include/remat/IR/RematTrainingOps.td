@@ -41,7 +41,8 @@ def Remat_AdamWOp : Remat_Op<"adamw", [
     p -= rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon).
     m and v are f32 of the parameter's shape; grad has its shape and any float type.
     With `in_halves` the parameter, f32, is read and written as two halves (see
-    remat.upper_half).
+    remat.upper_half). With `as_halves` its numbers are those that it would have
+    so, though it lies whole, as a part of one that a rank updates does.
   }];
   let arguments = (ins Remat_FloatTensor:$parameter, Remat_FloatTensor:$grad,
                        Remat_F32Tensor:$moment1, Remat_F32Tensor:$moment2,
@@ -51,7 +52,7 @@ def Remat_AdamWOp : Remat_Op<"adamw", [
                        DefaultValuedAttr<F64Attr, "0.999">:$beta2,
                        DefaultValuedAttr<Remat_FiniteAttr, "1.0e-8">:$epsilon,
                        DefaultValuedAttr<Remat_FiniteAttr, "0.01">:$weight_decay,
-                       UnitAttr:$in_halves);
+                       UnitAttr:$in_halves, UnitAttr:$as_halves);
   let results = (outs Remat_FloatTensor:$newParameter, Remat_F32Tensor:$newMoment1,
                       Remat_F32Tensor:$newMoment2);
   let assemblyFormat = [{

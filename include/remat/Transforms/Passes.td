@@ -331,7 +331,9 @@ def HalveParameters : Remat_Pass<"remat-halve-parameters", "planned"> {
 
     An f32 half-way between two bf16 that rounds down is stored as the f32 before
     it, one of 131,072 numbers; else bits are as without the pass. Which
-    parameters lie so depends on the graph alone and on no plan.
+    parameters lie so depends on the graph alone and on no plan. Where each rank
+    updates a part of a parameter that all hold, that lies whole, but its
+    `remat.adamw` takes and leaves the same numbers (`as_halves`).
 
     ```mlir
     %0 = remat.cast %w : tensor<8x8xf32> to tensor<8x8xbf16>

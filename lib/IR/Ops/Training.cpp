@@ -74,6 +74,8 @@ LogicalResult AdamWOp::verify() {
   RankedTensorType Type = getParameter().getType();
   if (getInHalves() && failed(verifyInHalves(*this, getParameter())))
     return failure();
+  if (getAsHalves() && (getInHalves() || !Type.getElementType().isF32()))
+    return emitOpError("as_halves is for an f32 parameter that lies whole");
   if (failed(verifyShape(*this, "grad", getGrad(), Type)) ||
       failed(verifyShape(*this, "first moment", getMoment1(), Type)) ||
       failed(verifyShape(*this, "second moment", getMoment2(), Type)))

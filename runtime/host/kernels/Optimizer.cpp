@@ -56,6 +56,10 @@ static Status runSgd(const OpCall &Op, Context &C) {
 // Parameters, perhaps in halves
 //===----------------------------------------------------------------------===//
 
+static void roundAllAsHalves(int64_t Count, float *X) {
+  std::transform(X, X + Count, X, roundAsHalves);
+}
+
 static void loadParameters(const Value &From, int64_t First, int64_t Count,
                            float *To) {
   if (!From.InHalves)
@@ -105,9 +109,12 @@ static Status runAdamW(const OpCall &Op, Context &C) {
   auto Epsilon = static_cast<float>(Op.Attributes->getFloat("epsilon", 1e-8));
   auto Decay =
       static_cast<float>(Op.Attributes->getFloat("weight_decay", 0.01));
+  bool AsHalves = Op.Attributes->getFlag("as_halves");
   forElements(P.NumElements, C, [&](int64_t First, int64_t Count) {
     float X[BlockSize], Grad[BlockSize];
     loadParameters(P, First, Count, X);
+    if (AsHalves)
+      roundAllAsHalves(Count, X);
     loadFloats(G.Type, G.Data, First, Count, Grad);
     for (int64_t I = 0; I < Count; ++I) {
       float Scaled = Grad[I] * Scale;
@@ -119,6 +126,8 @@ static Status runAdamW(const OpCall &Op, Context &C) {
       NewM[First + I] = Moment1;
       NewV[First + I] = Moment2;
     }
+    if (AsHalves)
+      roundAllAsHalves(Count, X);
     storeParameters(New, First, Count, X);
   });
   return {};

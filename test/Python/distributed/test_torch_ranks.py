@@ -101,6 +101,16 @@ def test_parts_are_the_whole(tmp_path, whole, parallel):
     assert parts["measured_peak_bytes"] < whole["measured_peak_bytes"]
 
 
+def test_parts_are_the_whole_in_bf16(tmp_path):
+    """On a GPU parameters lie in halves where a rank updates all that it has of one."""
+    bf16 = dict(model="text", autocast="bf16")
+    one = train(tmp_path, accumulate=2, **bf16)
+    for parallel in ("data", "zero1", "zero2", "zero3"):
+        parts = train(tmp_path, ranks=2, parallel=parallel, bucket="1", **bf16)
+        agree(one, parts, 0)
+        assert one["digest"] == parts["digest"], parallel
+
+
 def test_clipping_is_over_all_ranks(tmp_path):
     whole = train(tmp_path, ranks=2, model="text", parallel="data", clip_norm=0.5)
     parts = train(tmp_path, ranks=2, model="text", parallel="zero3", clip_norm=0.5, budget="max")

@@ -68,7 +68,7 @@ def main():
             return batch(kind, step, rank // settings.get("sharing", 1))
         return tuple(torch.stack(parts) for parts in zip(*(batch(kind, step, i) for i in range(count))))
 
-    options = {name: settings[name] for name in ("budget", "clip_norm", "bucket", "shard") if name in settings}
+    options = {name: settings[name] for name in ("budget", "clip_norm", "bucket", "shard", "autocast") if name in settings}
     options["effort"] = 0
     if os.environ.get("REMAT_TEST_DEVICE") == "cuda":
         options["device"] = "cuda"

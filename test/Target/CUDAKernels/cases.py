@@ -277,12 +277,12 @@ def optimizer_cases():
                 new = as_double(p) * (1 - 0.01 * 0.1)
                 new = new - 0.01 * (m1 / (1 - 0.9 ** 5)) / (torch.sqrt(v1 / (1 - 0.999 ** 5)) + 1e-8)
                 more, text = ([scale], "scale {6} ") if scaled else ([], "")
-                for in_halves in (False, True) if dtype == F32 else (False,):
-                    yield Case(f"adamw {shape} {dtype} {grad_type} {scaled} {in_halves}",
+                for halves in ("", ", in_halves", ", as_halves") if dtype == F32 else ("",):
+                    yield Case(f"adamw {shape} {dtype} {grad_type} {scaled}{halves}",
                                "remat.adamw {0}, {1} moments {2}, {3} rate {4} step {5} " + text +
-                               f"{{{{weight_decay = 1.0e-1 : f64{', in_halves' if in_halves else ''}}}}} : ({{o}}) -> ({{r}})",
+                               f"{{{{weight_decay = 1.0e-1 : f64{halves}}}}} : ({{o}}) -> ({{r}})",
                                [p, g, m, v, rate, step] + more, [new.to(dtype), m1.float(), v1.float()],
-                               {0: 0, 1: 2, 2: 3}, in_halves=in_halves)
+                               {0: 0, 1: 2, 2: 3}, in_halves="in_halves" in halves)
                 base = grad + 0.1 * as_double(p)
                 b = 0.8 * as_double(m) + base
                 more, text = ([scale], "scale {4} ") if scaled else ([], "")
@@ -300,6 +300,13 @@ def optimizer_cases():
     special = torch.tensor([b - (b >> 31 << 32) for b in bits], dtype=torch.int32).view(F32)
     stored = [b - 1 if b == 0x3f808000 else b for b in bits]
     stored = torch.tensor([b - (b >> 31 << 32) for b in stored], dtype=torch.int32).view(F32)
+    zeros, one = torch.zeros_like(special), torch.tensor(1.0)
+    for halves in ("in_halves", "as_halves"):
+        # A rate of 0 leaves the numbers as they are stored.
+        yield Case(f"adamw of special numbers, {halves}",
+                   f"remat.adamw {{0}}, {{1}} moments {{2}}, {{3}} rate {{4}} step {{5}} {{{{{halves}}}}} : ({{o}}) -> ({{r}})",
+                   [special[:10], zeros[:10], zeros[:10], zeros[:10], 0 * one, step], [stored[:10], zeros[:10], zeros[:10]],
+                   {0: 0, 1: 2, 2: 3}, 1e-30, in_halves=halves == "in_halves")
     for x, y in ((special, stored), (random(8, 40), None)):
         y = join_halves(split_halves(x)) if y is None else y
         yield Case(f"join_halves {tuple(x.shape)}", "remat.join_halves {0} : ({o}) -> {r}", [x], [y],

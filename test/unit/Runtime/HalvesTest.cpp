@@ -34,8 +34,8 @@ TEST(Halves, KeepAllNumbersButTiesThatRoundDown) {
 }
 
 /// A step of adamw on a parameter of `Type`, whose rounded elements are the
-/// result "rounded".
-ProgramMaker makeUpdate(const Array &Type) {
+/// result "rounded". `AsHalves`: with the numbers of one in halves.
+ProgramMaker makeUpdate(const Array &Type, bool AsHalves = false) {
   using program::Role;
   ProgramMaker P;
   Array Whole = f32(Type.Shape);
@@ -61,6 +61,8 @@ ProgramMaker makeUpdate(const Array &Type) {
                 number("epsilon", 1e-8), number("weight_decay", 0.01)};
   if (Type.InHalves)
     List.push_back(flag("in_halves"));
+  if (AsHalves)
+    List.push_back(flag("as_halves"));
   P.step("adamw", {W, G, M, V, Rate, Step, NoTensor}, {NewW, NewM, NewV}, List);
   P.result("w", NewW, Role::Parameter);
   P.result("m", NewM, Role::State);
@@ -122,6 +124,33 @@ TEST(Halves, AStepLeavesTheSameNumbers) {
       EXPECT_EQ(Of(*Sessions[0]), Of(*Sessions[1]));
     }
   }
+}
+
+/// As where ranks update parts of a parameter that each holds whole.
+TEST(Halves, AWholeParameterCanHaveTheirNumbers) {
+  auto Host = createDevice("host");
+  ASSERT_TRUE(Host);
+  auto InHalves = open(makeUpdate(halves({Count})), **Host);
+  auto AsHalves = open(makeUpdate(f32({Count}), /*AsHalves=*/true), **Host);
+  ASSERT_TRUE(InHalves && AsHalves);
+  // Ties, of which every second one rounds down.
+  std::vector<float> W(Count);
+  for (int64_t I = 0; I < Count; ++I)
+    W[I] = fromBits(static_cast<uint32_t>(0x3f000000 + I % 0x4000 * 0x8000));
+  for (Session *S : {InHalves.get(), AsHalves.get()}) {
+    ASSERT_TRUE(S->initialise(3));
+    ASSERT_TRUE(S->writeArgument("w", W.data(), Count * sizeof(float)));
+    for (int Step = 0; Step < 3; ++Step) {
+      ASSERT_TRUE(S->fillInputs(5, Step));
+      ASSERT_TRUE(S->runStep());
+    }
+  }
+  for (const char *Name : {"w", "m", "v"})
+    EXPECT_EQ(readResult<float>(*InHalves, Name, Count),
+              readResult<float>(*AsHalves, Name, Count))
+        << Name;
+  EXPECT_EQ(readResult<uint16_t>(*InHalves, "rounded", Count),
+            readResult<uint16_t>(*AsHalves, "rounded", Count));
 }
 
 TEST(Halves, AreWrittenAndReadAsNumbers) {
@@ -225,6 +254,8 @@ TEST(Halves, OnlyWhoKnowsOfThemReadsThem) {
   EXPECT_NE(Update(f32({4}), f32({4}), {flag("in_halves")}), "");
   EXPECT_NE(Update(halves({4}), f32({4}), {}), "");
   EXPECT_NE(Update(halves({4}), halves({4}), {flag("in_halves")}), "");
+  EXPECT_EQ(Update(f32({4}), f32({4}), {flag("as_halves")}), "");
+  EXPECT_NE(Update(bf16({4}), f32({4}), {flag("as_halves")}), "");
 }
 
 /// A view of `Type` that lies `Offset` bytes behind the begin of 128 numbers.

@@ -73,6 +73,7 @@ static void addAdamW(AdamWOp Op, Launches &Out) {
                            .N = Width,
                            .HasScale = HasScale,
                            .InHalves = Op.getInHalves(),
+                           .AsHalves = Op.getAsHalves(),
                            .P = operand(0),
                            .Grad = operand(1),
                            .Moment1 = operand(2),

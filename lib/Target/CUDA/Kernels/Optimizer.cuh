@@ -40,6 +40,14 @@ REMAT_KERNEL sgd(const T *p, const G *grad, const float *buffer,
     store(newBuffer + i, vb);
 }
 
+// The number that x is once it has been stored in halves: one half-way between
+// two bf16 that rounds down is the next smaller one.
+__device__ __forceinline__ float roundAsHalves(float x) {
+  int bits = __float_as_int(x);
+  bool tie = bits - __float_as_int(toFloat(toBF16(x))) == 32768;
+  return tie ? __int_as_float(bits - 1) : x;
+}
+
 // N elements of a parameter of Count elements, from element i on. In halves it
 // has all elements rounded to bf16 first, then for each what its bits, as an
 // integer, are above those of the rounded one: where that is 32768, for a
@@ -102,7 +110,7 @@ REMAT_KERNEL joinHalves(const float *x, float *y) {
 // AdamW on Count elements. The bias corrections 1 - beta^t are made in double,
 // from the logarithms of the betas.
 template <typename T, typename G, int64 Count, int N, bool HasScale,
-          bool InHalves>
+          bool InHalves, bool AsHalves>
 REMAT_KERNEL adamW(const T *p, const G *grad, const float *moment1,
                    const float *moment2, const float *rate, const int64 *step,
                    const float *scale, T *newP, float *newMoment1,
@@ -132,10 +140,14 @@ REMAT_KERNEL adamW(const T *p, const G *grad, const float *moment1,
   float correction1 = corrections[0], correction2 = corrections[1];
   for (int k = 0; k < N; ++k) {
     float g = toFloat(vg[k]) * gradScale;
+    if constexpr (AsHalves)
+      w[k] = roundAsHalves(w[k]);
     vm[k] = beta1 * vm[k] + oneMinusBeta1 * g;
     vv[k] = beta2 * vv[k] + oneMinusBeta2 * g * g;
     w[k] -= lr * weightDecay * w[k];
     w[k] -= lr * (vm[k] / correction1) / (sqrtf(vv[k] / correction2) + epsilon);
+    if constexpr (AsHalves)
+      w[k] = roundAsHalves(w[k]);
   }
   storeParameters<InHalves, Count>(newP, i, w);
   store(newMoment1 + i, vm);
