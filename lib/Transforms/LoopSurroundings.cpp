@@ -32,12 +32,14 @@ static BlockArgument getRead(ScanOp Loop, Value Operand) {
 }
 
 /// Makes what stands before the loop, and is read in it, part of the body, as
-/// long as `MayMove` says so of the operation that makes it.
+/// long as `MayMove` says so of the operation that makes it. Halves are shown
+/// by arguments of functions only.
 static void sinkReads(ScanOp Loop, function_ref<bool(Operation *)> MayMove) {
   unsigned First = Loop->getNumOperands() - Loop.getReads().size();
   for (unsigned I = First; I < Loop->getNumOperands();) {
     Operation *Op = Loop->getOperand(I).getDefiningOp();
-    if (!Op || Op->getNumResults() != 1 || !MayMove(Op)) {
+    if (!Op || Op->getNumResults() != 1 || isa<UpperHalfOp>(Op) ||
+        !MayMove(Op)) {
       ++I;
       continue;
     }
@@ -198,6 +200,15 @@ void Describer::describeOwn(func::FuncOp Body, int64_t Bound, int64_t Bytes) {
   }
 }
 
+/// What is there of a parameter in halves beside the upper one, as so many
+/// bytes; null if nothing.
+static RankedTensorType getLowerHalf(RankedTensorType Whole) {
+  int64_t Bytes = *getByteSize(Whole);
+  int64_t Rest = *alignBytes(Bytes) - *alignBytes(Bytes / 2);
+  Type Element = BFloat16Type::get(Whole.getContext());
+  return Rest ? RankedTensorType::get({Rest / 2}, Element) : RankedTensorType();
+}
+
 /// What is there of `V` beside what is bound in the body; null if nothing.
 RankedTensorType Describer::getRest(Value V) const {
   auto Whole = cast<RankedTensorType>(V.getType());
@@ -216,6 +227,12 @@ RankedTensorType Describer::getRest(Value V) const {
                                                          : GetOthers();
   if (llvm::is_contained(Of.getReads(), V))
     return {};
+  auto IsUpperHalf = [&](Value Read) {
+    auto Half = Read.getDefiningOp<UpperHalfOp>();
+    return Half && Half.getOperand() == V;
+  };
+  if (llvm::any_of(Of.getReads(), IsUpperHalf))
+    return getLowerHalf(Whole);
   if (llvm::is_contained(Of.getSlices(), V))
     return GetOthers();
   return Whole;
@@ -232,7 +249,8 @@ bool Describer::mayMove(Value V) const {
 
 void Describer::add(Value V, RankedTensorType Of, int64_t Offset) {
   bool IsPart = Of != V.getType();
-  std::string Name = getName(V, IsPart ? "[1:]" : "");
+  bool IsHalf = Of.getElementType() != getElementTypeOrSelf(V.getType());
+  std::string Name = getName(V, IsHalf ? "[lower]" : IsPart ? "[1:]" : "");
   BlockArgument Added =
       Signature.appendArgument(Of, Role::state, Name, V.getLoc());
   Signature.setArgAttr(Added.getArgNumber(), RoleAttrName, getRole(V));

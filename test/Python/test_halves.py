@@ -118,6 +118,24 @@ def test_functions_share_halves():
     assert (count("evaluate"), count("penalty")) == (0, 1)
 
 
+def test_loops_read_halves():
+    """Micro-batches read the bf16 of a parameter, whose other half is there all the same."""
+    square = network(lambda y, w: remat.ops.reduce("mean", y * y))
+    options = dict(device="cuda", arch="sm_90", optimizer="adamw", autocast="bf16", accumulate=2)
+    found = {}
+    for halves in (True, False):
+        program = remat.compile(square, halves=halves, **options)
+        assert program.arguments["w1"].in_halves == halves
+        found[halves] = program.report["predicted_peak_bytes"]
+        least = program.report["smallest_feasible_bytes"]
+        assert remat.compile(square, halves=halves, budget=least, **options).arguments
+        with pytest.raises(remat.BudgetRefused) as refused:
+            remat.compile(square, halves=halves, budget=least - 1, **options)
+        assert refused.value.proven < least
+    # Two matrices of 64 bf16, as the bytes of a buffer each.
+    assert found[True] == found[False] - 2 * 256
+
+
 @pytest.mark.parametrize(
     "options",
     [{}, {"autocast": "f16"}, {"autocast": "bf16", "halves": False},
