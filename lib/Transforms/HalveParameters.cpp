@@ -38,10 +38,14 @@ static bool roundsToBF16(Operation *Op) {
          getElementTypeOrSelf(Cast.getType()).isBF16();
 }
 
-/// The operation that passes elements on without computing with them, as those
-/// that cut a parameter among ranks and join it again.
+/// Whether the operation passes elements on without computing with them, as
+/// those that cut a parameter among ranks and join it again.
 static bool movesElements(Operation *Op) {
   return isa<ReshapeOp, PadOp, SliceOp, RankPartOp, AllGatherOp>(Op);
+}
+
+static bool isReturned(OpOperand &Use) {
+  return Use.getOwner()->hasTrait<OpTrait::IsTerminator>();
 }
 
 /// Follows a value through operations that move it, to the operand that reads
@@ -67,8 +71,8 @@ static AdamWOp getUpdate(OpOperand &Use, BlockArgument Argument) {
       !Update.getNewParameter().hasOneUse())
     return nullptr;
   OpOperand *Next = followMoves(*Update.getNewParameter().use_begin());
-  bool IsNext = Next && Next->getOwner()->hasTrait<OpTrait::IsTerminator>() &&
-                Next->getOperandNumber() == *Donated;
+  bool IsNext =
+      Next && isReturned(*Next) && Next->getOperandNumber() == *Donated;
   return IsNext ? Update : nullptr;
 }
 
@@ -123,7 +127,8 @@ void HalveParametersPass::runOnGraph() {
         continue;
       // Where ranks update parts the parameter lies whole, with the numbers
       // that it has where one updates all.
-      if (Update.getParameter() != Argument) {
+      if (Update.getParameter() != Argument ||
+          !isReturned(*Update.getNewParameter().use_begin())) {
         Update.setAsHalves(true);
         continue;
       }

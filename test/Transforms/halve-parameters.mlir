@@ -89,3 +89,17 @@ func.func @main(%w: tensor<2x4xf32> {remat.role = #remat.role<parameter>, remat.
   %4 = remat.reshape %3 : tensor<8xf32> to tensor<2x4xf32>
   return %0, %4 : tensor<2x4xbf16>, tensor<2x4xf32>
 }
+
+// -----
+
+// The new parameter gets its shape back behind the update, whose result is no
+// argument's next value as it lies.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: in_halves
+// CHECK: remat.adamw %{{.*}} {as_halves}
+func.func @main(%w: tensor<8xf32> {remat.role = #remat.role<parameter>, remat.donated = 1 : i64}, %m: tensor<8xf32>, %rate: tensor<f32>, %step: tensor<i64>) -> (tensor<8xbf16>, tensor<8xf32>) {
+  %0 = remat.cast %w : tensor<8xf32> to tensor<8xbf16>
+  %new, %nm, %nv = remat.adamw %w, %m moments %m, %m rate %rate step %step : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<i64>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  %1 = remat.slice %new, [0] [8] : (tensor<8xf32>) -> tensor<8xf32>
+  return %0, %1 : tensor<8xbf16>, tensor<8xf32>
+}
