@@ -156,7 +156,7 @@ Result<uint32_t> Session::findArgument(std::string_view Name,
 }
 
 Status Session::write(std::string_view Name, const void *Data, uint64_t Bytes,
-                      Copy CopyTo) {
+                      Origin From) {
   auto Lock = TheDevice.lock();
   return guard([&]() -> Status {
     Result<uint32_t> Index = findArgument(Name, Bytes);
@@ -167,45 +167,51 @@ Status Session::write(std::string_view Name, const void *Data, uint64_t Bytes,
     REMAT_TRY(checkWritable(A));
     if (A.Role == Role::Input)
       REMAT_TRY(occupy());
-    bool InHalves = TheProgram->Tensors[Tensor].InHalves;
-    REMAT_TRY(InHalves ? writeHalves(Tensor, Data, Bytes,
-                                     CopyTo == &Device::copyWithin)
-                       : (TheDevice.*CopyTo)(getAddress(Tensor), Data, Bytes));
+    REMAT_TRY(copyIn(Tensor, Data, Bytes, From));
     Written[*Index] = true;
     return {};
   });
 }
 
-/// The host takes numbers apart, those of the device too.
-Status Session::writeHalves(uint32_t Tensor, const void *Data, uint64_t Bytes,
-                            bool FromDevice) {
+Status Session::copyIn(uint32_t Tensor, const void *Data, uint64_t Bytes,
+                       Origin From) {
   const struct Tensor &T = TheProgram->Tensors[Tensor];
-  if (!FromDevice)
-    return copyTensorIn(TheDevice, T, getAddress(Tensor), 0, Data, Bytes);
+  char *To = getAddress(Tensor);
+  if (From == Origin::Device)
+    return T.InHalves ? splitFromDevice(Tensor, Data, Bytes)
+                      : TheDevice.copyWithin(To, Data, Bytes);
+  if (From == Origin::HostUntilStep && !T.InHalves)
+    return TheDevice.copyInLater(To, Data, Bytes);
+  return copyTensorIn(TheDevice, T, To, 0, Data, Bytes);
+}
+
+/// The host takes the numbers apart.
+Status Session::splitFromDevice(uint32_t Tensor, const void *Data,
+                                uint64_t Bytes) {
   std::vector<char> Buffer(std::min(Bytes, StreamBytes));
   for (uint64_t At = 0; At < Bytes; At += Buffer.size()) {
     uint64_t Count = std::min<uint64_t>(Buffer.size(), Bytes - At);
     REMAT_TRY(TheDevice.copyOut(Buffer.data(),
                                 static_cast<const char *>(Data) + At, Count));
-    REMAT_TRY(copyTensorIn(TheDevice, T, getAddress(Tensor), At, Buffer.data(),
-                           Count));
+    REMAT_TRY(copyTensorIn(TheDevice, TheProgram->Tensors[Tensor],
+                           getAddress(Tensor), At, Buffer.data(), Count));
   }
   return {};
 }
 
 Status Session::writeArgument(std::string_view Name, const void *Data,
                               uint64_t Bytes) {
-  return write(Name, Data, Bytes, &Device::copyIn);
+  return write(Name, Data, Bytes, Origin::Host);
 }
 
 Status Session::writeArgumentLater(std::string_view Name, const void *Data,
                                    uint64_t Bytes) {
-  return write(Name, Data, Bytes, &Device::copyInLater);
+  return write(Name, Data, Bytes, Origin::HostUntilStep);
 }
 
 Status Session::writeArgumentFromDevice(std::string_view Name, const void *Data,
                                         uint64_t Bytes) {
-  return write(Name, Data, Bytes, &Device::copyWithin);
+  return write(Name, Data, Bytes, Origin::Device);
 }
 
 Status Session::read(std::string_view Name, bool IsArgument, void *Data,

@@ -195,11 +195,13 @@ private:
   char *getAddress(uint32_t Tensor) const;
   Result<uint32_t> findArgument(std::string_view Name, uint64_t Bytes) const;
   Result<uint32_t> findValue(std::string_view Name, bool IsArgument) const;
-  using Copy = Status (Device::*)(void *To, const void *From, uint64_t Bytes);
+  /// Where an argument's new value lies: on the host, perhaps until the next
+  /// step has ended, or on the device.
+  enum class Origin { Host, HostUntilStep, Device };
   Status write(std::string_view Name, const void *Data, uint64_t Bytes,
-               Copy CopyTo);
-  Status writeHalves(uint32_t Tensor, const void *Data, uint64_t Bytes,
-                     bool FromDevice);
+               Origin From);
+  Status copyIn(uint32_t Tensor, const void *Data, uint64_t Bytes, Origin From);
+  Status splitFromDevice(uint32_t Tensor, const void *Data, uint64_t Bytes);
   Status read(std::string_view Name, bool IsArgument, void *Data,
               uint64_t Bytes);
   Status store(std::string_view Name, bool IsArgument, const Sink &To);
