@@ -47,6 +47,7 @@ public:
   LogicalResult run();
 
 private:
+  LogicalResult share(func::FuncOp Copy, const CompileOptions &How);
   LogicalResult plan(Planned &P, const CompileOptions &How);
   LogicalResult planMain(struct Budget Budget);
   LogicalResult planOther(Planned &P, struct Budget Budget);
@@ -134,6 +135,19 @@ static LogicalResult shareCuts(func::FuncOp Planned, func::FuncOp Function) {
   return PM.run(Function);
 }
 
+/// What another function than `main` has in common with that.
+LogicalResult FunctionPlanner::share(func::FuncOp Copy,
+                                     const CompileOptions &How) {
+  shareFrozen(Main.Given, Main.get(), Copy);
+  if (failed(shareCuts(Main.get(), Copy)))
+    return failure();
+  gatherParts(Main.get(), Copy);
+  shareHalves(Main.get(), Copy);
+  if (How.EvaluatesAverages && How.Function == EvaluationName)
+    readAverages(Main.Given, Main.get(), Copy);
+  return shareMemory(Main.get(), Copy);
+}
+
 /// Plans a copy of the function. What is shared is there before any pass. A
 /// refusal is no failure yet.
 LogicalResult FunctionPlanner::plan(Planned &P, const CompileOptions &How) {
@@ -141,17 +155,7 @@ LogicalResult FunctionPlanner::plan(Planned &P, const CompileOptions &How) {
   P.Module = ModuleOp::create(P.Given.getLoc());
   func::FuncOp Copy = P.Given.clone();
   P.Module->push_back(Copy);
-  if (!How.Function.empty())
-    shareFrozen(Main.Given, Main.get(), Copy);
-  if (!How.Function.empty() && failed(shareCuts(Main.get(), Copy)))
-    return failure();
-  if (!How.Function.empty())
-    gatherParts(Main.get(), Copy);
-  if (!How.Function.empty())
-    shareHalves(Main.get(), Copy);
-  if (How.EvaluatesAverages && How.Function == EvaluationName)
-    readAverages(Main.Given, Main.get(), Copy);
-  if (!How.Function.empty() && failed(shareMemory(Main.get(), Copy)))
+  if (!How.Function.empty() && failed(share(Copy, How)))
     return failure();
   RefusalHolder Holder(Module.getContext());
   LogicalResult Done = planFunction(*P.Module, How, P.Report,

@@ -58,8 +58,7 @@ static bool makeBefore(Value V, Operation *Place) {
   return true;
 }
 
-/// The operation for both stands where `Last` stood, in its phase.
-static void takePlace(Operation *New, Operation *First, Operation *Last) {
+void remat::takePlace(Operation *New, Operation *First, Operation *Last) {
   New->setLoc(
       FusedLoc::get(New->getContext(), {Last->getLoc(), First->getLoc()}));
   if (Attribute Phase = Last->getAttr(PhaseAttrName))

@@ -16,6 +16,11 @@ namespace remat {
 /// gradient, a norm's gradient and an addition.
 void fuseRowOperations(mlir::func::FuncOp Func);
 
+/// Says of an operation that stands for both that it is made of them, in the
+/// phase of `Last`.
+void takePlace(mlir::Operation *New, mlir::Operation *First,
+               mlir::Operation *Last);
+
 /// Lets the gradient add what is added to its first result, where only that
 /// addition reads it. Returns whether it now does.
 bool addInGradient(LayerNormBackwardOp Gradient);

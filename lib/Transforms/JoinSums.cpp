@@ -48,7 +48,7 @@ static LayerNormBackwardOp getGradient(Value Rows) {
 }
 
 /// Where an addition makes the summed value, lets a norm's gradient make it.
-static void joinAddition(Value Summed) {
+static void letGradientAdd(Value Summed) {
   auto Add = Summed.getDefiningOp<AddOp>();
   if (!Add)
     return;
@@ -74,13 +74,10 @@ static LayerNormBackwardOp findGradient(ReduceOp Sum) {
 static void join(ReduceOp Sum, LayerNormBackwardOp Gradient) {
   OpBuilder Builder(Gradient);
   auto Both = LayerNormBackwardOp::create(
-      Builder,
-      FusedLoc::get(Sum.getContext(), {Gradient.getLoc(), Sum.getLoc()}),
-      Gradient.getGrad(), Gradient.getOperand(), Gradient.getScale(),
-      Gradient.getMean(), Gradient.getRstd(), Gradient.getAddend(),
-      /*with_sum=*/true);
-  if (Attribute Phase = Gradient->getAttr(PhaseAttrName))
-    Both->setAttr(PhaseAttrName, Phase);
+      Builder, Gradient.getLoc(), Gradient.getGrad(), Gradient.getOperand(),
+      Gradient.getScale(), Gradient.getMean(), Gradient.getRstd(),
+      Gradient.getAddend(), /*with_sum=*/true);
+  takePlace(Both, Gradient, Sum);
   Gradient->replaceAllUsesWith(Both->getResults().drop_back());
   Sum.getResult().replaceAllUsesWith(Both.getSum());
   Gradient->erase();
@@ -97,7 +94,7 @@ void JoinSumsPass::runOnGraph() {
       Sums.push_back(Sum);
   });
   for (ReduceOp Sum : Sums) {
-    joinAddition(skipReshape(Sum.getOperand()));
+    letGradientAdd(skipReshape(Sum.getOperand()));
     if (LayerNormBackwardOp Gradient = findGradient(Sum))
       join(Sum, Gradient);
   }

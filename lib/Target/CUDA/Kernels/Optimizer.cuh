@@ -40,18 +40,26 @@ REMAT_KERNEL sgd(const T *p, const G *grad, const float *buffer,
     store(newBuffer + i, vb);
 }
 
-// The number that x is once it has been stored in halves: one half-way between
-// two bf16 that rounds down is the next smaller one.
+// A number in halves is its rounded bf16, and what its bits, as an integer, are
+// above those: where that is 32768, for a number half-way between two bf16, one
+// less. A NaN may be far from its rounded one; it stays some NaN.
+__device__ __forceinline__ short getLowerHalf(float x, bf16 upper) {
+  int missing = __float_as_int(x) - __float_as_int(toFloat(upper));
+  missing = missing > 32767 ? 32767 : missing;
+  return (short)(missing < -32768 ? -32768 : missing);
+}
+__device__ __forceinline__ float joinHalf(bf16 upper, short lower) {
+  return __int_as_float(__float_as_int(toFloat(upper)) + lower);
+}
+
+// The number that x is once it has been stored in halves.
 __device__ __forceinline__ float roundAsHalves(float x) {
-  int bits = __float_as_int(x);
-  bool tie = bits - __float_as_int(toFloat(toBF16(x))) == 32768;
-  return tie ? __int_as_float(bits - 1) : x;
+  bf16 upper = toBF16(x);
+  return joinHalf(upper, getLowerHalf(x, upper));
 }
 
 // N elements of a parameter of Count elements, from element i on. In halves it
-// has all elements rounded to bf16 first, then for each what its bits, as an
-// integer, are above those of the rounded one: where that is 32768, for a
-// number half-way between two bf16, one less.
+// has the upper ones of all elements first, then the lower ones.
 template <bool InHalves, int64 Count, typename T, int N>
 __device__ __forceinline__ void loadParameters(const T *from, int64 i,
                                                float (&x)[N]) {
@@ -61,7 +69,7 @@ __device__ __forceinline__ void loadParameters(const T *from, int64 i,
     Vec<bf16, N> vu = load<N>(upper + i);
     Vec<short, N> vl = load<N>(lower + i);
     for (int k = 0; k < N; ++k)
-      x[k] = __int_as_float(__float_as_int(toFloat(vu[k])) + vl[k]);
+      x[k] = joinHalf(vu[k], vl[k]);
   } else {
     Vec<T, N> v = load<N>(from + i);
     for (int k = 0; k < N; ++k)
@@ -78,10 +86,7 @@ __device__ __forceinline__ void storeParameters(T *to, int64 i,
     Vec<short, N> vl;
     for (int k = 0; k < N; ++k) {
       vu[k] = toBF16(x[k]);
-      // A NaN may be far from its rounded one; it stays some NaN.
-      int missing = __float_as_int(x[k]) - __float_as_int(toFloat(vu[k]));
-      missing = missing > 32767 ? 32767 : missing;
-      vl[k] = (short)(missing < -32768 ? -32768 : missing);
+      vl[k] = getLowerHalf(x[k], vu[k]);
     }
     store(upper + i, vu);
     store(lower + i, vl);
