@@ -290,10 +290,17 @@ struct SearchParameters {
     /// Units of a stage; from one budget of a chain to the next, from `Far` on.
     /// Below it is one unit, and below the height `Near` half of one.
     int64_t StageUnits = 4, ChainStepFar = 2, Near = 4;
+    /// Plans of the budget below that are repaired, the cheapest; the others
+    /// are only crossed.
+    size_t Repaired = 6;
+    /// Plans that exchanges are tried on, once at each budget: with three, and
+    /// before crossing too, a call near the lowest peak took 1.4 times as long
+    /// for plans that cost the same.
+    size_t Exchanged = 2;
     /// Parts of the work where a chain begins: crossed, from the best.
     int FirstPairPart = 3, FirstBestPart = 8;
     /// The same at its other budgets.
-    int PairPart = 8, BestPart = 16;
+    int PairPart = 16, BestPart = 32;
   } Anchors;
 
   /// Many budgets at once.

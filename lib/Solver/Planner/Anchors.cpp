@@ -155,12 +155,11 @@ Anchors::Ends Anchors::cross(int64_t At, const Ends &Below,
   A.TakeAlong = true;
   limit(A);
   if (Below)
-    A.fromPlans(*Below);
+    A.fromPlans(*Below, Of.Repaired);
   for (const Ends &X : More)
     A.fromPlans(*X);
-  A.exchangeEnds(Tuned.Grid.Exchanged);
   A.fromPairs(work() / (Below ? Of.PairPart : Of.FirstPairPart));
-  A.exchangeEnds(Tuned.Grid.Exchanged);
+  A.exchangeEnds(Of.Exchanged);
   A.fromBest(work() / (Below ? Of.BestPart : Of.FirstBestPart));
   return std::make_shared<const std::vector<Seed>>(A.ends());
 }

@@ -69,7 +69,9 @@ public:
   /// Repairs each plan, takes back what the budget does not ask for, and keeps
   /// what comes out.
   void fromPlans(const std::vector<Start> &Starts);
-  void fromPlans(const std::vector<Seed> &Plans);
+  /// Of plans that fit, those behind the cheapest `Repaired` are kept as they
+  /// are.
+  void fromPlans(const std::vector<Seed> &Plans, size_t Repaired = SIZE_MAX);
 
   const Incumbent &best() const { return Best; }
   /// Where the search ended, from each plan that it started with.
@@ -135,6 +137,7 @@ private:
   void offerAll(const std::vector<Seed> &Seeds);
   Fitted fit(Plan P, double Margin, int MaxSteps, const Watch &Here) const;
   void keep(Fitted X, Family From);
+  void keep(Seed X);
   Ended ended(Plan P, Family From, int64_t Work) const;
   bool isWorthExchange(double Cost, double Least) const;
   Ended exchange(const Seed &From, Heat How, const Watch &Here) const;
