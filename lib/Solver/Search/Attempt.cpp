@@ -45,7 +45,7 @@ std::vector<const Seed *> Attempt::promising(const std::vector<Seed> &Seeds,
 
 /// Repairs a plan within a limit a little below the budget, in so many steps,
 /// then takes back what the budget does not ask for.
-Attempt::Fitted Attempt::fit(Plan P, double Margin, int MaxSteps,
+Attempt::Fitted Attempt::fit(const Plan &P, double Margin, int MaxSteps,
                              const Watch &Here) const {
   Fitted R;
   Schedule S(M, P, int64_t(double(Budget) * (1 - Margin)));
@@ -113,17 +113,15 @@ void Attempt::fromPlans(const std::vector<Start> &Starts) {
 }
 
 void Attempt::fromPlans(const std::vector<Seed> &Plans, size_t Repaired) {
-  std::vector<const Seed *> Order;
-  for (const Seed &X : Plans)
-    Order.push_back(&X);
-  if (Repaired < Order.size())
-    std::stable_sort(Order.begin(), Order.end(),
-                     [](const Seed *A, const Seed *B) {
-                       return A->Of.cost() < B->Of.cost();
-                     });
+  std::vector<std::pair<double, size_t>> Order;
+  for (size_t I = 0; I < Plans.size(); ++I)
+    Order.push_back({Plans[I].Of.cost(), I});
+  if (Repaired < Plans.size())
+    std::sort(Order.begin(), Order.end());
   std::vector<Start> Starts;
   for (size_t I = 0; I < Order.size(); ++I)
-    if (const Seed &X = *Order[I]; I < Repaired || X.Of.Peak > Budget)
+    if (const Seed &X = Plans[Order[I].second];
+        I < Repaired || X.Of.Peak > Budget)
       Starts.push_back({&X.S, 0, X.From});
     else
       keep(X);

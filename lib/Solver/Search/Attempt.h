@@ -135,7 +135,8 @@ private:
   bool isTooHigh(const Seed &X) const;
   void offer(Incumbent X);
   void offerAll(const std::vector<Seed> &Seeds);
-  Fitted fit(Plan P, double Margin, int MaxSteps, const Watch &Here) const;
+  Fitted fit(const Plan &P, double Margin, int MaxSteps,
+             const Watch &Here) const;
   void keep(Fitted X, Family From);
   void keep(Seed X);
   Ended ended(Plan P, Family From, int64_t Work) const;
