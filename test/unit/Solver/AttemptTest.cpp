@@ -22,7 +22,7 @@ struct Searched {
     Rng R(7);
     return training(R, 40);
   }
-  /// Those that the plans end with.
+  /// What a search ends with that only repairs the seeds.
   std::vector<Seed> fromPlans(int64_t Budget, size_t Repaired) const {
     Attempt A(M, O.Seed, D, Budget, M.BaseTime);
     A.fromPlans(Seeds, Repaired);
@@ -56,6 +56,25 @@ TEST(Attempt, KeepsPlansBehindTheCheapestAsTheyAre) {
                     Repaired = X.fromPlans(Largest, SIZE_MAX);
   EXPECT_EQ(X.countSeeds(Kept), Kept.size());
   EXPECT_GT(Kept.size(), 2 * Repaired.size());
+}
+
+TEST(Attempt, RepairsTheCheapestPlans) {
+  Searched X;
+  int64_t Largest = 0;
+  std::vector<double> Costs;
+  for (const Seed &Y : X.Seeds) {
+    Largest = std::max(Largest, Y.Of.Peak);
+    Costs.push_back(Y.Of.cost());
+  }
+  std::sort(Costs.begin(), Costs.end());
+  size_t Half = Costs.size() / 2;
+  ASSERT_LT(Costs[Half], Costs.back());
+  std::vector<Seed> Ends = X.fromPlans(Largest, Half);
+  for (const Seed &Y : X.Seeds)
+    if (Y.Of.cost() > Costs[Half])
+      EXPECT_TRUE(std::any_of(Ends.begin(), Ends.end(), [&](const Seed &Z) {
+        return Z.Of.Time == Y.Of.Time && Z.Of.Peak == Y.Of.Peak;
+      }));
 }
 
 TEST(Attempt, RepairsPlansOverTheBudgetInAnyCase) {
