@@ -274,12 +274,26 @@ struct SearchParameters {
     /// Only from this effort on: they take about twice the time of a search
     /// within the call's budget.
     int LeastEffort = 2;
-    /// Units from one anchor to the next, below the height `Far` and from there
-    /// on, and the anchors that a chain begins with: near the lowest peak,
-    /// plans of neighbouring budgets are of kinds that differ by 2 %, and which
-    /// one a search finds is luck.
-    int64_t Step = 2, StepFar = 4, Far = 32;
+    /// Units from one anchor to the next and of a stage below the height `Far`,
+    /// and the anchors that a chain begins with: near the lowest peak, plans of
+    /// neighbouring budgets are of kinds that differ by 2 %, and which one a
+    /// search finds is luck.
+    int64_t Units = 2, StageUnits = 4, Far = 32;
     size_t Count = 3;
+    /// The step from one budget of a chain to the next is the largest power of
+    /// two units that is no more than such a part of the height, at least one,
+    /// and half of one below the height `Near`.
+    int64_t OfHeight = 32, Near = 4;
+    /// From `Far` on, steps from one anchor to the next and of a stage. Where
+    /// a stage begins, what the older chain found is lost. With stages of four
+    /// units at every height, a call there was up to 0.24 % dearer.
+    int64_t Steps = 4, StageSteps = 8;
+    /// Units between the budgets that a call searches within first, to end if
+    /// that is as good as proven.
+    int64_t NearestUnits = 4;
+    /// An anchor has this part of the work: with all of it, plans of the 160
+    /// lowest of 500 budgets cost as much.
+    int AnchorPart = 2;
     /// Up to so many ops the work is the effort's; with more, where changes
     /// take longer, that times the root of this over their number.
     int32_t FullWork = 400;
@@ -287,9 +301,6 @@ struct SearchParameters {
     /// end within the budget take less; those that end nowhere took nine tenths
     /// of the time of all.
     int64_t OfFitPerOp = 16;
-    /// Units of a stage; from one budget of a chain to the next, from `Far` on.
-    /// Below it is one unit, and below the height `Near` half of one.
-    int64_t StageUnits = 4, ChainStepFar = 2, Near = 4;
     /// Plans of the budget below that are repaired, the cheapest; the others
     /// are only crossed.
     size_t Repaired = 6;

@@ -2,48 +2,60 @@
 #include "Planner/Anchors.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 using namespace remat::solver;
 
 static constexpr const auto &Of = Tuned.Anchors;
 
+/// Units from one budget of a chain to the next.
+static int64_t stepAt(int64_t Height) {
+  return std::max<int64_t>(1, int64_t(std::bit_floor(uint64_t(Height))) /
+                                  Of.OfHeight);
+}
+
+/// The largest budget up to one that is so many units above the lowest peak, or
+/// twice as many, and so on.
+int64_t Anchors::roundDown(int64_t At, int64_t Units) const {
+  return Low + heightOf(At) / Units * Units * Unit;
+}
+
 /// The largest anchor up to a budget, which is not below the lowest peak.
-int64_t Anchors::anchorBelow(int64_t Budget) const {
-  int64_t Step = Unit * (Budget - Low < Of.Far * Unit ? Of.Step : Of.StepFar);
-  return std::max(Budget / Step * Step, Low);
+int64_t Anchors::anchorBelow(int64_t At) const {
+  int64_t H = heightOf(At);
+  return roundDown(At, H < Of.Far ? Of.Units : stepAt(H) * Of.Steps);
 }
 
 /// The next budget of a chain.
 int64_t Anchors::above(int64_t At) const {
-  int64_t Step = Unit;
-  if (At - Low >= Of.Far * Unit)
-    Step *= Of.ChainStepFar;
-  else if (At - Low < Of.Near * Unit)
-    Step = std::max<int64_t>(1, Unit / 2);
-  return (At / Step + 1) * Step;
+  int64_t H = heightOf(At);
+  if (H >= Of.Near)
+    return roundDown(At, stepAt(H)) + stepAt(H) * Unit;
+  int64_t Half = std::max<int64_t>(1, Unit / 2);
+  return Low + ((At - Low) / Half + 1) * Half;
 }
 
-/// Where the lowest peak is below the seeds does not matter if all budgets
-/// looked at are where steps are largest.
-bool Anchors::areKnown(int64_t Budget) const {
-  int64_t Units =
-      Of.Far + 3 * Of.StageUnits + (int64_t(Of.Count) + 1) * Of.StepFar;
-  return Start.isLowered() || Budget - Start.leastSeedPeak() >= Units * Unit;
+/// Where the stage of a budget begins.
+int64_t Anchors::stageOf(int64_t At) const {
+  int64_t H = heightOf(At);
+  return roundDown(At, H < Of.Far ? Of.StageUnits : stepAt(H) * Of.StageSteps);
 }
 
-void Anchors::findChains(int64_t Budget) {
-  int64_t Stage = Of.StageUnits * Unit, Base = Budget / Stage * Stage;
+void Anchors::findChains() {
   auto From = [&](int64_t Begin, int64_t End) {
     Chain Out;
-    for (int64_t At = std::max(Begin, Low); At < End; At = above(At))
+    for (int64_t At = Begin; At < End; At = above(At))
       Out.push_back(At);
     return Out;
   };
-  Chains.push_back(From(Base - Stage, Budget + 1));
-  if (Chain Below = From(Base - 2 * Stage, Base);
-      !Below.empty() && Below[0] < Chains[0][0])
-    Chains.push_back(std::move(Below));
+  auto Before = [&](int64_t Begin) {
+    return Begin > Low ? stageOf(Begin - 1) : Low;
+  };
+  int64_t Base = stageOf(Budget), First = Before(Base), Second = Before(First);
+  Chains.push_back(From(First, Budget + 1));
+  if (Second < First)
+    Chains.push_back(From(Second, Base));
 }
 
 /// Those within the chains, and as many as each begins with.
@@ -58,22 +70,56 @@ void Anchors::findAnchors() {
     Found.push_back({Low, Again});
 }
 
-bool Anchors::begin(int64_t Budget) {
-  if (!areKnown(Budget))
+static int64_t nearestBelow(int64_t Budget, int64_t Unit) {
+  return Budget / (Of.NearestUnits * Unit) * (Of.NearestUnits * Unit);
+}
+
+bool Anchors::isNearestKnown(int64_t Within) const {
+  return Start.isLowered() ||
+         nearestBelow(Within, Unit) >= Start.leastSeedPeak();
+}
+
+bool Anchors::begin(int64_t Within) {
+  Budget = Within;
+  if (!isNearestKnown(Budget))
     Start.lower();
-  Low = Start.isLowered() ? Start.lowestPeak() : Start.leastSeedPeak();
-  if (Budget < Low)
+  if (Start.isLowered() && Budget < Start.lowestPeak())
     return false;
-  findChains(Budget);
-  findAnchors();
-  First = known(Found[0]);
-  if (!First)
-    Repaired.emplace(
-        D, [this](const Watch &Here) { return repaired(Found[0], Here); });
+  NearestAt = nearestBelow(Budget, Unit);
+  if (NearestAt < Start.leastSeedPeak())
+    NearestAt = std::max(NearestAt, Start.lowestPeak());
+  if (auto It = Known.Nearest.find(NearestAt); It != Known.Nearest.end())
+    Nearest = It->second;
+  else
+    Repaired.emplace(D, [this](const Watch &Here) {
+      return repaired({NearestAt, 0}, Here);
+    });
   // Two threads have enough to do with what is needed in any case.
   if (D.workers().count() > 2)
-    beginOthers();
+    Start.lowerLater();
   return true;
+}
+
+Anchors::Ends Anchors::nearest(double Bound) {
+  auto Promises = [&](double Cost) {
+    return Cost <= Bound + Tuned.Near.Promising * M.BaseTime;
+  };
+  if (!Nearest.second) {
+    std::unique_ptr<Attempt> A = Repaired->get();
+    double Cost = A->best().cost();
+    A->watch(D);
+    A->prove(Bound);
+    if (Promises(Cost))
+      Nearest = {Cost, searched(*A, work())};
+  }
+  return Promises(Nearest.first) ? Nearest.second : nullptr;
+}
+
+void Anchors::findAll() {
+  Start.lower();
+  Low = Start.lowestPeak();
+  findChains();
+  findAnchors();
 }
 
 int64_t Anchors::partOf(int64_t Work) const {
@@ -95,18 +141,6 @@ Anchors::Ends Anchors::known(Anchor X) const {
   return It == Known.Searched.end() ? nullptr : It->second;
 }
 
-void Anchors::beginOthers() {
-  if (!Others.empty())
-    return;
-  for (size_t I = 1; I < Found.size(); ++I)
-    Others.emplace_back(
-        D,
-        [this, X = Found[I], Kept = known(Found[I])](const Watch &Here) {
-          return Kept ? Kept : searched(*repaired(X, Here));
-        },
-        Asked::Later);
-}
-
 std::unique_ptr<Attempt> Anchors::repaired(Anchor X, const Watch &Here) const {
   auto [At, Again] = X;
   auto A = std::make_unique<Attempt>(M, O.Seed + uint64_t(Again), Here, At,
@@ -118,32 +152,31 @@ std::unique_ptr<Attempt> Anchors::repaired(Anchor X, const Watch &Here) const {
   return A;
 }
 
-Anchors::Ends Anchors::searched(Attempt &A) const {
-  A.annealSeeds(work() * Tuned.Attempt.SeedEighths / 8);
-  A.fromPairsAndBest(work());
+Anchors::Ends Anchors::searched(Attempt &A, int64_t Work) const {
+  A.annealSeeds(Work * Tuned.Attempt.SeedEighths / 8);
+  A.fromPairsAndBest(Work);
   return std::make_shared<const std::vector<Seed>>(A.ends());
-}
-
-Anchors::Ends Anchors::first(double Bound) {
-  if (First)
-    return First;
-  std::unique_ptr<Attempt> A = Repaired->get();
-  A->watch(D);
-  A->prove(Bound);
-  // A second thread has nothing else to do from here on.
-  beginOthers();
-  return First = searched(*A);
 }
 
 /// Of all anchors, as they are found.
 std::vector<Anchors::Ends> Anchors::allSearched() {
-  beginOthers();
-  std::vector<Ends> Out = {First};
-  for (Ahead<Ends> &X : Others)
+  for (Anchor X : Found)
+    Searches.emplace_back(
+        D,
+        [this, X, Kept = known(X)](const Watch &Here) {
+          return Kept ? Kept
+                      : searched(*repaired(X, Here), work() / Of.AnchorPart);
+        },
+        Asked::Later);
+  std::vector<Ends> Out;
+  for (Ahead<Ends> &X : Searches)
     Out.push_back(X.get());
-  if (!D.passed())
-    for (size_t I = 0; I < Out.size(); ++I)
-      Known.Searched[Found[I]] = Out[I];
+  if (D.passed())
+    return Out;
+  for (size_t I = 0; I < Out.size(); ++I)
+    Known.Searched[Found[I]] = Out[I];
+  if (Nearest.second)
+    Known.Nearest[NearestAt] = Nearest;
   return Out;
 }
 

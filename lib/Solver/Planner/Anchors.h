@@ -20,11 +20,16 @@ namespace remat::solver {
 /// the stage before that, which ends where the call's stage begins. So a call
 /// has what the calls of the stage below it ended with, beside its own.
 ///
+/// Budgets are told apart by their height above the lowest peak known. Steps
+/// and stages grow with it, so that there are few places where a stage begins:
+/// there, what the older chain found is lost. That peak is an anchor too,
+/// searched within several times where no others are below.
+///
+/// Where little is open, the *nearest* anchor, a little below the budget, is
+/// searched within first, to end the call if its plans do.
+///
 /// What is found within an anchor or a chain depends on the problem, the effort
-/// and the random seed alone. Anchors are multiples of two units or four, those
-/// of a chain of half a unit to two, less where the lowest peak known is near.
-/// That peak is an anchor too, searched within several times where no others
-/// are below.
+/// and the random seed alone.
 class Anchors {
 public:
   /// Where a search ended.
@@ -35,6 +40,9 @@ public:
   using Anchor = std::pair<int64_t, int>;
   struct Memory {
     std::map<Anchor, Ends> Searched;
+    /// By the nearest anchor of a call: the cheapest of the repaired seeds, and
+    /// where the search from them ended.
+    std::map<int64_t, std::pair<double, Ends>> Nearest;
     /// By the budget where the chain begins, and by that of its end.
     std::map<std::pair<int64_t, int64_t>, Ends> Crossed;
   };
@@ -45,23 +53,26 @@ public:
       : M(M), O(O), D(D), Start(Start), Unit(Unit), Known(Known) {}
   ~Anchors() {
     // All of them at once, before the first is waited for.
-    for (Ahead<Ends> &X : Others)
+    for (Ahead<Ends> &X : Searches)
       X.drop();
   }
 
-  /// Are the anchors known without lowering any peak?
-  bool areKnown(int64_t Budget) const;
-  /// Finds the anchors and chains, and begins with what other threads may make.
-  /// Returns false where the lowest peak is above the budget.
+  /// Is the nearest anchor known without lowering any peak?
+  bool isNearestKnown(int64_t Budget) const;
+  /// Finds the nearest anchor, and begins to search within it. Returns false
+  /// where the lowest peak is above the budget.
   bool begin(int64_t Budget);
+  /// Of the nearest anchor, where a repaired seed comes close to `Bound`; else
+  /// null. A plan that is as good as that ends the search, and then nothing
+  /// else may be asked for.
+  Ends nearest(double Bound);
+  /// Finds the anchors and chains, the lowest peak first.
+  void findAll();
   /// The anchors found, the largest first.
   const std::vector<Anchor> &anchors() const { return Found; }
   /// The chain that ends next below the budget, and the one that ends below the
   /// stage; there may be no second one.
   const std::vector<Chain> &chains() const { return Chains; }
-  /// Of the largest anchor. A plan that is as good as `Bound` ends the search,
-  /// and then nothing else may be asked for.
-  Ends first(double Bound);
   /// Of each chain. With these, what was found is kept.
   std::vector<Ends> crossed();
 
@@ -73,18 +84,24 @@ private:
   const int64_t Unit;
   Memory &Known;
 
+  int64_t Budget = 0;
   /// The lowest peak known.
   int64_t Low = 0;
   std::vector<Anchor> Found;
   std::vector<Chain> Chains;
-  /// Seeds of the first, repaired, where that is not known.
+  /// The nearest anchor; its seeds, repaired, where what it ends with is not
+  /// known.
+  int64_t NearestAt = 0;
   std::optional<Ahead<std::unique_ptr<Attempt>>> Repaired;
-  Ends First;
-  std::deque<Ahead<Ends>> Others;
+  std::pair<double, Ends> Nearest;
+  std::deque<Ahead<Ends>> Searches;
 
-  int64_t anchorBelow(int64_t Budget) const;
+  int64_t heightOf(int64_t At) const { return (At - Low) / Unit; }
+  int64_t roundDown(int64_t At, int64_t Units) const;
+  int64_t anchorBelow(int64_t At) const;
   int64_t above(int64_t At) const;
-  void findChains(int64_t Budget);
+  int64_t stageOf(int64_t At) const;
+  void findChains();
   void findAnchors();
   /// Less than the work where there are many ops.
   int64_t partOf(int64_t Work) const;
@@ -93,9 +110,8 @@ private:
   void limit(Attempt &A) const;
   Ends known(Anchor X) const;
   std::unique_ptr<Attempt> repaired(Anchor X, const Watch &Here) const;
-  Ends searched(Attempt &A) const;
-  /// Does nothing where they are begun.
-  void beginOthers();
+  /// Anneals what was repaired, and searches on from that.
+  Ends searched(Attempt &A, int64_t Work) const;
   std::vector<Ends> allSearched();
   std::vector<Ends> climb(const Chain &Of, const std::vector<Ends> &Within,
                           const Watch &Here) const;

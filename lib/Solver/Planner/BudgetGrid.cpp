@@ -30,7 +30,7 @@ public:
     auto Within = Found.Within.find({O.Budget, Start.isLowered()});
     bool IsKnown = Within != Found.Within.end();
     if (MaySearch && isLarge() && !IsKnown &&
-        (!Start.hasAnchors() || Shared.areKnown(highest())))
+        (!Start.hasAnchors() || Shared.isNearestKnown(highest())))
       begin(Parts);
     if ((MaySearch || O.Prove) && !Prove())
       return {};
@@ -228,42 +228,44 @@ private:
     tell(A.ends());
   }
 
-  /// From what the searches within the anchors ended with: of the largest alone
-  /// where little is open, then of all.
+  /// From what the search within the nearest anchor ended with, where little is
+  /// open, then from what all of them did.
   void searchAnchors() {
-    Anchors::Ends First = Shared.first(D.Bound);
-    tell(*First);
-    if (!closesFrom(*First) && !D.passed())
-      crossAnchors(*First);
+    Anchors::Ends Nearest = Shared.nearest(D.Bound);
+    if (Nearest)
+      tell(*Nearest);
+    if (!(Nearest && closesFrom(*Nearest)) && !D.passed())
+      crossAnchors();
   }
 
-  /// What is searched for within the call's budget counts only where that ends
-  /// the call: its neighbours have something else there.
+  /// What the nearest anchor ended with, and what is searched for within the
+  /// call's budget, counts only where that ends the call: its neighbours have
+  /// something else there.
   bool closesFrom(const std::vector<Seed> &Plans) {
     Attempt A(M, O.Seed, D, O.Budget, D.Bound);
     A.fromPlans(Plans);
-    offer(A);
-    if (closes() || Best.cost() > D.Bound + Tuned.Near.Promising * M.BaseTime)
-      return closes();
-    searchFromBest(A);
-    A.TakeAlong = true;
-    A.exchangeEnds(Tuned.Attempt.Crossed);
-    tell(A.ends());
+    double Promising = D.Bound + Tuned.Near.Promising * M.BaseTime;
+    double Fitted = A.best().cost();
+    if (Fitted > openCost() && Fitted <= Promising) {
+      searchFromBest(A);
+      A.TakeAlong = true;
+      A.exchangeEnds(Tuned.Attempt.Crossed);
+      tell(A.ends());
+    }
     if (A.best().cost() <= openCost())
       offer(A);
     return closes();
   }
 
-  /// Fits what the chains ended with to the budget.
-  void crossAnchors(const std::vector<Seed> &First) {
+  /// Fits what the chains ended with to the budget. Exchanges there would find
+  /// what the neighbours do not have: one made a plan 1 % cheaper.
+  void crossAnchors() {
     Attempt A(M, O.Seed, D, O.Budget, D.Bound);
-    A.TakeAlong = true;
-    A.fromPlans(First);
+    Shared.findAll();
     for (const Anchors::Ends &X : Shared.crossed()) {
       tell(*X);
       A.fromPlans(*X);
     }
-    A.exchangeEnds(Of.Exchanged);
     offer(A);
     tell(A.ends());
   }

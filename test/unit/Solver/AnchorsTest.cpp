@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <map>
 
 using namespace remat::solver;
 using namespace remat::solver::test;
@@ -28,6 +30,13 @@ struct Caller {
     O.Effort = Tuned.Anchors.LeastEffort;
     O.Threads = 1;
     return O;
+  }
+  /// Begins, and finds the anchors and chains.
+  bool findAll() {
+    if (!Of.begin(O.Budget))
+      return false;
+    Of.findAll();
+    return true;
   }
   SolveOptions O;
   Watch D;
@@ -66,7 +75,7 @@ TEST(Anchors, AreBelowTheBudgetAndAtLeastAsManyAsAChainBeginsWith) {
   for (int Height = 0; Height < 120; Height += 6) {
     Caller X(S.M, S.Memory, S.Lowest + Height * S.Unit / 2);
     SCOPED_TRACE(X.O.Budget);
-    ASSERT_TRUE(X.Of.begin(X.O.Budget));
+    ASSERT_TRUE(X.findAll());
     EXPECT_LE(X.Of.chains()[0].back(), X.O.Budget);
     for (const Anchors::Chain &Of : X.Of.chains()) {
       EXPECT_GE(Of[0], S.Lowest);
@@ -79,32 +88,40 @@ TEST(Anchors, AreBelowTheBudgetAndAtLeastAsManyAsAChainBeginsWith) {
   }
 }
 
-// So a call has looked at what the calls of the stage below end with.
+// So a call has looked at what the calls of the stage below end with. Where a
+// stage begins, what an older chain found is lost: far up that is rare.
 TEST(Anchors, TheSecondChainIsThatOfTheStageBelow) {
   Training &S = step();
-  const int64_t Stage = Tuned.Anchors.StageUnits * S.Unit;
-  int64_t Base = (S.Lowest / Stage + 2) * Stage;
-  for (int I = 0; I < 12; ++I, Base += Stage) {
-    SCOPED_TRACE(Base);
-    Caller Last(S.M, S.Memory, Base - 1),
-        Here(S.M, S.Memory, Base + I * S.Unit / 4);
-    ASSERT_TRUE(Last.Of.begin(Base - 1) && Here.Of.begin(Here.O.Budget));
+  std::map<int, int> Begun;
+  for (int Height = 12; Height < 256; ++Height) {
+    SCOPED_TRACE(Height);
+    int64_t Budget = S.Lowest + Height * S.Unit;
+    Caller Last(S.M, S.Memory, Budget - 1), Here(S.M, S.Memory, Budget);
+    ASSERT_TRUE(Last.findAll() && Here.findAll());
     ASSERT_EQ(Here.Of.chains().size(), 2u);
+    if (Here.Of.chains()[0][0] == Last.Of.chains()[0][0]) {
+      EXPECT_EQ(Here.Of.chains()[1], Last.Of.chains()[1]);
+      continue;
+    }
     EXPECT_EQ(Here.Of.chains()[1], Last.Of.chains()[0]);
+    ++Begun[std::bit_width(unsigned(Height))];
   }
+  EXPECT_EQ(Begun[std::bit_width(16u)], 16 / Tuned.Anchors.StageUnits);
+  int Stages = int(Tuned.Anchors.OfHeight / Tuned.Anchors.StageSteps);
+  EXPECT_EQ(Begun[std::bit_width(64u)], Stages);
+  EXPECT_EQ(Begun[std::bit_width(128u)], Stages);
 }
 
-TEST(Anchors, AreTheSameWhereNoPeakNeedsToBeLowered) {
+TEST(Anchors, TheBudgetsOfAChainAreApartByAPartOfTheirHeight) {
   Training &S = step();
-  int64_t Budget = S.LeastSeedPeak;
-  while (!Caller(S.M, S.Memory, Budget).Of.areKnown(Budget))
-    Budget += S.Unit;
-  for (int I = 0; I < 8; ++I, Budget += S.Unit / 2) {
-    Caller X(S.M, S.Memory, Budget), Y(S.M, S.Memory, Budget, /*Lowers=*/true);
-    ASSERT_TRUE(X.Of.begin(Budget) && Y.Of.begin(Budget));
-    EXPECT_EQ(X.Of.anchors(), Y.Of.anchors());
-    EXPECT_EQ(X.Of.chains(), Y.Of.chains());
-  }
+  Caller X(S.M, S.Memory, S.Lowest + 250 * S.Unit);
+  ASSERT_TRUE(X.findAll());
+  for (const Anchors::Chain &Of : X.Of.chains())
+    for (size_t I = 1; I < Of.size(); ++I) {
+      int64_t Height = Of[I - 1] - S.Lowest, Step = Of[I] - Of[I - 1];
+      EXPECT_LE(Step * Tuned.Anchors.OfHeight, Height);
+      EXPECT_GT(2 * Step * Tuned.Anchors.OfHeight, Height);
+    }
 }
 
 static void expectSame(const Anchors::Ends &X, const Anchors::Ends &Y) {
@@ -114,18 +131,41 @@ static void expectSame(const Anchors::Ends &X, const Anchors::Ends &Y) {
     EXPECT_EQ((*X)[I].S, (*Y)[I].S);
 }
 
+/// What a call begins with within its nearest anchor: a bound that every plan
+/// is as good as ends the search there.
+static Anchors::Ends repairedOf(Caller &X) {
+  EXPECT_TRUE(X.Of.begin(X.O.Budget));
+  return X.Of.nearest(AboveAllCosts);
+}
+
+TEST(Anchors, TheNearestIsTheSameWhereNoPeakNeedsToBeLowered) {
+  Training &S = step();
+  int64_t Budget = S.LeastSeedPeak;
+  while (!Caller(S.M, S.Memory, Budget).Of.isNearestKnown(Budget))
+    Budget += S.Unit;
+  for (int I = 0; I < 4; ++I, Budget += S.Unit) {
+    Caller X(S.M, S.Memory, Budget), Y(S.M, S.Memory, Budget, /*Lowers=*/true);
+    expectSame(repairedOf(X), repairedOf(Y));
+    EXPECT_FALSE(X.Start.isLowered());
+  }
+}
+
 // Squeezed plans are among the seeds here, and which these are depends on the
 // budget of a call.
-TEST(Anchors, AreSearchedWithoutWhatTheCallHas) {
+TEST(Anchors, TheNearestIsSearchedWithoutWhatTheCallHas) {
   Training &S = step();
-  const int64_t Step = Tuned.Anchors.Step * S.Unit;
+  const int64_t Step = Tuned.Anchors.NearestUnits * S.Unit;
   ASSERT_LT(S.Lowest + 2 * Step, S.LeastSeedPeak);
   int64_t Anchor = (S.Lowest / Step + 1) * Step;
-  Caller At(S.M, S.Memory, Anchor), Above(S.M, S.Memory, Anchor + S.Unit - 1);
-  ASSERT_TRUE(At.Of.begin(Anchor) && Above.Of.begin(Anchor + S.Unit - 1));
-  ASSERT_EQ(At.Of.anchors()[0].first, Anchor);
-  ASSERT_EQ(Above.Of.anchors()[0].first, Anchor);
-  expectSame(At.Of.first(S.M.BaseTime), Above.Of.first(S.M.BaseTime));
+  Caller At(S.M, S.Memory, Anchor), Above(S.M, S.Memory, Anchor + Step - 1);
+  expectSame(repairedOf(At), repairedOf(Above));
+}
+
+TEST(Anchors, TheNearestIsLeftOutWhereMuchIsOpen) {
+  Training &S = step();
+  Caller X(S.M, S.Memory, S.Lowest);
+  ASSERT_TRUE(X.Of.begin(S.Lowest));
+  EXPECT_EQ(X.Of.nearest(S.M.BaseTime), nullptr);
 }
 
 } // namespace
