@@ -111,6 +111,7 @@ Anchors::Ends Anchors::nearest(double Bound) {
     A->prove(Bound);
     if (Promises(Cost))
       Nearest = {Cost, searched(*A, work())};
+    Begun = std::make_shared<const std::vector<Seed>>(A->ends());
   }
   return Promises(Nearest.first) ? Nearest.second : nullptr;
 }
@@ -234,10 +235,17 @@ std::vector<Anchors::Ends> Anchors::crossed() {
   };
   inOrder(D, Chains.size(), Lead::Certain, Make, Take);
   std::vector<Ends> Out;
+  if (D.passed()) {
+    if (Begun)
+      Out.push_back(Begun);
+    Out.insert(Out.end(), Within.begin(), Within.end());
+    for (const std::vector<Ends> &X : Climbed)
+      Out.insert(Out.end(), X.begin(), X.end());
+    return Out;
+  }
   for (size_t I = 0; I < Climbed.size(); ++I) {
-    if (!D.passed())
-      for (size_t J = 0; J < Climbed[I].size(); ++J)
-        Known.Crossed[{Chains[I][0], Chains[I][J]}] = Climbed[I][J];
+    for (size_t J = 0; J < Climbed[I].size(); ++J)
+      Known.Crossed[{Chains[I][0], Chains[I][J]}] = Climbed[I][J];
     Out.push_back(Climbed[I].back());
   }
   return Out;

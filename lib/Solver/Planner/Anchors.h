@@ -73,7 +73,8 @@ public:
   /// The chain that ends next below the budget, and the one that ends below the
   /// stage; there may be no second one.
   const std::vector<Chain> &chains() const { return Chains; }
-  /// Of each chain. With these, what was found is kept.
+  /// Of each chain; where time is over, of all that was searched within. With
+  /// these, what was found is kept.
   std::vector<Ends> crossed();
 
 private:
@@ -94,6 +95,8 @@ private:
   int64_t NearestAt = 0;
   std::optional<Ahead<std::unique_ptr<Attempt>>> Repaired;
   std::pair<double, Ends> Nearest;
+  /// What this call found there, searched on from or not.
+  Ends Begun;
   std::deque<Ahead<Ends>> Searches;
 
   int64_t heightOf(int64_t At) const { return (At - Low) / Unit; }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <map>
 
@@ -24,8 +25,9 @@ struct Caller {
     if (Lowers)
       Start.lower();
   }
-  static SolveOptions optionsOf(int64_t Budget) {
+  SolveOptions optionsOf(int64_t Budget) const {
     SolveOptions O;
+    O.Interrupt = &IsOver;
     O.Budget = Budget;
     O.Effort = Tuned.Anchors.LeastEffort;
     O.Threads = 1;
@@ -38,6 +40,7 @@ struct Caller {
     Of.findAll();
     return true;
   }
+  std::atomic<bool> IsOver = false;
   SolveOptions O;
   Watch D;
   Starts Start;
@@ -131,6 +134,13 @@ static void expectSame(const Anchors::Ends &X, const Anchors::Ends &Y) {
     EXPECT_EQ((*X)[I].S, (*Y)[I].S);
 }
 
+static double cheapestOf(const Anchors::Ends &Of) {
+  double Cost = AboveAllCosts;
+  for (const Seed &X : *Of)
+    Cost = std::min(Cost, X.Of.cost());
+  return Cost;
+}
+
 /// What a call begins with within its nearest anchor: a bound that every plan
 /// is as good as ends the search there.
 static Anchors::Ends repairedOf(Caller &X) {
@@ -147,6 +157,10 @@ TEST(Anchors, TheNearestIsTheSameWhereNoPeakNeedsToBeLowered) {
     Caller X(S.M, S.Memory, Budget), Y(S.M, S.Memory, Budget, /*Lowers=*/true);
     expectSame(repairedOf(X), repairedOf(Y));
     EXPECT_FALSE(X.Start.isLowered());
+    X.Of.findAll();
+    Y.Of.findAll();
+    EXPECT_EQ(X.Of.anchors(), Y.Of.anchors());
+    EXPECT_EQ(X.Of.chains(), Y.Of.chains());
   }
 }
 
@@ -158,7 +172,36 @@ TEST(Anchors, TheNearestIsSearchedWithoutWhatTheCallHas) {
   ASSERT_LT(S.Lowest + 2 * Step, S.LeastSeedPeak);
   int64_t Anchor = (S.Lowest / Step + 1) * Step;
   Caller At(S.M, S.Memory, Anchor), Above(S.M, S.Memory, Anchor + Step - 1);
-  expectSame(repairedOf(At), repairedOf(Above));
+  Anchors::Ends Repaired = repairedOf(At);
+  expectSame(Repaired, repairedOf(Above));
+  // Below what any of them costs, and near enough to be searched for.
+  double Bound = cheapestOf(Repaired) - S.M.BaseTime / 200;
+  Caller AtAgain(S.M, S.Memory, Anchor),
+      AboveAgain(S.M, S.Memory, Anchor + Step - 1);
+  ASSERT_TRUE(AtAgain.Of.begin(Anchor));
+  ASSERT_TRUE(AboveAgain.Of.begin(Anchor + Step - 1));
+  Anchors::Ends Searched = AtAgain.Of.nearest(Bound);
+  expectSame(Searched, AboveAgain.Of.nearest(Bound));
+  EXPECT_LT(cheapestOf(Searched), cheapestOf(Repaired));
+}
+
+// What a call has when its time is over is what it found by then.
+TEST(Anchors, GiveAllThatWasFoundWhereTimeIsOver) {
+  Training &S = step();
+  int64_t Budget = S.Lowest + 40 * S.Unit;
+  Caller X(S.M, S.Memory, Budget), Y(S.M, S.Memory, Budget);
+  double Repaired = cheapestOf(repairedOf(Y));
+  ASSERT_TRUE(X.Of.begin(Budget));
+  ASSERT_EQ(X.Of.nearest(S.M.BaseTime), nullptr);
+  X.Of.findAll();
+  X.IsOver = true;
+  double Least = AboveAllCosts;
+  for (const Anchors::Ends &Of : X.Of.crossed()) {
+    Least = std::min(Least, cheapestOf(Of));
+    for (const Seed &Z : *Of)
+      EXPECT_LE(Z.Of.Peak, Budget);
+  }
+  EXPECT_LE(Least, Repaired);
 }
 
 TEST(Anchors, TheNearestIsLeftOutWhereMuchIsOpen) {
