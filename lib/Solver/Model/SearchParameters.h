@@ -236,6 +236,10 @@ struct SearchParameters {
     /// A place is full where less than one of so many parts of the limit is
     /// free.
     int64_t FullPart = 50;
+    /// One look at the schedule may take this part of the work: near the lowest
+    /// peak a plan has thousands of recomputations, and a look at all of them
+    /// takes many times the work of all exchanges.
+    int64_t LookPart = 4;
     /// Steps back of a recomputation that are tried to take out with it.
     int Back = 4;
     /// Exchanges that are made to see whether they do what was foreseen.
@@ -281,9 +285,9 @@ struct SearchParameters {
     int64_t Units = 2, StageUnits = 4, Far = 32;
     size_t Count = 3;
     /// The step from one budget of a chain to the next is the largest power of
-    /// two units that is no more than such a part of the height, at least one,
-    /// and half of one below the height `Near`.
-    int64_t OfHeight = 32, Near = 4;
+    /// two units that is no more than such a part of the height, and at least
+    /// one.
+    int64_t OfHeight = 32;
     /// From `Far` on, steps from one anchor to the next and of a stage. Where
     /// a stage begins, what the older chain found is lost. With stages of four
     /// units at every height, a call there was up to 0.24 % dearer.
@@ -301,6 +305,9 @@ struct SearchParameters {
     /// end within the budget take less; those that end nowhere took nine tenths
     /// of the time of all.
     int64_t OfFitPerOp = 16;
+    /// Least changes of the exchanges of a plan: most of those within anchors
+    /// and along chains have no more.
+    int64_t OfExchange = 120'000;
     /// Plans of the budget below that are repaired, the cheapest; the others
     /// are only crossed.
     size_t Repaired = 6;

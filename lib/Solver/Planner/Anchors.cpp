@@ -29,11 +29,8 @@ int64_t Anchors::anchorBelow(int64_t At) const {
 
 /// The next budget of a chain.
 int64_t Anchors::above(int64_t At) const {
-  int64_t H = heightOf(At);
-  if (H >= Of.Near)
-    return roundDown(At, stepAt(H)) + stepAt(H) * Unit;
-  int64_t Half = std::max<int64_t>(1, Unit / 2);
-  return Low + ((At - Low) / Half + 1) * Half;
+  int64_t Step = stepAt(heightOf(At));
+  return roundDown(At, Step) + Step * Unit;
 }
 
 /// Where the stage of a budget begins.
@@ -134,7 +131,7 @@ int64_t Anchors::work() const {
 
 void Anchors::limit(Attempt &A) const {
   A.MostOfFit = Of.OfFitPerOp * M.numOps();
-  A.LeastOfExchange = partOf(Tuned.Work.OfExchange);
+  A.LeastOfExchange = partOf(Of.OfExchange);
 }
 
 Anchors::Ends Anchors::known(Anchor X) const {

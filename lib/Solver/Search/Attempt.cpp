@@ -158,9 +158,13 @@ Attempt::Ended Attempt::exchange(const Seed &From, Heat How,
   Exchange L(S, RandomSeed + How.Round, Here);
   L.WorkLimit = Work;
   L.TakeAlong = TakeAlong;
-  while (L.Work < Work && !Here.passed() && L.exchange()) {
-    L.restore();
-    P = S.plan();
+  while (L.Work < Work && !Here.passed()) {
+    if (L.exchange()) {
+      L.restore();
+      P = S.plan();
+    } else if (L.sawAll()) {
+      break;
+    }
   }
   return ended(std::move(P), From.From, L.Work);
 }

@@ -169,24 +169,33 @@ void Exchange::tryLater(int32_t N, Trials &R) {
     }
 }
 
-/// In a random order, of which a limit on the work leaves a part.
-void Exchange::tryAll(Trials &R) {
-  std::vector<int32_t> Extras = S.extras();
-  for (int32_t N : Extras)
+/// Whatever may be changed at one node.
+void Exchange::tryAt(int32_t N, Trials &R) {
+  if (S.node(N).Extra)
     tryRemovals(N, R);
   if (TakeAlong)
-    for (int32_t N : T.nodes())
-      tryLater(N, R);
-  std::vector<int32_t> Storages;
-  for (int32_t I = 0; I < S.numInstances(); ++I)
+    tryLater(N, R);
+  // A trial takes instances away for a while.
+  const std::vector<int32_t> Made = S.node(N).Makes;
+  for (int32_t I : Made)
     if (const Schedule::Instance &X = S.instance(I);
         X.Counted && X.Own > 0 && X.Storage == I)
-      Storages.push_back(I);
-  for (size_t K = Storages.size(); K > 1; --K)
-    std::swap(Storages[K - 1], Storages[Rng.below(uint32_t(K))]);
-  for (int32_t I : Storages)
-    if (!stopped())
       tryGaps(I, R);
+}
+
+/// From a random node on, for changes that pay together are close to each
+/// other. Returns false where the work is over before all was tried.
+bool Exchange::tryAll(Trials &R) {
+  const int64_t Until = Work + WorkLimit / Tuned.Exchange.LookPart;
+  std::vector<int32_t> Nodes = T.nodes();
+  auto First = Nodes.begin() + Rng.below(uint32_t(Nodes.size()));
+  std::rotate(Nodes.begin(), First, Nodes.end());
+  for (int32_t N : Nodes) {
+    if (Work > Until || stopped())
+      return false;
+    tryAt(N, R);
+  }
+  return true;
 }
 
 bool Exchange::exchange() {
@@ -199,7 +208,7 @@ bool Exchange::exchange() {
   Trials R{
       std::move(Places), std::move(Bytes), {}, ExchangeTable(std::move(Room))};
   Log.clear();
-  tryAll(R);
+  SawAll = tryAll(R);
   std::vector<ExchangeTable::Offer> Offers =
       R.Table.find(Tuned.Exchange.Offers);
   Work += R.Table.work() / Tuned.Exchange.SumsPerChange;

@@ -12,8 +12,11 @@ class Exchange : public Repair {
 public:
   using Repair::Repair;
 
-  /// Makes the best such exchange that is found. False where none is found.
+  /// Makes the best such exchange that is found. False where none is found. One
+  /// call takes a part of the work, and may look at a part of the schedule.
   bool exchange();
+  /// Did the last call look at all of it?
+  bool sawAll() const { return SawAll; }
 
 private:
   /// A change that is tried: a storage dropped or moved away at a node, or a
@@ -26,6 +29,7 @@ private:
     Random Rng;
   };
   struct Trials;
+  bool SawAll = false;
 
   bool removeLevel(std::vector<int32_t> &Level);
   bool removeChain(int32_t N, int Steps);
@@ -33,7 +37,8 @@ private:
   void note(const Trial &X, size_t Mark, double Cost, Trials &R);
   void tryOut(const Trial &X, Trials &R);
   void tryRemovals(int32_t N, Trials &R);
-  void tryAll(Trials &R);
+  void tryAt(int32_t N, Trials &R);
+  bool tryAll(Trials &R);
   std::vector<int32_t> fullestNodes() const;
   void tryGaps(int32_t Storage, Trials &R);
   void tryLater(int32_t N, Trials &R);

@@ -309,29 +309,3 @@ bool Repair::repair(int MaxSteps) {
   }
   return true;
 }
-
-/// Removes a recomputation if the schedule then still fits.
-bool Repair::tryRemove(int32_t N) {
-  if (!S.node(N).Alive || !S.removable(N) || N == TurnNode)
-    return false;
-  size_t Mark = Log.size();
-  double Over = T.overflow();
-  removeCascade(N);
-  if (T.overflow() <= Over && !neverBroken())
-    return true;
-  rollback(Mark);
-  return false;
-}
-
-void Repair::restore() {
-  std::vector<std::pair<double, int32_t>> Order;
-  for (int32_t N : S.extras())
-    Order.push_back({-M.timeOf(S.node(N).Op, S.node(N).Choice), N});
-  std::sort(Order.begin(), Order.end());
-  for (auto [Time, N] : Order) {
-    if (stopped())
-      break;
-    tryRemove(N);
-  }
-  Log.clear();
-}

@@ -30,6 +30,7 @@ public:
 protected:
   bool drop(int32_t Storage, int32_t At);
   bool tryRemove(int32_t N);
+  bool isNeeded(int32_t N);
 
 private:
   struct Candidate {
@@ -38,6 +39,8 @@ private:
     double Score = 0;
   };
   int Inserted = 0;
+  /// What would be taken out with a recomputation.
+  std::vector<int32_t> Gone;
   std::vector<Candidate> Found;
   /// Of those looked at in full: the least, sorted.
   std::vector<double> Scores;
@@ -55,6 +58,9 @@ private:
   int32_t firstUse(int32_t Storage, int32_t At) const;
   void candidatesAt(int32_t N, double Noise);
   bool apply(const Candidate &C, int32_t At);
+  void findGone(int32_t N);
+  bool mayFreePlace() const;
+  int64_t mayEndBefore(int32_t At) const;
   bool repairStep(double Noise);
 };
 

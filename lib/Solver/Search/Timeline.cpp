@@ -175,6 +175,26 @@ int64_t Timeline::maxBetween(int32_t First, int32_t Last) const {
   return Most;
 }
 
+int32_t Timeline::fullestBetween(int32_t First, int32_t Last) const {
+  Place F = Places[First], L = Places[Last];
+  int32_t From = Blocks[F.Block].Ordinal, To = Blocks[L.Block].Ordinal;
+  int64_t Most = INT64_MIN / 2;
+  int32_t Fullest = First;
+  for (int32_t I = From; I <= To; ++I) {
+    const Block &B = Blocks[Sequence[I]];
+    if (B.Peak <= Most)
+      continue;
+    auto Begin = B.Bytes.begin();
+    auto At = std::max_element(Begin + (I == From ? F.Slot : 0),
+                               I == To ? Begin + L.Slot + 1 : B.Bytes.end());
+    if (*At + B.Lazy <= Most)
+      continue;
+    Most = *At + B.Lazy;
+    Fullest = B.Nodes[At - Begin];
+  }
+  return Fullest;
+}
+
 int32_t Timeline::next(int32_t Node) const {
   Place P = Places[Node];
   const Block &B = Blocks[P.Block];

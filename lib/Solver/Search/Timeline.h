@@ -33,6 +33,8 @@ public:
     return B.Bytes[P.Slot] + B.Lazy;
   }
   int64_t maxBetween(int32_t First, int32_t Last) const;
+  /// The first node with the most bytes from First to Last, both included.
+  int32_t fullestBetween(int32_t First, int32_t Last) const;
 
   /// Larger for later nodes. Changes when nodes come and go.
   uint32_t key(int32_t Node) const { return Keys[Node]; }

@@ -81,30 +81,59 @@ TEST(ExchangeTable, FindsTheBestOfAllSubsets) {
 /// again after w, which needs 150 bytes for itself. Within 250 bytes 100 must
 /// go at w: a and b, for 12, or c, for 10. Nothing on the way is as good: to
 /// keep a or b as well does not fit, to drop c as well costs 22.
-TEST(Exchange, DropsOneInThePlaceOfTwo) {
+struct OneForTwo {
+  /// So many times, one after the other.
+  explicit OneForTwo(int Copies) {
+    for (OpId First = 0; Copies > 0; --Copies, First += 6) {
+      ValueId A = P.addOutput(P.addOp("a", 6, {}), "a", 60);
+      ValueId B = P.addOutput(P.addOp("b", 6, {}), "b", 40);
+      ValueId C = P.addOutput(P.addOp("c", 10, {}), "c", 100);
+      ValueId X = P.addOutput(P.addOp("x", 1, {A, B, C}), "x", 0);
+      ValueId W = P.addOutput(P.addOp("w", 1, {X}, 150), "w", 0);
+      P.Results.push_back(P.addOutput(P.addOp("r", 1, {A, B, C, W}), "r", 0));
+      for (OpId Op : {0, 1, 2, 3, 4, 0, 1, 5})
+        From.Sequence.push_back({First + Op, 0});
+    }
+  }
+  static constexpr int64_t Budget = 250;
   Problem P;
-  ValueId A = P.addOutput(P.addOp("a", 6, {}), "a", 60);
-  ValueId B = P.addOutput(P.addOp("b", 6, {}), "b", 40);
-  ValueId C = P.addOutput(P.addOp("c", 10, {}), "c", 100);
-  ValueId X = P.addOutput(P.addOp("x", 1, {A, B, C}), "x", 0);
-  ValueId W = P.addOutput(P.addOp("w", 1, {X}, 150), "w", 0);
-  P.Results = {P.addOutput(P.addOp("r", 1, {A, B, C, W}), "r", 0)};
-  Model M(P);
+  Plan From;
+};
+
+TEST(Exchange, DropsOneInThePlaceOfTwo) {
+  OneForTwo X(1);
+  Model M(X.P);
   SolveOptions O;
   Watch D(O);
-  Plan From;
-  for (OpId Op : {0, 1, 2, 3, 4, 0, 1, 5})
-    From.Sequence.push_back({Op, 0});
-  Schedule S(M, From, 250);
+  Schedule S(M, X.From, X.Budget);
   EXPECT_EQ(S.timeline().overflow(), 0);
   EXPECT_EQ(S.time(), M.BaseTime + 12);
   Exchange L(S, 1, D);
   EXPECT_TRUE(L.exchange());
+  EXPECT_TRUE(L.sawAll());
   EXPECT_EQ(S.time(), M.BaseTime + 10);
-  VerifyResult V = verify(P, S.plan(), 250);
+  VerifyResult V = verify(X.P, S.plan(), X.Budget);
   EXPECT_TRUE(V.Ok) << V.Error;
   EXPECT_FALSE(L.exchange());
   EXPECT_EQ(S.time(), M.BaseTime + 10);
+}
+
+/// Of eight such, a look with little work sees some, and others the next time.
+TEST(Exchange, LooksAtAnotherPartTheNextTime) {
+  const int Copies = 8;
+  OneForTwo X(Copies);
+  Model M(X.P);
+  SolveOptions O;
+  Watch D(O);
+  Schedule S(M, X.From, X.Budget);
+  Exchange L(S, 1, D);
+  L.WorkLimit = 100;
+  for (int Look = 0; Look < 100; ++Look) {
+    L.Work = 0;
+    L.exchange();
+    EXPECT_FALSE(L.sawAll());
+  }
+  EXPECT_EQ(S.time(), M.BaseTime + 10 * Copies);
 }
 
 /// y reads c (108 bytes, time 20) and k (50, 10), then d makes 60 bytes and

@@ -73,6 +73,55 @@ TEST(Repair, WhatRunsAfterAnotherWaitsForItsRepetition) {
   }
 }
 
+/// Asks of each recomputation whether it is needed, then takes it out.
+class Removals : public Repair {
+public:
+  using Repair::Repair;
+  int Needed = 0, Failed = 0;
+
+  void compare() {
+    for (int32_t N : std::vector<int32_t>(S.extras())) {
+      if (!S.removable(N) || N == TurnNode)
+        continue;
+      bool Said = isNeeded(N);
+      removeCascade(N);
+      bool Fails = T.overflow() > 0;
+      rollback(0);
+      EXPECT_EQ(T.overflow(), 0);
+      // Nobody says yes where it may go.
+      EXPECT_TRUE(Fails || !Said);
+      Needed += Said;
+      Failed += Fails;
+    }
+  }
+};
+
+/// Of plans whose peak is the limit.
+TEST(Repair, SaysOfMostWhatTheLimitNeeds) {
+  Rng R(5);
+  int Needed = 0, Failed = 0;
+  for (int Case = 0; Case < 400; ++Case) {
+    Features F;
+    F.Policy = Case % 2 ? 10 : 0;
+    F.After = Case % 4 < 2 ? 10 : 0;
+    Problem P = randomProblem(R, 14, F);
+    Model M(P);
+    SolveOptions O;
+    Watch D(O);
+    greedyPlans(M, [&](Plan From) {
+      Schedule S(M, From, INT64_MAX);
+      S.setLimit(S.timeline().peak());
+      Removals L(S, 1, D);
+      L.compare();
+      Needed += L.Needed;
+      Failed += L.Failed;
+      return true;
+    });
+  }
+  EXPECT_GT(Failed, 1000);
+  EXPECT_GT(Needed, Failed / 2);
+}
+
 /// Of two plans over other orders, cut at every place: what comes out is valid,
 /// begins as the first and runs every op.
 TEST(Crossing, IsValidWhereverItCuts) {
