@@ -97,6 +97,10 @@ bool Anchors::begin(int64_t Within) {
   return true;
 }
 
+static Anchors::Ends endsOf(const Attempt &A) {
+  return std::make_shared<const std::vector<Seed>>(A.ends());
+}
+
 Anchors::Ends Anchors::nearest(double Bound) {
   auto Promises = [&](double Cost) {
     return Cost <= Bound + Tuned.Near.Promising * M.BaseTime;
@@ -106,9 +110,9 @@ Anchors::Ends Anchors::nearest(double Bound) {
     double Cost = A->best().cost();
     A->watch(D);
     A->prove(Bound);
+    Begun = Promises(Cost) ? searched(*A, work()) : endsOf(*A);
     if (Promises(Cost))
-      Nearest = {Cost, searched(*A, work())};
-    Begun = std::make_shared<const std::vector<Seed>>(A->ends());
+      Nearest = {Cost, Begun};
   }
   return Promises(Nearest.first) ? Nearest.second : nullptr;
 }
@@ -153,7 +157,7 @@ std::unique_ptr<Attempt> Anchors::repaired(Anchor X, const Watch &Here) const {
 Anchors::Ends Anchors::searched(Attempt &A, int64_t Work) const {
   A.annealSeeds(Work * Tuned.Attempt.SeedEighths / 8);
   A.fromPairsAndBest(Work);
-  return std::make_shared<const std::vector<Seed>>(A.ends());
+  return endsOf(A);
 }
 
 /// Of all anchors, as they are found.
@@ -192,7 +196,7 @@ Anchors::Ends Anchors::cross(int64_t At, const Ends &Below,
   A.fromPairs(work() / (Below ? Of.PairPart : Of.FirstPairPart));
   A.exchangeEnds(Of.Exchanged);
   A.fromBest(work() / (Below ? Of.BestPart : Of.FirstBestPart));
-  return std::make_shared<const std::vector<Seed>>(A.ends());
+  return endsOf(A);
 }
 
 /// What each budget of a chain ends with. Writes nothing that others read.

@@ -138,11 +138,10 @@ void Exchange::tryGaps(int32_t Storage, Trials &R) {
   bool Again = M.Again[M.P.Values[X.Value].Producer];
   int64_t Full = T.limit() - T.limit() / Tuned.Exchange.FullPart;
   for (size_t K = 0, Last = Uses.size() - 1; K < Last; ++K) {
-    int32_t At = -1;
-    for (int32_t N = Uses[K]; T.before(N, Uses[K + 1]); N = T.next(N))
-      if (N != Uses[K] && (At < 0 || T.bytesAt(N) > T.bytesAt(At)))
-        At = N;
-    if (At < 0 || T.bytesAt(At) < Full)
+    if (Uses[K] == Uses[K + 1] || T.next(Uses[K]) == Uses[K + 1])
+      continue;
+    int32_t At = T.fullestBetween(T.next(Uses[K]), T.prev(Uses[K + 1]));
+    if (T.bytesAt(At) < Full)
       continue;
     if (K == 0)
       tryOut({Trial::MoveLater, At, Storage, 0, Rng}, R);

@@ -157,24 +157,6 @@ void Timeline::add(int32_t First, int32_t Last, int64_t Bytes) {
   Area += double(Bytes) * double(Nodes);
 }
 
-int64_t Timeline::maxBetween(int32_t First, int32_t Last) const {
-  Place F = Places[First], L = Places[Last];
-  int32_t From = Blocks[F.Block].Ordinal, To = Blocks[L.Block].Ordinal;
-  int64_t Most = INT64_MIN / 2;
-  for (int32_t I = From; I <= To; ++I) {
-    const Block &B = Blocks[Sequence[I]];
-    if (I != From && I != To) {
-      Most = std::max(Most, B.Peak);
-      continue;
-    }
-    size_t Start = I == From ? F.Slot : 0;
-    size_t End = I == To ? L.Slot + 1 : B.Nodes.size();
-    for (size_t K = Start; K < End; ++K)
-      Most = std::max(Most, B.Bytes[K] + B.Lazy);
-  }
-  return Most;
-}
-
 int32_t Timeline::fullestBetween(int32_t First, int32_t Last) const {
   Place F = Places[First], L = Places[Last];
   int32_t From = Blocks[F.Block].Ordinal, To = Blocks[L.Block].Ordinal;

@@ -32,9 +32,11 @@ public:
     const Block &B = Blocks[P.Block];
     return B.Bytes[P.Slot] + B.Lazy;
   }
-  int64_t maxBetween(int32_t First, int32_t Last) const;
   /// The first node with the most bytes from First to Last, both included.
   int32_t fullestBetween(int32_t First, int32_t Last) const;
+  int64_t maxBetween(int32_t First, int32_t Last) const {
+    return bytesAt(fullestBetween(First, Last));
+  }
 
   /// Larger for later nodes. Changes when nodes come and go.
   uint32_t key(int32_t Node) const { return Keys[Node]; }
