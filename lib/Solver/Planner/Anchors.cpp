@@ -23,8 +23,8 @@ int64_t Anchors::roundDown(int64_t At, int64_t Units) const {
 
 /// The largest anchor up to a budget, which is not below the lowest peak.
 int64_t Anchors::anchorBelow(int64_t At) const {
-  int64_t H = heightOf(At);
-  return roundDown(At, H < Of.Far ? Of.Units : stepAt(H) * Of.Steps);
+  int64_t Step = stepAt(heightOf(At));
+  return roundDown(At, isFar(At) ? Step * Of.Steps : Of.Units);
 }
 
 /// The next budget of a chain.
@@ -35,8 +35,8 @@ int64_t Anchors::above(int64_t At) const {
 
 /// Where the stage of a budget begins.
 int64_t Anchors::stageOf(int64_t At) const {
-  int64_t H = heightOf(At);
-  return roundDown(At, H < Of.Far ? Of.StageUnits : stepAt(H) * Of.StageSteps);
+  int64_t Step = stepAt(heightOf(At));
+  return roundDown(At, isFar(At) ? Step * Of.StageSteps : Of.StageUnits);
 }
 
 void Anchors::findChains() {
@@ -135,6 +135,8 @@ int64_t Anchors::work() const {
 
 void Anchors::limit(Attempt &A) const {
   A.MostOfFit = Of.OfFitPerOp * M.numOps();
+  A.ScoredInFull = Of.ScoredInFull;
+  A.WithMargins = Of.WithMargins;
   A.LeastOfExchange = partOf(Of.OfExchange);
 }
 
@@ -167,7 +169,8 @@ std::vector<Anchors::Ends> Anchors::allSearched() {
         D,
         [this, X, Kept = known(X)](const Watch &Here) {
           return Kept ? Kept
-                      : searched(*repaired(X, Here), work() / Of.AnchorPart);
+                      : searched(*repaired(X, Here),
+                                 work() / Of.AnchorPart[isFar(X.first)]);
         },
         Asked::Later);
   std::vector<Ends> Out;
@@ -193,7 +196,7 @@ Anchors::Ends Anchors::cross(int64_t At, const Ends &Below,
     A.fromPlans(*Below, Of.Repaired);
   for (const Ends &X : More)
     A.fromPlans(*X);
-  A.fromPairs(work() / (Below ? Of.PairPart : Of.FirstPairPart));
+  A.fromPairs(work() / (Below ? Of.PairPart[isFar(At)] : Of.FirstPairPart));
   A.exchangeEnds(Of.Exchanged);
   A.fromBest(work() / (Below ? Of.BestPart : Of.FirstBestPart));
   return endsOf(A);

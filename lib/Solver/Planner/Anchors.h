@@ -100,6 +100,7 @@ private:
   std::deque<Ahead<Ends>> Searches;
 
   int64_t heightOf(int64_t At) const { return (At - Low) / Unit; }
+  bool isFar(int64_t At) const { return heightOf(At) >= Tuned.Anchors.Far; }
   int64_t roundDown(int64_t At, int64_t Units) const;
   int64_t anchorBelow(int64_t At) const;
   int64_t above(int64_t At) const;

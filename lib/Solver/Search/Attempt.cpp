@@ -51,6 +51,7 @@ Attempt::Fitted Attempt::fit(const Plan &P, double Margin, int MaxSteps,
   Schedule S(M, P, int64_t(double(Budget) * (1 - Margin)));
   Repair L(S, RandomSeed, Here);
   L.WorkLimit = MostOfFit;
+  L.ScoredInFull = ScoredInFull;
   R.Fits = L.repair(MaxSteps);
   if (R.Fits) {
     S.setLimit(Budget);
@@ -96,7 +97,8 @@ void Attempt::keep(Seed X) {
   Ends.push_back(std::move(X));
 }
 
-void Attempt::fromPlans(const std::vector<Start> &Starts) {
+std::vector<double> Attempt::fromPlans(const std::vector<Start> &Starts) {
+  std::vector<double> Costs(Starts.size(), AboveAllCosts);
   int MaxSteps =
       Tuned.Repair.StepsPerOp * M.numOps() + Tuned.Repair.StepsBeside;
   auto Make = [&](size_t I, const Watch &Here) {
@@ -106,10 +108,13 @@ void Attempt::fromPlans(const std::vector<Start> &Starts) {
     return R;
   };
   auto Take = [&](size_t I, Fitted R) {
+    if (R.Fits)
+      Costs[I] = R.Of.cost();
     keep(std::move(R), Starts[I].Of);
     return true;
   };
   inOrder(*D, Starts.size(), Lead::Certain, Make, Take);
+  return Costs;
 }
 
 void Attempt::fromPlans(const std::vector<Seed> &Plans, size_t Repaired) {
@@ -179,6 +184,7 @@ Attempt::Annealed Attempt::anneal(const Seed &From, Heat How,
   L.Enough = Bound + Tuned.Near.OfBound * M.BaseTime;
   L.Warmth = How.Warmth;
   L.TakeAlong = TakeAlong;
+  L.ScoredInFull = ScoredInFull;
   // Where everything is tight, moves help some searches and hinder others.
   if (M.numOps() < Tuned.Size.Many)
     L.Reordering = How.Round % Tuned.Attempt.ReorderEvery == 1
@@ -276,13 +282,34 @@ void Attempt::repairSeeds(const std::vector<Seed> &Seeds, bool Few) {
     if (X.From == Family::Squeezed && !isTooHigh(X))
       Starts.push_back({&X.S, 0, X.From});
   fromPlans(Starts);
-  Starts.clear();
-  for (const Seed *X :
-       promising(Seeds, Few ? Tuned.Attempt.FewSeeds : Tuned.Attempt.Seeds))
+  repairPromising(
+      promising(Seeds, Few ? Tuned.Attempt.FewSeeds : Tuned.Attempt.Seeds),
+      Few);
+}
+
+/// Within the budget and, but for `Few`, within lower limits.
+void Attempt::repairPromising(const std::vector<const Seed *> &Seeds,
+                              bool Few) {
+  std::vector<Start> Starts;
+  for (const Seed *X : Seeds)
     for (double Margin : Tuned.Repair.Margins)
-      if (!D->passed() && (Margin == 0 || !Few))
+      if (!D->passed() && (Margin == 0 || !(Few || WithMargins)))
         Starts.push_back({&X->S, Margin, X->From});
-  fromPlans(Starts);
+  std::vector<double> Costs = fromPlans(Starts);
+  if (Few || !WithMargins)
+    return;
+  std::vector<std::pair<double, size_t>> Order;
+  for (size_t I = 0; I < Starts.size(); ++I)
+    if (Costs[I] < AboveAllCosts)
+      Order.push_back({Costs[I], I});
+  std::sort(Order.begin(), Order.end());
+  Order.resize(std::min(Order.size(), *WithMargins));
+  std::vector<Start> Lower;
+  for (auto [Cost, I] : Order)
+    for (double Margin : Tuned.Repair.Margins)
+      if (Margin != 0)
+        Lower.push_back({Starts[I].From, Margin, Starts[I].Of});
+  fromPlans(Lower);
 }
 
 void Attempt::annealSeeds(int64_t Work) {

@@ -34,6 +34,11 @@ public:
   bool TakeAlong = false;
   /// Changes that one repair may take at most.
   int64_t MostOfFit;
+  /// Storages that a step of a repair scores in full.
+  size_t ScoredInFull = Tuned.Repair.ScoredInFull;
+  /// Seeds that are repaired within lower limits too; all of them at once where
+  /// there is no such number.
+  std::optional<size_t> WithMargins;
   /// Changes that the exchanges of a plan may take at least.
   int64_t LeastOfExchange = Tuned.Work.OfExchange;
   /// Goes on under another watch, of the same call.
@@ -67,8 +72,9 @@ public:
   /// Both of these, with what of all the work is theirs.
   void fromPairsAndBest(int64_t All);
   /// Repairs each plan, takes back what the budget does not ask for, and keeps
-  /// what comes out.
-  void fromPlans(const std::vector<Start> &Starts);
+  /// what comes out. Returns what each costs, `AboveAllCosts` where it does not
+  /// fit.
+  std::vector<double> fromPlans(const std::vector<Start> &Starts);
   /// Of plans that fit, those behind the cheapest `Repaired` are kept as they
   /// are.
   void fromPlans(const std::vector<Seed> &Plans, size_t Repaired = SIZE_MAX);
@@ -137,6 +143,7 @@ private:
   void offerAll(const std::vector<Seed> &Seeds);
   Fitted fit(const Plan &P, double Margin, int MaxSteps,
              const Watch &Here) const;
+  void repairPromising(const std::vector<const Seed *> &Seeds, bool Few);
   void keep(Fitted X, Family From);
   void keep(Seed X);
   Ended ended(Plan P, Family From, int64_t Work) const;

@@ -175,7 +175,7 @@ void Exchange::tryAt(int32_t N, Trials &R) {
   if (TakeAlong)
     tryLater(N, R);
   // A trial takes instances away for a while.
-  const std::vector<int32_t> Made = S.node(N).Makes;
+  const Schedule::List Made = S.node(N).Makes;
   for (int32_t I : Made)
     if (const Schedule::Instance &X = S.instance(I);
         X.Counted && X.Own > 0 && X.Storage == I)

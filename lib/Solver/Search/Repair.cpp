@@ -228,7 +228,7 @@ void Repair::candidatesAt(int32_t N, double Noise) {
   size_t Looked = 0;
   for (; Looked < Found.size(); ++Looked) {
     Candidate &C = Found[Looked];
-    if (Scores.size() == Tuned.Repair.ScoredInFull && C.Score > Scores.back())
+    if (Scores.size() == ScoredInFull && C.Score > Scores.back())
       break;
     if (C.Storage >= 0) {
       ValueId V = S.instance(C.Storage).Value;
@@ -236,18 +236,18 @@ void Repair::candidatesAt(int32_t N, double Noise) {
       double Own = M.TimeAgain[O];
       int Left = Tuned.Repair.ScoreChain;
       double Enough = HUGE_VAL;
-      if (Scores.size() == Tuned.Repair.ScoredInFull)
+      if (Scores.size() == ScoredInFull)
         Enough = Scores.back() * (1 + Rounded) * (Own + Small) / C.Score;
       double Chain = chainTime(V, firstUse(C.Storage, N), Left, Enough);
       C.Score *= (Chain + Small) / (Own + Small);
     }
     Scores.insert(std::upper_bound(Scores.begin(), Scores.end(), C.Score),
                   C.Score);
-    if (Scores.size() > Tuned.Repair.ScoredInFull)
+    if (Scores.size() > ScoredInFull)
       Scores.pop_back();
   }
   Found.resize(Looked);
-  KeepBest(Tuned.Repair.ScoredInFull);
+  KeepBest(ScoredInFull);
 }
 
 bool Repair::apply(const Candidate &C, int32_t At) {

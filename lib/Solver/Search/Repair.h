@@ -24,6 +24,8 @@ public:
   double CostLimit = AboveAllCosts;
   /// How many values a repair looks at; more are sampled.
   int32_t SampleLimit = INT32_MAX;
+  /// Storages whose score counts what else would have to run again.
+  size_t ScoredInFull = Tuned.Repair.ScoredInFull;
   /// How often a step of a repair tries moves before drops, but for the first.
   double Reordering = 0;
 

@@ -5,9 +5,15 @@
 
 using namespace remat::solver;
 
+/// Bytes of the lists for each step, so that most schedules take memory once.
+static constexpr size_t BytesOfStep = 256;
+
 Schedule::Schedule(const Model &M, const Plan &S, int64_t Limit)
-    : M(M), Time(int32_t(S.Sequence.size()) + 2, Limit), ByValue(M.numValues()),
-      Linked(M.numOps()), Runs(M.numOps(), 0) {
+    : Memory(BytesOfStep * (S.Sequence.size() + 1)), M(M),
+      Time(int32_t(S.Sequence.size()) + 2, Limit), Readers(&Memory),
+      Aliases(&Memory), ByValue(M.numValues(), &Memory),
+      Linked(M.numOps(), &Memory), Runs(M.numOps(), 0) {
+  Nodes.reserve(S.Sequence.size() + 2);
   First = newNode(None, 0);
   Time.pushBack(First, M.Resident);
   for (ValueId V = 0; V < M.numValues(); ++V)
@@ -38,7 +44,7 @@ int32_t Schedule::newNode(OpId O, int32_t Choice) {
   int32_t N;
   if (FreeNodes.empty()) {
     N = int32_t(Nodes.size());
-    Nodes.emplace_back();
+    Nodes.emplace_back(&Memory);
     ExtraSlot.push_back(-1);
   } else {
     N = FreeNodes.back();
@@ -80,11 +86,11 @@ int32_t Schedule::newInstance(ValueId V, int32_t N) {
   X.Own = X.Credit = 0;
   X.Counted = false;
   // In order of position.
-  auto &List = ByValue[V];
-  size_t K = List.size();
-  while (K > 0 && Time.before(N, Instances[List[K - 1]].Node))
+  List &All = ByValue[V];
+  size_t K = All.size();
+  while (K > 0 && Time.before(N, Instances[All[K - 1]].Node))
     --K;
-  List.insert(List.begin() + K, I);
+  All.insert(All.begin() + K, I);
   return I;
 }
 
@@ -155,9 +161,9 @@ void Schedule::link(int32_t N) {
   OpId O = Nodes[N].Op;
   if (!isLinked(O))
     return;
-  auto &List = Linked[O];
+  List &All = Linked[O];
   auto Less = [&](int32_t A, int32_t B) { return Time.before(A, B); };
-  List.insert(std::upper_bound(List.begin(), List.end(), N, Less), N);
+  All.insert(std::upper_bound(All.begin(), All.end(), N, Less), N);
 }
 
 void Schedule::unlink(int32_t N) {
@@ -175,7 +181,7 @@ bool Schedule::mayRun(OpId O, int32_t Next) const {
   return true;
 }
 
-static void rebind(std::vector<int32_t> &Reads, int32_t From, int32_t To) {
+static void rebind(Schedule::List &Reads, int32_t From, int32_t To) {
   std::replace(Reads.begin(), Reads.end(), From, To);
 }
 
@@ -229,13 +235,13 @@ void Schedule::remove(int32_t N) {
   account(N, -1);
   for (int32_t I : Nodes[N].Makes) {
     ValueId V = Instances[I].Value;
-    auto &List = ByValue[V];
-    size_t K = std::find(List.begin(), List.end(), I) - List.begin();
-    List.erase(List.begin() + K);
-    int32_t Old = K > 0 ? List[K - 1] : -1;
+    List &All = ByValue[V];
+    size_t K = std::find(All.begin(), All.end(), I) - All.begin();
+    All.erase(All.begin() + K);
+    int32_t Old = K > 0 ? All[K - 1] : -1;
     leaveStorage(I);
     uncount(I);
-    Moved = Readers[I];
+    Moved.assign(Readers[I].begin(), Readers[I].end());
     Readers[I].clear();
     if (Old < 0)
       continue;
@@ -290,16 +296,16 @@ bool Schedule::canMove(int32_t N, int32_t Next) const {
     if (newestBefore(V, Next) < 0)
       return false;
   for (int32_t I : X.Makes) {
-    const auto &List = ByValue[Instances[I].Value];
-    size_t K = std::find(List.begin(), List.end(), I) - List.begin();
+    const List &All = ByValue[Instances[I].Value];
+    size_t K = std::find(All.begin(), All.end(), I) - All.begin();
     const auto &Reads = Readers[I];
     if (Later) {
       if (!Reads.empty() && Time.before(Reads.front(), Next))
         return false;
-      if (K + 1 < List.size() && Time.before(Instances[List[K + 1]].Node, Next))
+      if (K + 1 < All.size() && Time.before(Instances[All[K + 1]].Node, Next))
         return false;
     } else if (K > 0) {
-      int32_t Old = List[K - 1];
+      int32_t Old = All[K - 1];
       if (!Time.before(Instances[Old].Node, Next) ||
           (!Readers[Old].empty() && !Time.before(Readers[Old].back(), Next)))
         return false;

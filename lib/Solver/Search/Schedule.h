@@ -5,6 +5,8 @@
 #include "Model/Model.h"
 #include "Search/Timeline.h"
 
+#include <memory_resource>
+
 namespace remat::solver {
 
 /// A sequence of op instances with the lifetime of every value instance, kept
@@ -16,7 +18,11 @@ namespace remat::solver {
 /// that it took from a resident value.
 class Schedule {
 public:
+  /// There are tens of thousands of these lists, most with an entry or two, and
+  /// they end with the schedule: their memory is taken and given back at once.
+  using List = std::pmr::vector<int32_t>;
   struct Node {
+    explicit Node(std::pmr::memory_resource *From) : Reads(From), Makes(From) {}
     OpId Op = None;
     int32_t Choice = 0;
     bool Alive = false;
@@ -25,7 +31,7 @@ public:
     /// An output of the op may take an input over.
     bool Takes = false;
     /// Value instances, one an input and one an output of the op.
-    std::vector<int32_t> Reads, Makes;
+    List Reads, Makes;
   };
   struct Instance {
     ValueId Value = None;
@@ -51,12 +57,10 @@ public:
   const Node &node(int32_t N) const { return Nodes[N]; }
   const Instance &instance(int32_t I) const { return Instances[I]; }
   /// Nodes that read the instance, in order; one entry an input.
-  const std::vector<int32_t> &readersOf(int32_t I) const { return Readers[I]; }
+  const List &readersOf(int32_t I) const { return Readers[I]; }
   /// Of a storage: alias instances in it.
-  const std::vector<int32_t> &aliasesOf(int32_t S) const { return Aliases[S]; }
-  const std::vector<int32_t> &instancesOf(ValueId V) const {
-    return ByValue[V];
-  }
+  const List &aliasesOf(int32_t S) const { return Aliases[S]; }
+  const List &instancesOf(ValueId V) const { return ByValue[V]; }
   int32_t numInstances() const { return int32_t(Instances.size()); }
   /// Nodes that stand beyond the first instance of their op.
   const std::vector<int32_t> &extras() const { return Extras; }
@@ -66,11 +70,11 @@ public:
   /// The instance of the value that a node standing before `Next` would read;
   /// -1 when there is none.
   int32_t newestBefore(ValueId V, int32_t Next) const {
-    const auto &List = ByValue[V];
+    const List &All = ByValue[V];
     uint32_t Key = Time.key(Next);
-    for (size_t K = List.size(); K > 0; --K)
-      if (Time.key(Instances[List[K - 1]].Node) < Key)
-        return List[K - 1];
+    for (size_t K = All.size(); K > 0; --K)
+      if (Time.key(Instances[All[K - 1]].Node) < Key)
+        return All[K - 1];
     return -1;
   }
   bool nodeReads(int32_t N, int32_t Storage) const;
@@ -92,7 +96,7 @@ public:
     return Linked[O].empty() ? -1 : Linked[O].front();
   }
   /// All runs of such an op, in order.
-  const std::vector<int32_t> &runsOf(OpId O) const { return Linked[O]; }
+  const List &runsOf(OpId O) const { return Linked[O]; }
   /// True when the node may stand before `Next` with the same readers.
   bool canMove(int32_t N, int32_t Next) const;
   void move(int32_t N, int32_t Next);
@@ -105,6 +109,8 @@ public:
   Plan plan() const;
 
 private:
+  /// Of the lists: gives nothing back before the end.
+  std::pmr::monotonic_buffer_resource Memory;
   const Model &M;
   Timeline Time;
   double Seconds = 0, Surcharge = 0;
@@ -112,12 +118,12 @@ private:
   std::vector<Node> Nodes;
   std::vector<Instance> Instances;
   /// Per instance, apart from what is asked of instances more often.
-  std::vector<std::vector<int32_t>> Readers, Aliases;
+  std::pmr::vector<List> Readers, Aliases;
   std::vector<int32_t> FreeNodes, FreeInstances;
   /// Per value: its instances in order.
-  std::vector<std::vector<int32_t>> ByValue;
+  std::pmr::vector<List> ByValue;
   /// Per op that stands in `Op::After` or has it: its nodes in order.
-  std::vector<std::vector<int32_t>> Linked;
+  std::pmr::vector<List> Linked;
   std::vector<int32_t> Runs, Extras, ExtraSlot;
   std::vector<int32_t> Touched;
   std::vector<bool> IsTouched;

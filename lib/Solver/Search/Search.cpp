@@ -74,10 +74,11 @@ Starts::Low Starts::makeLow(const Watch &Here) const {
     ByPeak.push_back({Ends[I].Peak, I});
   std::sort(ByPeak.begin(), ByPeak.end());
   size_t AtLength = Few ? 0 : Tuned.Squeeze.AtLength;
+  int Part = hasAnchors() ? Tuned.Anchors.SqueezePart : 1;
   inOrder(
       Here, std::min(AtLength, Ends.size()), Lead::Certain,
       [&](size_t I, const Watch &W) {
-        return squeezed(Ends[ByPeak[I].second].S, 1, W);
+        return squeezed(Ends[ByPeak[I].second].S, Part, W);
       },
       [&](size_t, Way X) {
         pass(Out, std::move(X));

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 using namespace remat::solver;
 using namespace remat::solver::test;
@@ -27,6 +28,21 @@ struct Searched {
     Attempt A(M, O.Seed, D, Budget, M.BaseTime);
     A.fromPlans(Seeds, Repaired);
     return A.ends();
+  }
+  /// Costs and peaks of what the repaired seeds end with, at a quarter of the
+  /// range from the lowest to the largest peak.
+  std::set<std::pair<double, int64_t>>
+  repaired(std::optional<size_t> WithMargins) const {
+    auto [Low, High] = std::minmax_element(
+        Seeds.begin(), Seeds.end(),
+        [](const Seed &A, const Seed &B) { return A.Of.Peak < B.Of.Peak; });
+    Attempt A(M, O.Seed, D, (3 * Low->Of.Peak + High->Of.Peak) / 4, M.BaseTime);
+    A.WithMargins = WithMargins;
+    A.repairSeeds(Seeds, /*Few=*/false);
+    std::set<std::pair<double, int64_t>> Out;
+    for (const Seed &X : A.ends())
+      Out.insert({X.Of.cost(), X.Of.Peak});
+    return Out;
   }
   bool isSeed(const Seed &X) const {
     return std::any_of(Seeds.begin(), Seeds.end(),
@@ -86,6 +102,18 @@ TEST(Attempt, RepairsPlansOverTheBudgetInAnyCase) {
   for (const Seed &Y : Ends)
     EXPECT_LE(Y.Of.Peak, Least);
   EXPECT_LT(X.countSeeds(Ends), Ends.size());
+}
+
+// All of them within lower limits too, or none, or the cheapest alone.
+TEST(Attempt, RepairsTheCheapestSeedsWithinLowerLimitsToo) {
+  Searched X;
+  auto All = X.repaired(std::nullopt), None = X.repaired(0),
+       One = X.repaired(1);
+  EXPECT_EQ(X.repaired(SIZE_MAX), All);
+  EXPECT_LT(None.size(), One.size());
+  EXPECT_LT(One.size(), All.size());
+  EXPECT_TRUE(std::includes(One.begin(), One.end(), None.begin(), None.end()));
+  EXPECT_TRUE(std::includes(All.begin(), All.end(), One.begin(), One.end()));
 }
 
 } // namespace
