@@ -282,10 +282,11 @@ struct SearchParameters {
     /// 16 had a lower peak, by 0.06 %.
     int SqueezePart = 2;
     /// Of the seeds, once repaired, so many are repaired within lower limits
-    /// too: the cheapest, as many as are searched from. And storages scored in
-    /// full for one step of a repair: where none of these helps, the next few
-    /// rarely do.
-    size_t WithMargins = 6, ScoredInFull = 6;
+    /// too: the cheapest, as many as are searched from.
+    size_t WithMargins = 6;
+    /// Storages scored in full for one step of a repair: where none of these
+    /// helps, the next few rarely do.
+    size_t ScoredInFull = 6;
     /// Units from one anchor to the next and of a stage below the height `Far`,
     /// and the anchors that a chain begins with: near the lowest peak, plans of
     /// neighbouring budgets are of kinds that differ by 2 %, and which one a
