@@ -284,26 +284,26 @@ void Attempt::repairSeeds(const std::vector<Seed> &Seeds, bool Few) {
   fromPlans(Starts);
   repairPromising(
       promising(Seeds, Few ? Tuned.Attempt.FewSeeds : Tuned.Attempt.Seeds),
-      Few);
+      Few ? 0 : WithMargins);
 }
 
-/// Within the budget and, but for `Few`, within lower limits.
+/// Within the budget; as many of the cheapest, or all, within lower limits too.
 void Attempt::repairPromising(const std::vector<const Seed *> &Seeds,
-                              bool Few) {
+                              std::optional<size_t> Lowered) {
   std::vector<Start> Starts;
   for (const Seed *X : Seeds)
     for (double Margin : Tuned.Repair.Margins)
-      if (!D->passed() && (Margin == 0 || !(Few || WithMargins)))
+      if (!D->passed() && (Margin == 0 || !Lowered))
         Starts.push_back({&X->S, Margin, X->From});
   std::vector<double> Costs = fromPlans(Starts);
-  if (Few || !WithMargins)
+  if (!Lowered)
     return;
   std::vector<std::pair<double, size_t>> Order;
   for (size_t I = 0; I < Starts.size(); ++I)
     if (Costs[I] < AboveAllCosts)
       Order.push_back({Costs[I], I});
   std::sort(Order.begin(), Order.end());
-  Order.resize(std::min(Order.size(), *WithMargins));
+  Order.resize(std::min(Order.size(), *Lowered));
   std::vector<Start> Lower;
   for (auto [Cost, I] : Order)
     for (double Margin : Tuned.Repair.Margins)

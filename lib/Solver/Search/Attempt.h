@@ -143,7 +143,8 @@ private:
   void offerAll(const std::vector<Seed> &Seeds);
   Fitted fit(const Plan &P, double Margin, int MaxSteps,
              const Watch &Here) const;
-  void repairPromising(const std::vector<const Seed *> &Seeds, bool Few);
+  void repairPromising(const std::vector<const Seed *> &Seeds,
+                       std::optional<size_t> Lowered);
   void keep(Fitted X, Family From);
   void keep(Seed X);
   Ended ended(Plan P, Family From, int64_t Work) const;
