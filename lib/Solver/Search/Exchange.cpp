@@ -161,7 +161,7 @@ void Exchange::tryLater(int32_t N, Trials &R) {
   int32_t Last = -1;
   for (int Reach = Tuned.Moves.LeastReach; Reach <= Tuned.Moves.Reach;
        Reach *= 2)
-    if (int32_t To = quietPlace(N, /*Later=*/true, Reach);
+    if (int32_t To = T.quietest(N, /*Later=*/true, Reach);
         To >= 0 && To != Last) {
       tryOut({Trial::Postpone, N, To, 0, Rng}, R);
       Last = To;

@@ -112,20 +112,6 @@ int32_t Moves::makeWay(OpId O, int32_t Next) {
   return S.mayRun(O, Next) ? Next : -1;
 }
 
-/// The node with the fewest bytes among those before or after, within reach.
-int32_t Moves::quietPlace(int32_t At, bool Later, int Reach) const {
-  int32_t Best = -1;
-  int32_t N = At;
-  for (int I = 0; I < Reach; ++I) {
-    N = Later ? T.next(N) : T.prev(N);
-    if (N < 0 || N == S.startNode() || N == S.endNode())
-      break;
-    if (Best < 0 || T.bytesAt(N) < T.bytesAt(Best))
-      Best = N;
-  }
-  return Best;
-}
-
 /// What reads a storage, or an alias in it, after the node.
 std::vector<int32_t> Moves::readersAfter(int32_t Storage, int32_t At) const {
   std::vector<int32_t> Readers;
@@ -186,7 +172,7 @@ bool Moves::reorderStep(int32_t At, int Tries) {
     return false;
   };
   for (bool Later : {false, true}) {
-    int32_t Place = quietPlace(At, Later, Tuned.Moves.Reach);
+    int32_t Place = T.quietest(At, Later, Tuned.Moves.Reach);
     int Left = Tuned.Moves.Along;
     if (Place >= 0 &&
         Kept(Later ? postpone(At, Place, Left) : advance(At, Place, Left)))

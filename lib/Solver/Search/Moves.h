@@ -22,7 +22,6 @@ protected:
   bool advance(int32_t N, int32_t Next, int &Left);
   int32_t makeWay(OpId O, int32_t Next);
   bool postponeWithMakers(int32_t N, int32_t Next, int &Left);
-  int32_t quietPlace(int32_t At, bool Later, int Reach) const;
   std::vector<int32_t> readersAfter(int32_t Storage, int32_t At) const;
   bool moveAway(int32_t Storage, int32_t At, bool Later);
   bool reorderStep(int32_t At, int Tries);

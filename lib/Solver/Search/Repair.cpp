@@ -186,10 +186,11 @@ void Repair::candidatesAt(int32_t N, double Noise) {
     Work += E / Tuned.Repair.LooksPerChange;
   for (int32_t I = Start; I < E; I += Stride) {
     const Schedule::Instance &X = S.instance(I);
-    if (!X.Counted || X.Own <= 0 || X.Storage != I)
+    if (!X.Counted || X.Own <= 0 || X.Storage != I || T.key(X.Node) >= Key ||
+        T.key(X.End) <= Key)
       continue;
     OpId O = M.Values[X.Value].Producer;
-    if (!M.Again[O] || T.key(X.Node) >= Key || T.key(X.End) <= Key)
+    if (!M.Again[O])
       continue;
     int64_t Bytes = S.nodeReads(N, I) ? S.creditAt(I, N) : X.Own;
     if (Bytes == 0)

@@ -56,6 +56,10 @@ int32_t Schedule::newNode(OpId O, int32_t Choice) {
   Nodes[N].Takes = O != None && !M.Takers[O].empty();
   Nodes[N].Reads.clear();
   Nodes[N].Makes.clear();
+  if (O != None) {
+    Nodes[N].Reads.reserve(M.inputsOf(O).size());
+    Nodes[N].Makes.reserve(M.outputsOf(O).size());
+  }
   return N;
 }
 
@@ -71,7 +75,7 @@ int32_t Schedule::newInstance(ValueId V, int32_t N) {
     Instances.emplace_back();
     Readers.emplace_back();
     Aliases.emplace_back();
-    IsTouched.push_back(false);
+    IsTouched.push_back(0);
   } else {
     I = FreeInstances.back();
     FreeInstances.pop_back();
@@ -85,6 +89,7 @@ int32_t Schedule::newInstance(ValueId V, int32_t N) {
   X.End = -1;
   X.Own = X.Credit = 0;
   X.Counted = false;
+  X.Given = M.Values[V].Producer == None;
   // In order of position.
   List &All = ByValue[V];
   size_t K = All.size();
@@ -131,6 +136,8 @@ void Schedule::leaveStorage(int32_t I) {
 /// Puts an alias instance where the instance that its node reads now lives,
 /// and aliases of it likewise: chains of them may be as long as the plan.
 void Schedule::bindStorage(int32_t Alias, int32_t At) {
+  if (M.Values[Instances[Alias].Value].Alias == None)
+    return;
   Bound = {{Alias, At}};
   while (!Bound.empty()) {
     auto [I, N] = Bound.back();

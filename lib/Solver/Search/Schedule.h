@@ -44,6 +44,8 @@ public:
     /// Saved at End, because an output takes the storage over there.
     int64_t Credit = 0;
     bool Counted = false;
+    /// Nothing makes the value: it is there from the start.
+    bool Given = false;
   };
 
   Schedule(const Model &M, const Plan &S, int64_t Limit);
@@ -126,7 +128,7 @@ private:
   std::pmr::vector<List> Linked;
   std::vector<int32_t> Runs, Extras, ExtraSlot;
   std::vector<int32_t> Touched;
-  std::vector<bool> IsTouched;
+  std::vector<uint8_t> IsTouched;
   /// Storages that `bytesBetween` has looked at, and aliases to be bound.
   std::vector<int32_t> Ended;
   std::vector<std::pair<int32_t, int32_t>> Bound;
@@ -146,7 +148,12 @@ private:
   void link(int32_t N);
   void unlink(int32_t N);
   std::span<const ValueId> inputsOf(int32_t N) const;
-  void touch(int32_t Storage);
+  void touch(int32_t S) {
+    if (IsTouched[S])
+      return;
+    IsTouched[S] = 1;
+    Touched.push_back(S);
+  }
   void settle();
   void addRead(int32_t I, int32_t N);
   void dropRead(int32_t I, int32_t N);

@@ -5,13 +5,6 @@
 
 using namespace remat::solver;
 
-void Schedule::touch(int32_t S) {
-  if (IsTouched[S])
-    return;
-  IsTouched[S] = true;
-  Touched.push_back(S);
-}
-
 int32_t Schedule::endOf(int32_t S) const {
   int32_t End = Readers[S].empty() ? Instances[S].Node : Readers[S].back();
   for (int32_t A : Aliases[S])
@@ -41,7 +34,7 @@ int32_t Schedule::takerAt(int32_t S, int32_t End) const {
 int64_t Schedule::ownOf(int32_t S) const {
   const Instance &X = Instances[S];
   const Model::ValueFacts &V = M.Values[X.Value];
-  if (V.Producer == None)
+  if (X.Given)
     return 0;
   if (!V.ReusesResident)
     return V.Bytes;
@@ -52,7 +45,7 @@ int64_t Schedule::ownOf(int32_t S) const {
 
 int64_t Schedule::creditAt(int32_t S, int32_t End) const {
   int32_t T = takerAt(S, End);
-  if (T < 0 || M.Values[Instances[S].Value].Producer == None)
+  if (T < 0 || Instances[S].Given)
     return 0;
   int64_t New = M.Values[Instances[T].Value].Bytes;
   return takeOver(Instances[S].Own, None, New).Saved;
@@ -103,7 +96,7 @@ void Schedule::settle() {
   // Residents first: an output's bytes depend on where they end.
   for (size_t K = 0; K < Touched.size(); ++K) {
     Instance &X = Instances[Touched[K]];
-    if (M.Values[X.Value].Producer != None)
+    if (!X.Given)
       continue;
     int32_t Old = X.End;
     X.End = endOf(Touched[K]);
@@ -119,12 +112,11 @@ void Schedule::settle() {
   }
   for (size_t K = 0; K < Touched.size(); ++K) {
     int32_t S = Touched[K];
-    if (M.Values[Instances[S].Value].Producer != None &&
-        Nodes[Instances[S].Node].Alive)
+    if (!Instances[S].Given && Nodes[Instances[S].Node].Alive)
       count(S);
   }
   for (int32_t S : Touched)
-    IsTouched[S] = false;
+    IsTouched[S] = 0;
   Touched.clear();
 }
 
