@@ -304,14 +304,15 @@ struct SearchParameters {
     /// Units between the budgets that a call searches within first, to end if
     /// that is as good as proven.
     int64_t NearestUnits = 4;
-    /// An anchor has this part of the work, below `Far` and from there on: with
-    /// all of it, plans of the 160 lowest of 500 budgets cost as much. Near the
-    /// lowest peak plans with a fourth of the work cost a hundredth more, at a
-    /// tenth of the range those with a sixth.
-    int AnchorPart[2] = {2, 3};
-    /// Up to so many ops the work is the effort's; with more, where changes
-    /// take longer, that times the root of this over their number.
-    int32_t FullWork = 400;
+    /// The work is the effort's times the root of so many ops over those of the
+    /// graph, for changes take longer where there are many. With 400, calls
+    /// took a fourth longer, and plans of 500 budgets of four graphs cost as
+    /// much, within 0.05 %.
+    int32_t FullWork = 120;
+    /// An anchor from `Far` on has this part of the work. Below, those with
+    /// less than all of it have plans that cost up to a hundredth more, and one
+    /// call of 500 was 0.7 % dearer than one with a smaller budget.
+    int FarPart = 3;
     /// Changes of one repair for each op. On most graphs 99 of 100 repairs that
     /// end within the budget take less; those that end nowhere took nine tenths
     /// of the time of all.

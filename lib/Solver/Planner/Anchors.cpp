@@ -125,7 +125,7 @@ void Anchors::findAll() {
 }
 
 int64_t Anchors::partOf(int64_t Work) const {
-  double Part = std::sqrt(std::min(1.0, double(Of.FullWork) / M.numOps()));
+  double Part = std::sqrt(double(Of.FullWork) / M.numOps());
   return int64_t(Part * double(Work));
 }
 
@@ -170,7 +170,7 @@ std::vector<Anchors::Ends> Anchors::allSearched() {
         [this, X, Kept = known(X)](const Watch &Here) {
           return Kept ? Kept
                       : searched(*repaired(X, Here),
-                                 work() / Of.AnchorPart[isFar(X.first)]);
+                                 work() / (isFar(X.first) ? Of.FarPart : 1));
         },
         Asked::Later);
   std::vector<Ends> Out;

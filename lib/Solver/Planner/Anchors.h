@@ -107,7 +107,7 @@ private:
   int64_t stageOf(int64_t At) const;
   void findChains();
   void findAnchors();
-  /// Less than the work where there are many ops.
+  /// So much of the work as a graph of its size has.
   int64_t partOf(int64_t Work) const;
   int64_t work() const;
   /// Repairs and exchanges within anchors and along chains.
