@@ -55,16 +55,21 @@ REMAT_WIDE static int64_t addToAll(int64_t *Values, size_t Count,
   return Most;
 }
 
+/// What a peak exceeds the limit by, however far it is below.
+static int64_t beyond(int64_t Peak, int64_t Limit) {
+  return std::max(Peak, Limit) - Limit;
+}
+
 /// Adds to whole blocks, and gives how much more their peaks are over.
 REMAT_WIDE static int64_t addToBlocks(int64_t *Added, int64_t *Peaks,
                                       size_t Count, int64_t Bytes,
                                       int64_t Limit) {
   int64_t More = 0;
   for (size_t I = 0; I < Count; ++I) {
-    int64_t Before = std::max<int64_t>(Peaks[I] - Limit, 0);
+    int64_t Before = beyond(Peaks[I], Limit);
     Added[I] += Bytes;
     Peaks[I] += Bytes;
-    More += std::max<int64_t>(Peaks[I] - Limit, 0) - Before;
+    More += beyond(Peaks[I], Limit) - Before;
   }
   return More;
 }
@@ -77,9 +82,8 @@ REMAT_WIDE static int64_t largestOf(const int64_t *Values, size_t Count) {
 }
 
 void Timeline::setPeak(size_t Block, int64_t Peak) {
-  Over -= over(Block);
+  Over += beyond(Peak, Limit) - beyond(Peaks[Block], Limit);
   Peaks[Block] = Peak;
-  Over += over(Block);
 }
 
 void Timeline::findPeak(size_t Block) {
@@ -269,8 +273,8 @@ int32_t Timeline::prev(int32_t Node) const {
 void Timeline::setLimit(int64_t NewLimit) {
   Limit = NewLimit;
   Over = 0;
-  for (size_t I = 0; I < Sizes.size(); ++I)
-    Over += over(I);
+  for (int64_t Peak : Peaks)
+    Over += beyond(Peak, Limit);
 }
 
 int64_t Timeline::peak() const { return largestOf(Peaks.data(), Peaks.size()); }

@@ -90,9 +90,6 @@ private:
   size_t slotOf(int32_t Node) const {
     return Keys[Node] & ((1U << SlotBits) - 1);
   }
-  int64_t over(size_t Block) const {
-    return std::max<int64_t>(Peaks[Block] - Limit, 0);
-  }
   void setPeak(size_t Block, int64_t Peak);
   void findPeak(size_t Block);
   int32_t peakNodeOf(size_t Block) const;

@@ -120,6 +120,16 @@ TEST(Timeline, SaysWhatAListSays) {
   changeAtRandom(1500, 1);
 }
 
+TEST(Timeline, IsEmptyBelowTheLargestLimit) {
+  Timeline T(4, INT64_MAX);
+  T.pushBack(0, 1);
+  T.erase(0);
+  EXPECT_EQ(T.overflow(), 0);
+  EXPECT_EQ(T.peakNode(), -1);
+  T.pushBack(0, 2);
+  EXPECT_EQ(T.peak(), 2);
+}
+
 /// The overflow of a block is that of its peak: one block here.
 TEST(Timeline, CountsWhatIsOverTheLimit) {
   Timeline T(4, 10);
