@@ -20,7 +20,7 @@ enum class Asked : uint8_t { Soon, Later, Last };
 template <typename T> class Ahead {
 public:
   template <typename MakeFn>
-  Ahead(const Watch &D, MakeFn Make, Asked When = Asked::Soon)
+  Ahead(const Watch &D, const MakeFn &Make, Asked When = Asked::Soon)
       : Of(
             D.workers(),
             [this, &D, Make](const Workers::Task &Self) {

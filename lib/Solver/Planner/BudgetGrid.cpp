@@ -316,7 +316,7 @@ private:
 
   /// One stage below that of the budget.
   int64_t beginOfStages() const {
-    int64_t Stage = Of.OfStage * Of.StageUnits * unit();
+    int64_t Stage = unit() * Of.OfStage * Of.StageUnits;
     return std::max<int64_t>(0, highest() / Stage - 1) * Stage;
   }
   bool fitsStages() const { return beginOfStages() >= Start.leastSeedPeak(); }

@@ -223,7 +223,7 @@ int32_t Timeline::fullestBetween(int32_t First, int32_t Last) const {
 int32_t Timeline::quietest(int32_t Node, bool Later, size_t Reach) const {
   int64_t Fewest = INT64_MAX;
   int32_t Quietest = -1;
-  auto Look = [&](size_t Block, auto Begin, auto End) {
+  auto Look = [&](size_t Block, const auto &Begin, const auto &End) {
     if (Begin == End)
       return;
     auto At = std::min_element(Begin, End);
