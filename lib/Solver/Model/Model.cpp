@@ -2,6 +2,7 @@
 #include "Model/Model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <tuple>
 
@@ -117,7 +118,7 @@ int32_t Model::workOfChange() const {
   double Reads = 0;
   for (const Op &X : P.Ops)
     Reads += double(X.Inputs.size());
-  auto Mean = int32_t(Reads / numOps() + 0.5);
+  auto Mean = int32_t(std::lround(Reads / numOps()));
   return sizeFactor() * std::max(1, Mean - Tuned.Work.FreeReads);
 }
 

@@ -68,7 +68,9 @@ private:
 } // namespace
 
 Plan remat::solver::withWaiting(const Model &M, Plan S) {
-  return M.AnyAfter ? Waiting(M, S).Out : S;
+  if (!M.AnyAfter)
+    return S;
+  return Waiting(M, S).Out;
 }
 
 std::vector<OpId> remat::solver::withWaiting(const Model &M,
