@@ -177,8 +177,7 @@ void Exchange::tryAt(int32_t N, Trials &R) {
   // A trial takes instances away for a while.
   const Schedule::List Made = S.node(N).Makes;
   for (int32_t I : Made)
-    if (const Schedule::Instance &X = S.instance(I);
-        X.Counted && X.Own > 0 && X.Storage == I)
+    if (S.ownsBytes(I))
       tryGaps(I, R);
 }
 

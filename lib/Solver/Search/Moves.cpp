@@ -154,11 +154,8 @@ bool Moves::reorderStep(int32_t At, int Tries) {
   int32_t E = S.numInstances();
   Work += E / Tuned.Repair.LooksPerChange;
   for (int32_t I = 0; I < E; ++I) {
-    const Schedule::Instance &X = S.instance(I);
-    if (!X.Counted || X.Own <= 0 || X.Storage != I || T.key(X.Node) >= Key ||
-        T.key(X.End) <= Key || S.nodeReads(At, I))
-      continue;
-    Across.push_back({-X.Own, I});
+    if (S.ownsAcross(I, Key) && !S.nodeReads(At, I))
+      Across.push_back({-S.instance(I).Own, I});
   }
   size_t Count = std::min<size_t>(Across.size(), Tries);
   std::partial_sort(Across.begin(), Across.begin() + Count, Across.end());

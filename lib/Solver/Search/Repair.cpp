@@ -185,10 +185,9 @@ void Repair::candidatesAt(int32_t N, double Noise) {
   if (M.sizeFactor() > 1 && Stride == 1)
     Work += E / Tuned.Repair.LooksPerChange;
   for (int32_t I = Start; I < E; I += Stride) {
-    const Schedule::Instance &X = S.instance(I);
-    if (!X.Counted || X.Own <= 0 || X.Storage != I || T.key(X.Node) >= Key ||
-        T.key(X.End) <= Key)
+    if (!S.ownsAcross(I, Key))
       continue;
+    const Schedule::Instance &X = S.instance(I);
     OpId O = M.Values[X.Value].Producer;
     if (!M.Again[O])
       continue;

@@ -80,6 +80,16 @@ public:
     return -1;
   }
   bool nodeReads(int32_t N, int32_t Storage) const;
+  /// Is the instance a storage that takes bytes of its own?
+  bool ownsBytes(int32_t I) const {
+    const Instance &X = Instances[I];
+    return X.Counted && X.Own > 0 && X.Storage == I;
+  }
+  /// Such a one, and it stands from before the node of this key to after it?
+  bool ownsAcross(int32_t I, uint32_t Key) const {
+    return ownsBytes(I) && Time.key(Instances[I].Node) < Key &&
+           Time.key(Instances[I].End) > Key;
+  }
   /// Bytes saved at a node that reads the storage if it ended there, because an
   /// output takes it over.
   int64_t creditAt(int32_t Storage, int32_t End) const;
@@ -128,6 +138,7 @@ private:
   std::pmr::vector<List> Linked;
   std::vector<int32_t> Runs, Extras, ExtraSlot;
   std::vector<int32_t> Touched;
+  /// Per instance. Bytes, not bits: nothing is written more often.
   std::vector<uint8_t> IsTouched;
   /// Storages that `bytesBetween` has looked at, and aliases to be bound.
   std::vector<int32_t> Ended;

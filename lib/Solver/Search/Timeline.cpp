@@ -1,6 +1,7 @@
 //===- Timeline.cpp - A sequence with bytes, cut into blocks --------------===//
 #include "Search/Timeline.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace remat::solver;

@@ -2,7 +2,6 @@
 #ifndef REMAT_LIB_SOLVER_TIMELINE_H
 #define REMAT_LIB_SOLVER_TIMELINE_H
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
