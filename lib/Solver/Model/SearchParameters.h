@@ -259,10 +259,14 @@ struct SearchParameters {
     /// budget to the next, and fine budgets in the height above the first.
     int OfPeak = 1024, Coarse = 32, OfHeight = 24;
     /// Parts of the effort's work at a coarse budget and at a fine one.
-    int CoarsePart = 32, FinePart = 64;
+    int CoarsePart = 48, FinePart = 96;
     /// The seeds again at each second fine budget, far up at each fourth:
     /// repairs from afar take long there and find little.
     size_t SeedsEvery = 2, SeedsEveryAbove = 4;
+    /// Points below that a fine budget is reached from: the next, the second,
+    /// the fourth, up to so many; and the plans of each but the next. With the
+    /// next alone, plans at 500 budgets cost 0.1 % more on one graph of three.
+    size_t FarthestBelow = 16, KeptOn = 4;
     /// Above `Size.Few` ops: units from one budget to the next, and budgets of
     /// a stage, which is also the part of the height that a step above the
     /// lowest peak has at most; the seeds' part of the work, how often they are
@@ -278,6 +282,8 @@ struct SearchParameters {
     /// Only from this effort on: they take about twice the time of a search
     /// within the call's budget.
     int LeastEffort = 2;
+    /// Only below so many ops: more would take over four seconds.
+    int32_t MostOps = 10'000;
     /// A long squeeze has this part of the work: with all of it, one graph of
     /// 16 had a lower peak, by 0.06 %.
     int SqueezePart = 2;
@@ -305,10 +311,10 @@ struct SearchParameters {
     /// that is as good as proven.
     int64_t NearestUnits = 4;
     /// The work is the effort's times the root of so many ops over those of the
-    /// graph, for changes take longer where there are many. With 400, calls
+    /// graph, for changes take longer where there are many. With 120, calls
     /// took a fourth longer, and plans of 500 budgets of four graphs cost as
     /// much, within 0.05 %.
-    int32_t FullWork = 120;
+    int32_t FullWork = 60;
     /// An anchor from `Far` on has this part of the work. Below, those with
     /// less than all of it have plans that cost up to a hundredth more, and one
     /// call of 500 was 0.7 % dearer than one with a smaller budget.

@@ -35,7 +35,8 @@ protected:
   const int64_t PerChange;
   Random Rng;
   std::vector<Change> Log;
-  /// Nodes inserted by the current drop are as good as alive.
+  /// Nodes with the stamp of now: what the current drop inserted, which is as
+  /// good as alive, or what is looked at together.
   std::vector<uint32_t> Stamp;
   uint32_t Now = 0;
   /// Per op: iteration in which it was removed; repair is slow to bring it

@@ -11,20 +11,41 @@
 
 using namespace remat::solver;
 
+/// Calls with the nodes that have to follow a node and stand before `Next`:
+/// those that read what it makes, and all that run after its op.
+template <typename CallFn>
+void Moves::forFollowers(int32_t N, int32_t Next, CallFn Call) const {
+  auto Look = [&](const Schedule::List &Nodes) {
+    for (int32_t R : Nodes)
+      if (T.before(R, Next))
+        Call(R);
+  };
+  for (int32_t I : S.node(N).Makes)
+    Look(S.readersOf(I));
+  for (OpId Later : M.Enders[S.node(N).Op])
+    Look(S.runsOf(Later));
+}
+
+/// Calls with the nodes that a node has to follow and that do not stand before
+/// `Next`: those that make what it reads, and all that its op runs after.
+template <typename CallFn>
+void Moves::forLeaders(int32_t N, int32_t Next, CallFn Call) const {
+  for (int32_t I : S.node(N).Reads)
+    if (int32_t By = S.instance(I).Node; By >= 0 && !T.before(By, Next))
+      Call(By);
+  for (OpId Earlier : M.P.Ops[S.node(N).Op].After)
+    for (int32_t By : S.runsOf(Earlier))
+      if (!T.before(By, Next))
+        Call(By);
+}
+
 /// Moves a node to just before `Next`, which stands later, and before that all
-/// readers that stand between, and all that run after its op.
+/// that have to follow it and stand between.
 bool Moves::postpone(int32_t N, int32_t Next, int &Left) {
   if (--Left < 0 || N == TurnNode || S.node(N).Op == None)
     return false;
   std::vector<int32_t> Readers;
-  for (int32_t I : S.node(N).Makes)
-    for (int32_t R : S.readersOf(I))
-      if (T.before(R, Next))
-        Readers.push_back(R);
-  for (OpId Later : M.Enders[S.node(N).Op])
-    for (int32_t R : S.runsOf(Later))
-      if (T.before(R, Next))
-        Readers.push_back(R);
+  forFollowers(N, Next, [&](int32_t R) { Readers.push_back(R); });
   std::sort(Readers.begin(), Readers.end(),
             [&](int32_t A, int32_t B) { return T.before(B, A); });
   Readers.erase(std::unique(Readers.begin(), Readers.end()), Readers.end());
@@ -43,18 +64,12 @@ bool Moves::postpone(int32_t N, int32_t Next, int &Left) {
 }
 
 /// Moves a node to just before `Next`, which stands earlier, and before that
-/// all that makes what it reads, and all that its op runs after.
+/// all that it has to follow.
 bool Moves::advance(int32_t N, int32_t Next, int &Left) {
   if (--Left < 0 || N == TurnNode || S.node(N).Op == None)
     return false;
   std::vector<int32_t> Makers;
-  for (int32_t I : S.node(N).Reads)
-    if (int32_t By = S.instance(I).Node; By >= 0 && !T.before(By, Next))
-      Makers.push_back(By);
-  for (OpId Earlier : M.P.Ops[S.node(N).Op].After)
-    for (int32_t By : S.runsOf(Earlier))
-      if (!T.before(By, Next))
-        Makers.push_back(By);
+  forLeaders(N, Next, [&](int32_t By) { Makers.push_back(By); });
   std::sort(Makers.begin(), Makers.end(),
             [&](int32_t A, int32_t B) { return T.before(A, B); });
   Makers.erase(std::unique(Makers.begin(), Makers.end()), Makers.end());
@@ -126,6 +141,70 @@ std::vector<int32_t> Moves::readersAfter(int32_t Storage, int32_t At) const {
   return Readers;
 }
 
+void Moves::join(int32_t N) {
+  if (Stamp[N] == Now)
+    return;
+  Stamp[N] = Now;
+  Group.push_back(N);
+}
+
+/// Adds to `Group` all that would go along to the other side of a node. Returns
+/// whether so few may be moved there.
+bool Moves::completeGroup(int32_t At, bool Later) {
+  auto Join = [&](int32_t N) { join(N); };
+  int32_t Next = Later ? T.next(At) : At;
+  for (size_t K = 0; K < Group.size(); ++K) {
+    int32_t N = Group[K];
+    if (Group.size() > size_t(Tuned.Moves.Along) || N == TurnNode ||
+        S.node(N).Op == None || Next < 0)
+      return false;
+    if (Later)
+      forFollowers(N, Next, Join);
+    else
+      forLeaders(N, Next, Join);
+  }
+  return Later || Stamp[At] != Now;
+}
+
+/// Bytes that a node has less where `Group` stands on its other side, or more
+/// than that: what they make is not there any more, or is there now, and what
+/// they read last is kept, or is not.
+int64_t Moves::reliefAt(int32_t At, bool Later) {
+  int64_t Bytes = 0;
+  Looked.clear();
+  for (int32_t N : Group) {
+    for (int32_t I : S.node(N).Makes)
+      if (const auto &X = S.instance(I);
+          S.ownsBytes(I) && (Later ? T.before(At, X.End) : Stamp[X.End] != Now))
+        Bytes += Later ? X.Own : -X.Own;
+    for (int32_t I : S.node(N).Reads)
+      Looked.push_back(S.instance(I).Storage);
+  }
+  std::sort(Looked.begin(), Looked.end());
+  Looked.erase(std::unique(Looked.begin(), Looked.end()), Looked.end());
+  for (int32_t I : Looked)
+    if (const auto &X = S.instance(I); S.ownsBytes(I) && Stamp[X.End] == Now &&
+                                       T.before(X.Node, At) &&
+                                       Stamp[X.Node] != Now)
+      Bytes += Later ? -X.Own : X.Own;
+  return Bytes;
+}
+
+/// Would the node have fewer bytes where a storage across it is made after it,
+/// or read for the last time before it? To look takes far less time than to
+/// move and to take that back, and says no for most of those that do not help.
+bool Moves::mayRelieve(int32_t At, int32_t Storage, bool Later) {
+  ++Now;
+  Group.clear();
+  if (Later)
+    join(S.instance(Storage).Node);
+  else
+    for (int32_t R : readersAfter(Storage, At))
+      join(R);
+  return completeGroup(At, Later) &&
+         (Stamp[At] == Now || reliefAt(At, Later) > 0);
+}
+
 /// Makes a storage after the node instead of before it, or reads it for the
 /// last time before.
 bool Moves::moveAway(int32_t Storage, int32_t At, bool Later) {
@@ -177,7 +256,7 @@ bool Moves::reorderStep(int32_t At, int Tries) {
   }
   for (auto [Bytes, I] : Across)
     for (bool Later : {true, false})
-      if (Kept(moveAway(I, At, Later)))
+      if (mayRelieve(At, I, Later) && Kept(moveAway(I, At, Later)))
         return true;
   return false;
 }

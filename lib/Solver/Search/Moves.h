@@ -23,11 +23,24 @@ protected:
   int32_t makeWay(OpId O, int32_t Next);
   bool postponeWithMakers(int32_t N, int32_t Next, int &Left);
   std::vector<int32_t> readersAfter(int32_t Storage, int32_t At) const;
+  bool mayRelieve(int32_t At, int32_t Storage, bool Later);
   bool moveAway(int32_t Storage, int32_t At, bool Later);
   bool reorderStep(int32_t At, int Tries);
   bool moveFar();
   bool moveNear();
   int32_t randomNode();
+
+private:
+  /// Nodes that would move together, stamped, and storages that they read.
+  std::vector<int32_t> Group, Looked;
+
+  template <typename CallFn>
+  void forFollowers(int32_t N, int32_t Next, CallFn Call) const;
+  template <typename CallFn>
+  void forLeaders(int32_t N, int32_t Next, CallFn Call) const;
+  void join(int32_t N);
+  bool completeGroup(int32_t At, bool Later);
+  int64_t reliefAt(int32_t At, bool Later);
 };
 
 } // namespace remat::solver

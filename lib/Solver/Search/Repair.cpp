@@ -76,9 +76,10 @@ bool Repair::mustRun(ValueId U, int32_t Next, int32_t Avoid, int32_t At,
   return Forced || !extendIsBetter(I, Next, At);
 }
 
-/// Computes a value again just before `Next`, and first what that needs. The
-/// stack is explicit: a chain may be long.
-bool Repair::recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At) {
+/// Computes a value again just before `Next`, and first what that needs, unless
+/// the plan would cost too much. The stack is explicit: a chain may be long.
+bool Repair::recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At,
+                       double MostCost) {
   Stack.clear();
   auto Enter = [&](ValueId U) {
     OpId O = M.Values[U].Producer;
@@ -109,13 +110,15 @@ bool Repair::recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At) {
     if (Place < 0)
       return false;
     insert(O, M.Fastest[O], Place);
+    if (S.cost() > MostCost)
+      return false;
     Stack.pop_back();
   }
   return true;
 }
 
 /// Frees a storage at node `At`: whatever reads it later reads new instances.
-bool Repair::drop(int32_t Storage, int32_t At) {
+bool Repair::drop(int32_t Storage, int32_t At, double MostCost) {
   ++Now;
   Inserted = 0;
   Uses.clear();
@@ -138,7 +141,7 @@ bool Repair::drop(int32_t Storage, int32_t At) {
       continue;
     if (S.newestBefore(V, Reader) != I)
       continue;
-    if (!recompute(V, Reader, Storage, At))
+    if (!recompute(V, Reader, Storage, At, MostCost))
       return false;
   }
   return !Uses.empty();
@@ -232,8 +235,7 @@ void Repair::candidatesAt(int32_t N, double Noise) {
       break;
     if (C.Storage >= 0) {
       ValueId V = S.instance(C.Storage).Value;
-      OpId O = M.Values[V].Producer;
-      double Own = M.TimeAgain[O];
+      double Own = timeAgain(C);
       int Left = Tuned.Repair.ScoreChain;
       double Enough = HUGE_VAL;
       if (Scores.size() == ScoredInFull)
@@ -250,16 +252,64 @@ void Repair::candidatesAt(int32_t N, double Noise) {
   KeepBest(ScoredInFull);
 }
 
-bool Repair::apply(const Candidate &C, int32_t At) {
+bool Repair::apply(const Candidate &C, int32_t At, double MostCost) {
   if (C.Storage < 0) {
     choose(At, C.Choice);
     return true;
   }
-  return drop(C.Storage, At);
+  return drop(C.Storage, At, MostCost);
 }
 
-/// Relieves one place that is over the limit with the best of a few
-/// candidates, each tried in full. Returns false when none helps.
+/// By how much a candidate can lower what is over the limit at most.
+double Repair::mostRelief(const Candidate &C) const {
+  if (C.Storage < 0)
+    return T.overflow();
+  const Schedule::Instance &X = S.instance(C.Storage);
+  return double(T.overWithin(X.Node, X.End, X.Own));
+}
+
+/// Applies the best of the first few candidates that help, each of which is
+/// tried in full. One that costs too much for what it can give is given up as
+/// soon as that shows. Returns its time for each byte, or nothing where none
+/// helps.
+std::optional<double> Repair::applyBest(int32_t At, size_t Enough) {
+  std::vector<double> Most;
+  for (const Candidate &C : Found)
+    Most.push_back(mostRelief(C));
+  const size_t Mark = Log.size();
+  const double Cost = S.cost(), Over = T.overflow();
+  std::optional<double> Least;
+  size_t Best = 0, Applied = 0;
+  Random BestRng = Rng;
+  for (size_t K = 0; K < Found.size() && (K < Enough || !Least); ++K) {
+    const Candidate &C = Found[K];
+    double MostCost = Least ? Cost + *Least * Most[K] : AboveAllCosts;
+    if (C.Storage >= 0 && Cost + timeAgain(C) > MostCost)
+      continue;
+    rollback(Mark);
+    Random Before = Rng;
+    Applied = K;
+    if (!apply(C, At, MostCost) || T.overflow() >= Over)
+      continue;
+    double Score = (S.cost() - Cost) / (Over - T.overflow());
+    if (Least && Score >= *Least)
+      continue;
+    Least = Score;
+    Best = K;
+    BestRng = Before;
+  }
+  if (Least && Applied == Best)
+    return Least;
+  rollback(Mark);
+  if (!Least)
+    return Least;
+  // The same random numbers again, so that it does the same.
+  Rng = BestRng;
+  apply(Found[Best], At, AboveAllCosts);
+  return Least;
+}
+
+/// Relieves one place that is over the limit. Returns false when nothing helps.
 bool Repair::repairStep(double Noise) {
   int32_t At = Noise > 0 && Rng.chance(Tuned.Repair.Elsewhere)
                    ? T.overNode(Rng.below(uint32_t(T.numBlocks())))
@@ -268,34 +318,12 @@ bool Repair::repairStep(double Noise) {
   if (MovesFirst && reorderStep(At, Tuned.Moves.Storages))
     return true;
   candidatesAt(At, Noise);
-  const std::vector<Candidate> &List = Found;
-  int Best = -1;
-  double BestScore = 0;
-  Random BestRng = Rng;
-  size_t Enough = Noise > 0 ? Tuned.Repair.TriedWithNoise : Tuned.Repair.Tried;
-  for (size_t K = 0; K < List.size() && (K < Enough || Best < 0); ++K) {
-    size_t Mark = Log.size();
-    Random Before = Rng;
-    double Cost = S.cost(), Over = T.overflow();
-    if (apply(List[K], At) && T.overflow() < Over) {
-      double Score = (S.cost() - Cost) / (Over - T.overflow());
-      if (Best < 0 || Score < BestScore) {
-        Best = int(K);
-        BestScore = Score;
-        BestRng = Before;
-      }
-    }
-    rollback(Mark);
-  }
-  if (Best < 0)
-    return false;
-  // The same random numbers again, so that it does the same.
-  Rng = BestRng;
-  apply(List[Best], At);
-  if (BestScore > 0)
+  std::optional<double> Score = applyBest(
+      At, Noise > 0 ? Tuned.Repair.TriedWithNoise : Tuned.Repair.Tried);
+  if (Score && *Score > 0)
     Price =
-        (1 - Tuned.Repair.NewPrice) * Price + Tuned.Repair.NewPrice * BestScore;
-  return true;
+        (1 - Tuned.Repair.NewPrice) * Price + Tuned.Repair.NewPrice * *Score;
+  return Score.has_value();
 }
 
 bool Repair::repair(int MaxSteps) {

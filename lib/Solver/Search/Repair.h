@@ -4,6 +4,8 @@
 
 #include "Search/Moves.h"
 
+#include <optional>
+
 namespace remat::solver {
 
 /// Brings a schedule within its limit: by moves, and by recomputing values
@@ -30,7 +32,7 @@ public:
   double Reordering = 0;
 
 protected:
-  bool drop(int32_t Storage, int32_t At);
+  bool drop(int32_t Storage, int32_t At, double MostCost = AboveAllCosts);
   bool tryRemove(int32_t N);
   bool isNeeded(int32_t N);
 
@@ -51,7 +53,8 @@ private:
   /// Ops to run again, each with the first input that was not looked at.
   std::vector<std::pair<OpId, size_t>> Stack;
 
-  bool recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At);
+  bool recompute(ValueId V, int32_t Next, int32_t Avoid, int32_t At,
+                 double MostCost);
   bool mustRun(ValueId U, int32_t Next, int32_t Avoid, int32_t At,
                bool &Missing);
   bool extendIsBetter(int32_t I, int32_t Next, int32_t At);
@@ -59,7 +62,13 @@ private:
                    int Views = 0) const;
   int32_t firstUse(int32_t Storage, int32_t At) const;
   void candidatesAt(int32_t N, double Noise);
-  bool apply(const Candidate &C, int32_t At);
+  /// Of the op that makes what a candidate drops.
+  double timeAgain(const Candidate &C) const {
+    return M.TimeAgain[M.Values[S.instance(C.Storage).Value].Producer];
+  }
+  double mostRelief(const Candidate &C) const;
+  bool apply(const Candidate &C, int32_t At, double MostCost);
+  std::optional<double> applyBest(int32_t At, size_t Enough);
   void findGone(int32_t N);
   bool mayFreePlace() const;
   int64_t mayEndBefore(int32_t At) const;

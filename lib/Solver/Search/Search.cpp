@@ -105,7 +105,7 @@ Starts::Way Starts::squeezed(const Plan &From, int Part,
 
 bool Starts::hasAnchors() const {
   return O.Effort >= Tuned.Anchors.LeastEffort && M.numOps() > Tuned.Size.Few &&
-         M.numOps() < Tuned.Size.Many;
+         M.numOps() < Tuned.Anchors.MostOps;
 }
 
 void Starts::pass(Low &To, Way X) const {

@@ -302,6 +302,13 @@ int32_t Timeline::overNode(uint32_t Skip) const {
   return -1;
 }
 
+int64_t Timeline::overWithin(int32_t First, int32_t Last, int64_t Less) const {
+  int64_t Sum = 0;
+  for (size_t I = blockOf(First), E = blockOf(Last); I <= E; ++I)
+    Sum += std::min(Less, beyond(Peaks[I], Limit));
+  return Sum;
+}
+
 std::vector<int32_t> Timeline::nodes() const {
   std::vector<int32_t> Out;
   Out.reserve(Count);

@@ -58,6 +58,9 @@ public:
   /// blocks counted from `Skip`, cyclically. -1 when nothing is over.
   int32_t overNode(uint32_t Skip) const;
   double overflow() const { return double(Over); }
+  /// What `overflow` is less at most where each node from First to Last has up
+  /// to so many bytes less.
+  int64_t overWithin(int32_t First, int32_t Last, int64_t Less) const;
   /// Sum of bytes over all nodes.
   double area() const { return Area; }
   int32_t size() const { return Count; }

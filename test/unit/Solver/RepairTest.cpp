@@ -45,6 +45,45 @@ TEST(Repair, AnOutputTakesOverWhatIsReadLaterAndMadeAgain) {
   }
 }
 
+/// Moves as a repair tries them.
+struct Mover : Moves {
+  using Moves::mayRelieve, Moves::moveAway, Moves::rollback;
+  using Moves::Moves;
+};
+
+/// What a look says no to would not have made the place emptier.
+TEST(Repair, ALookKeepsEveryMoveThatMakesAPlaceEmptier) {
+  int Helped = 0, Refused = 0;
+  for (int Case = 0; Case < casesOf(12); ++Case) {
+    Rng R(Case + 5);
+    Problem P = training(R, 24);
+    for (Value &V : P.Values)
+      V.Reuses = None;
+    Model M(P);
+    SolveOptions O;
+    Watch D(O);
+    Schedule S(M, emitKept(M, baseOrder(M)), INT64_MAX);
+    const Timeline &T = S.timeline();
+    Mover L(S, 1, D);
+    for (int32_t At : T.nodes())
+      for (int32_t I = 0; I < S.numInstances(); ++I)
+        for (bool Later : {false, true}) {
+          if (!S.ownsAcross(I, T.key(At)) || S.nodeReads(At, I))
+            continue;
+          bool MayHelp = L.mayRelieve(At, I, Later);
+          int64_t Before = T.bytesAt(At);
+          bool Helps = L.moveAway(I, At, Later) && T.bytesAt(At) < Before;
+          EXPECT_TRUE(MayHelp || !Helps) << Case << ' ' << At << ' ' << I;
+          Helped += Helps;
+          Refused += !MayHelp;
+          L.rollback(0);
+          EXPECT_EQ(T.bytesAt(At), Before);
+        }
+  }
+  EXPECT_GT(Helped, 0);
+  EXPECT_GT(Refused, 0);
+}
+
 /// The parameter w (8) is read by f, which makes x (100) of it, and written by
 /// update, which runs after f. Between f and back much else stands: x is to be
 /// made again for back, and update has run by then. It waits.

@@ -59,6 +59,11 @@ void expectSame(const Timeline &T, const Plain &X, int64_t Limit, Rng &R) {
   int Reach = R.below(2 * int(N)), At = int(A);
   EXPECT_EQ(T.quietest(X.Nodes[A], true, Reach), X.quietest(At, 1, Reach));
   EXPECT_EQ(T.quietest(X.Nodes[A], false, Reach), X.quietest(At, -1, Reach));
+  Timeline Less = T;
+  int64_t Bytes = R.below(60);
+  Less.add(X.Nodes[A], X.Nodes[B], -Bytes);
+  EXPECT_LE(T.overflow() - Less.overflow(),
+            T.overWithin(X.Nodes[A], X.Nodes[B], Bytes));
 }
 
 /// Inserts, erases and adds at random, up to about so many nodes: for the most
@@ -141,6 +146,8 @@ TEST(Timeline, CountsWhatIsOverTheLimit) {
   EXPECT_EQ(T.overNode(0), 1);
   T.setLimit(7);
   EXPECT_EQ(T.overflow(), 5);
+  EXPECT_EQ(T.overWithin(1, 2, 3), 3);
+  EXPECT_EQ(T.overWithin(1, 2, 30), 5);
   T.add(1, 1, -20); // 4, -8, 12
   EXPECT_EQ(T.overNode(0), 2);
   T.erase(2);
