@@ -20,8 +20,10 @@ struct SearchParameters {
     /// Below so many, a call takes less time than it takes to start threads,
     /// and makes no use of them unless it is told how many.
     size_t Tiny = 64;
-    /// Up to so many, exchanges are cheap beside the annealing, and calls
-    /// search at the grid of budgets.
+    /// Up to so many, exchanges are cheap beside the annealing, calls search at
+    /// the grid of budgets, and repairs try all that they may: with looks in
+    /// place of tries, plans there cost more, by 1 % at some budgets of one
+    /// graph.
     int32_t Few = 300;
     /// From so many on, what looks at the whole schedule (an exchange, a
     /// crossing) takes longer than it is worth.
@@ -259,14 +261,10 @@ struct SearchParameters {
     /// budget to the next, and fine budgets in the height above the first.
     int OfPeak = 1024, Coarse = 32, OfHeight = 24;
     /// Parts of the effort's work at a coarse budget and at a fine one.
-    int CoarsePart = 48, FinePart = 96;
+    int CoarsePart = 32, FinePart = 64;
     /// The seeds again at each second fine budget, far up at each fourth:
     /// repairs from afar take long there and find little.
     size_t SeedsEvery = 2, SeedsEveryAbove = 4;
-    /// Points below that a fine budget is reached from: the next, the second,
-    /// the fourth, up to so many; and the plans of each but the next. With the
-    /// next alone, plans at 500 budgets cost 0.1 % more on one graph of three.
-    size_t FarthestBelow = 16, KeptOn = 4;
     /// Above `Size.Few` ops: units from one budget to the next, and budgets of
     /// a stage, which is also the part of the height that a step above the
     /// lowest peak has at most; the seeds' part of the work, how often they are

@@ -14,8 +14,10 @@ public:
   Call(BudgetGrid &G, const SolveOptions &O, const Watch &D)
       : G(G), M(G.M), O(O), D(D), Found(G.Known[{O.Effort, O.Seed}]),
         Start(M, O, D, G.Memory), Best(M, O.Budget),
-        Shared(M, O, D, Start, unit(), Found.Anchored), Search(M, O, G.Memory),
-        Work(Search.work()) {}
+        // Ends nothing: the call looks at the bound itself.
+        Fitted(M, O.Seed, D, O.Budget, M.BaseTime),
+        Shared(M, O, D, Start, unit(), Found.Anchored),
+        Work(Tuned.Work.OfEffort << std::min(O.Effort, 30)) {}
 
   SearchResult run(const std::function<bool()> &Prove) {
     offerSeeds();
@@ -27,13 +29,13 @@ public:
     std::optional<Begun> Parts;
     auto Within = Found.Within.find({O.Budget, Start.isLowered()});
     bool IsKnown = Within != Found.Within.end();
-    if (MaySearch && !Search.isSmall() && !IsKnown &&
+    if (MaySearch && isLarge() && !IsKnown &&
         (!Start.hasAnchors() || Shared.isNearestKnown(highest())))
       begin(Parts);
     if ((MaySearch || O.Prove) && !Prove())
       return {};
     if (MaySearch && !closes()) {
-      if (Search.isSmall())
+      if (!isLarge())
         searchGrid();
       else if (IsKnown && Within->second.first == D.Bound)
         Best.offer(Within->second.second);
@@ -50,7 +52,7 @@ public:
 
   void fill() {
     Start.lower();
-    climb(Start.leastPeak(), nullptr, [](const GridPoint &) { return false; });
+    climb(Start.leastPeak(), nullptr, [](const Point &) { return false; });
   }
 
 private:
@@ -61,8 +63,10 @@ private:
   Searched &Found;
   Starts Start;
   Incumbent Best;
+  /// Plans of the grid, fitted to the budget of the call.
+  Attempt Fitted;
+  std::vector<Seed> Seen;
   Anchors Shared;
-  const GridPoints Search;
   const int64_t Work;
   /// A way up: where it begins, with which plans, and at which budgets.
   struct Stages {
@@ -71,11 +75,6 @@ private:
     std::vector<int64_t> Budgets;
     /// What was searched there before.
     std::vector<PointPtr> Known;
-  };
-  /// Points of a way up, in order, and the budget of the last.
-  struct Points {
-    std::vector<PointPtr> All;
-    int64_t Last;
   };
   /// What it found: all that counts from now on, what of it is new, the last.
   struct Climb {
@@ -90,6 +89,10 @@ private:
     bool FromAnchors = false;
   };
   static constexpr const auto &Of = Tuned.Grid;
+
+  bool isLarge() const { return M.numOps() > Tuned.Size.Few; }
+  /// Few plans are tried and none crossed: to build a schedule takes long.
+  bool isVeryLarge() const { return M.numOps() >= Tuned.Size.Many; }
 
   void offerSeeds() {
     for (const Seed &X : Start.seeds())
@@ -110,16 +113,21 @@ private:
   }
 
   /// Returns whether the call may end.
-  bool look(const GridPoint &X) {
+  bool look(const Point &X) {
+    std::vector<Attempt::Start> New;
     for (const Seed &Y : X.Ends)
-      Best.offer(Y.S);
+      if (!isAmong(Seen, Y))
+        New.push_back({&Y.S, 0, Y.From});
+    Fitted.fromPlans(New);
+    Seen = X.Ends;
+    offer(Fitted);
     return closes() || D.passed();
   }
 
   void searchGrid() {
     // Where the walk ends without a point to climb from, this is needed.
     Start.lowerLater();
-    auto Look = [this](const GridPoint &X) { return look(X); };
+    auto Look = [this](const Point &X) { return look(X); };
     int64_t Step = Of.Coarse * unit(), First = highest() / Step * Step;
     int64_t Count =
         std::max<int64_t>(0, (First - Start.leastSeedPeak() + Step) / Step);
@@ -130,10 +138,8 @@ private:
       int64_t At = First - int64_t(I) * Step;
       auto It = Found.Coarse.find(At);
       PointPtr Known = It == Found.Coarse.end() ? nullptr : It->second;
-      // Squeezed plans are left out: whether there are any depends on the
-      // budget of the call.
       return [this, At, Known](const Watch &Here) {
-        return Known ? Known : Search.coarse(At, Start.unsqueezed(), Here);
+        return Known ? Known : coarse(At, Here);
       };
     };
     auto Take = [&](size_t I, PointPtr X) {
@@ -153,40 +159,17 @@ private:
     inOrderFrom(D, size_t(Count), Lead::Aside, Begin, Take);
     if (MayEnd)
       return;
-    if (!Closed) {
-      Start.lower();
-      ClosedAt = Start.leastPeak();
-    }
-    Points Up = climb(ClosedAt, Closed, Look);
-    if (!closes() && !D.passed())
-      climbOn(Up);
-  }
-
-  /// From the last budgets of the grid to that of the call, unit by unit. What
-  /// fits is taken from plans that the neighbours have, at budgets that they
-  /// have: were the plans of all points fitted to the very budget, some call
-  /// would by luck find one that is cheaper than what the next ones find.
-  void climbOn(const Points &Up) {
-    std::vector<Seed> Kept;
-    auto Fit = [&](int64_t At) {
-      Attempt A(M, O.Seed, D, At, M.BaseTime);
-      A.fromPlans(Kept);
-      if (Kept.empty() || At < O.Budget)
-        Search.fitFromBelow(A, Up.All);
-      Kept = cheapest(A.ends(), Of.KeptOn);
-      offer(A);
-    };
-    int64_t Next = (Up.Last / unit() + 1) * unit();
-    for (; Next < O.Budget && Next <= highest() && !D.passed(); Next += unit())
-      Fit(Next);
-    Fit(O.Budget);
+    if (Closed)
+      return climb(ClosedAt, Closed, Look);
+    Start.lower();
+    climb(Start.leastPeak(), nullptr, Look);
   }
 
   /// What a search within the budget itself begins with. The bound may not be
   /// known yet.
   std::unique_ptr<Attempt> repaired(const Watch &Here) const {
     auto A = std::make_unique<Attempt>(M, O.Seed, Here, O.Budget, M.BaseTime);
-    A->repairSeeds(Start.seeds(), /*Few=*/Search.isVeryLarge());
+    A->repairSeeds(Start.seeds(), /*Few=*/isVeryLarge());
     return A;
   }
 
@@ -226,8 +209,7 @@ private:
     Attempt &A = *From;
     A.watch(D);
     A.prove(D.Bound);
-    A.annealSeeds(Search.isVeryLarge() ? Work
-                                       : Work * Tuned.Attempt.SeedEighths / 8);
+    A.annealSeeds(isVeryLarge() ? Work : Work * Tuned.Attempt.SeedEighths / 8);
     searchFromBest(A);
     A.TakeAlong = true;
     A.exchangeEnds(Tuned.Attempt.Crossed);
@@ -289,7 +271,7 @@ private:
   }
 
   void searchFromBest(Attempt &A) const {
-    if (!Search.isVeryLarge())
+    if (!isVeryLarge())
       A.fromPairsAndBest(Work);
   }
 
@@ -298,10 +280,26 @@ private:
       Best.offer(A.best().plan());
   }
 
+  /// From the seeds. Squeezed plans are left out: whether there are any depends
+  /// on the budget of the call. Where even the repaired seeds leave much open,
+  /// nothing would come as close to the bound as is asked for.
+  PointPtr coarse(int64_t At, const Watch &Here) const {
+    double Bound = M.BaseTime + G.Memory.bounds(At, Here, /*Exact=*/true).Extra;
+    Attempt A(M, O.Seed, Here, At, Bound);
+    int64_t Part = Work / Of.CoarsePart;
+    A.fromSeeds(Start.unsqueezed(), /*Few=*/true, Part);
+    if (A.best().cost() <= Bound + Tuned.Near.Promising * M.BaseTime) {
+      A.fromPairs(Part);
+      A.fromBest(Part);
+    }
+    bool IsClosed = A.best().cost() <= Bound + Tuned.Near.Open * M.BaseTime;
+    return pointOf(A, IsClosed);
+  }
+
   /// Goes up from a budget, a unit at first, then by a part of the height, and
   /// shows every point until `Look` says that it is enough.
   template <typename LookFn>
-  Points climb(int64_t Low, const PointPtr &Below, LookFn Look) {
+  void climb(int64_t Low, PointPtr Below, LookFn Look) {
     std::vector<int64_t> Budgets;
     auto Next = [&](int64_t At) {
       return At + std::max(unit(), (At - Low) / Of.OfHeight);
@@ -313,14 +311,7 @@ private:
         tell(X->Ends);
       return Look(*X);
     };
-    std::vector<PointPtr> &Fine = Found.Fine[Low];
-    climbBy(D, Fine, Budgets, Start.seeds(), Below, Tell);
-    Points Up{{}, Budgets.empty() ? Low : Budgets.back()};
-    if (Below)
-      Up.All.push_back(Below);
-    size_t Count = std::min(Fine.size(), Budgets.size());
-    Up.All.insert(Up.All.end(), Fine.begin(), Fine.begin() + Count);
-    return Up;
+    climbBy(D, Found.Fine[Low], Budgets, Start.seeds(), std::move(Below), Tell);
   }
 
   /// One stage below that of the budget.
@@ -381,27 +372,59 @@ private:
   template <typename LookFn>
   void climbBy(const Watch &Here, std::vector<PointPtr> &Fine,
                const std::vector<int64_t> &Budgets,
-               const std::vector<Seed> &Seeds, const PointPtr &Below,
+               const std::vector<Seed> &Seeds, PointPtr Below,
                LookFn Look) const {
     size_t Known = Fine.size();
-    std::vector<PointPtr> Up;
-    if (Below)
-      Up.push_back(Below);
-    auto Begin = [&](size_t I, const Watch &Beside) {
-      return I < Known ? nullptr : Search.begin(I, Budgets[I], Seeds, Beside);
+    auto Make = [&](size_t I, const Watch &Beside) {
+      return I < Known ? nullptr : fine(I, Budgets[I], Seeds, Beside);
     };
     auto Take = [&](size_t I, std::unique_ptr<Attempt> A) {
       bool IsNew = I == Fine.size();
-      PointPtr X = IsNew ? Search.end(std::move(A), Up, Here) : Fine[I];
+      PointPtr X = IsNew ? fineFrom(std::move(A), Below.get(), Here) : Fine[I];
       bool IsEnough = Look(X, IsNew);
       if (Here.passed())
         return false;
       if (IsNew)
         Fine.push_back(X);
-      Up.push_back(std::move(X));
+      Below = std::move(X);
       return !IsEnough;
     };
-    inOrder(Here, Budgets.size(), Lead::Aside, Begin, Take);
+    inOrder(Here, Budgets.size(), Lead::Aside, Make, Take);
+  }
+
+  /// The part of a fine budget that does not depend on the one below: now and
+  /// then a search from the seeds.
+  std::unique_ptr<Attempt> fine(size_t I, int64_t At,
+                                const std::vector<Seed> &Seeds,
+                                const Watch &Here) const {
+    auto A = std::make_unique<Attempt>(M, O.Seed + 1000 * uint64_t(I), Here, At,
+                                       M.BaseTime);
+    A->TakeAlong = isLarge();
+    size_t Every = isLarge()                 ? Of.SeedsEveryStages
+                   : I < size_t(Of.OfHeight) ? Of.SeedsEvery
+                                             : Of.SeedsEveryAbove;
+    if (I % Every == 0)
+      A->fromSeeds(Seeds, /*Few=*/true,
+                   Work / (isLarge() ? Of.StagePart : Of.FinePart));
+    return A;
+  }
+
+  /// From the plans of the fine budget below.
+  PointPtr fineFrom(std::unique_ptr<Attempt> A, const Point *Below,
+                    const Watch &Here) const {
+    A->watch(Here);
+    int64_t Part = Work / Of.FinePart;
+    if (Below)
+      A->fromPlans(Below->Ends);
+    A->fromPairs(isVeryLarge() ? 0 : Part);
+    if (isLarge())
+      A->exchangeEnds(Of.Exchanged);
+    A->fromBest(Part);
+    return pointOf(*A, /*IsClosed=*/false);
+  }
+
+  static PointPtr pointOf(const Attempt &A, bool IsClosed) {
+    return std::make_shared<const Point>(Point{A.ends(), IsClosed});
   }
 
   void tell(const std::vector<Seed> &Ends) const {

@@ -3,7 +3,7 @@
 #define REMAT_LIB_SOLVER_BUDGETGRID_H
 
 #include "Planner/Anchors.h"
-#include "Planner/GridPoints.h"
+#include "Search/Search.h"
 
 #include <functional>
 #include <map>
@@ -12,9 +12,9 @@
 namespace remat::solver {
 
 /// The default strategy. Up to `Size.Few` ops it searches at a grid of budgets
-/// that depends on the problem, the effort and the random seed alone, and goes
-/// on from the last of them below a call's budget to that budget, unit by unit.
-/// So calls at neighbouring budgets share their plans.
+/// that depends on the problem, the effort and the random seed alone, and fits
+/// the plans from the part of the grid below a call's budget to that budget. So
+/// calls at neighbouring budgets share their plans.
 ///
 /// At a budget of the *coarse* grid the search is from the seeds. A call walks
 /// down the coarse grid to where a plan is as good as proven: plans of smaller
@@ -50,6 +50,14 @@ public:
   std::function<void(const Plan &)> OnPlan;
 
 private:
+  /// What a search within one budget of the grid found.
+  struct Point {
+    /// Where it ended, from each plan that it started with.
+    std::vector<Seed> Ends;
+    /// The best is as good as proven.
+    bool IsClosed = false;
+  };
+  using PointPtr = std::shared_ptr<const Point>;
   /// By effort and random seed.
   struct Searched {
     std::map<int64_t, PointPtr> Coarse;

@@ -256,7 +256,7 @@ bool Moves::reorderStep(int32_t At, int Tries) {
   }
   for (auto [Bytes, I] : Across)
     for (bool Later : {true, false})
-      if (mayRelieve(At, I, Later) && Kept(moveAway(I, At, Later)))
+      if ((!Looks || mayRelieve(At, I, Later)) && Kept(moveAway(I, At, Later)))
         return true;
   return false;
 }

@@ -18,6 +18,10 @@ public:
   bool TakeAlong = false;
 
 protected:
+  /// Whether what would not help is told by a look, where it can be, and not
+  /// tried.
+  const bool Looks = M.numOps() > Tuned.Size.Few;
+
   bool postpone(int32_t N, int32_t Next, int &Left);
   bool advance(int32_t N, int32_t Next, int &Left);
   int32_t makeWay(OpId O, int32_t Next);

@@ -277,16 +277,22 @@ std::optional<double> Repair::applyBest(int32_t At, size_t Enough) {
   for (const Candidate &C : Found)
     Most.push_back(mostRelief(C));
   const size_t Mark = Log.size();
-  const double Cost = S.cost(), Over = T.overflow();
+  double Cost = S.cost(), Over = T.overflow();
   std::optional<double> Least;
   size_t Best = 0, Applied = 0;
   Random BestRng = Rng;
   for (size_t K = 0; K < Found.size() && (K < Enough || !Least); ++K) {
     const Candidate &C = Found[K];
-    double MostCost = Least ? Cost + *Least * Most[K] : AboveAllCosts;
+    double MostCost = Least && Looks ? Cost + *Least * Most[K] : AboveAllCosts;
     if (C.Storage >= 0 && Cost + timeAgain(C) > MostCost)
       continue;
     rollback(Mark);
+    // A block that a try has split stays so, which changes what is over. Looks
+    // are at what was before all tries, and so is what they are compared with.
+    if (!Looks) {
+      Cost = S.cost();
+      Over = T.overflow();
+    }
     Random Before = Rng;
     Applied = K;
     if (!apply(C, At, MostCost) || T.overflow() >= Over)
@@ -298,7 +304,7 @@ std::optional<double> Repair::applyBest(int32_t At, size_t Enough) {
     Best = K;
     BestRng = Before;
   }
-  if (Least && Applied == Best)
+  if (Least && Looks && Applied == Best)
     return Least;
   rollback(Mark);
   if (!Least)
