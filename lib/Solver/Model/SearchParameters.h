@@ -25,8 +25,8 @@ struct SearchParameters {
     /// place of tries, plans there cost more, by 1 % at some budgets of one
     /// graph.
     int32_t Few = 300;
-    /// From so many on, what looks at the whole schedule (an exchange, a
-    /// crossing) takes longer than it is worth.
+    /// From so many on, what looks at the whole schedule (an exchange, but for
+    /// anchors a crossing too) takes longer than it is worth.
     int32_t Many = 3000;
     /// Beyond so many, work for each op falls; see `Model::sizeFactor`.
     int32_t Large = 20'000;
