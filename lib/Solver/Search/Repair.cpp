@@ -273,9 +273,9 @@ double Repair::mostRelief(const Candidate &C) const {
 /// soon as that shows. Returns its time for each byte, or nothing where none
 /// helps.
 std::optional<double> Repair::applyBest(int32_t At, size_t Enough) {
-  std::vector<double> Most;
-  for (const Candidate &C : Found)
-    Most.push_back(mostRelief(C));
+  Reliefs.clear();
+  for (size_t K = 0; Looks && K < std::min(Enough, Found.size()); ++K)
+    Reliefs.push_back(mostRelief(Found[K]));
   const size_t Mark = Log.size();
   double Cost = S.cost(), Over = T.overflow();
   std::optional<double> Least;
@@ -283,7 +283,8 @@ std::optional<double> Repair::applyBest(int32_t At, size_t Enough) {
   Random BestRng = Rng;
   for (size_t K = 0; K < Found.size() && (K < Enough || !Least); ++K) {
     const Candidate &C = Found[K];
-    double MostCost = Least && Looks ? Cost + *Least * Most[K] : AboveAllCosts;
+    double MostCost =
+        Least && Looks ? Cost + *Least * Reliefs[K] : AboveAllCosts;
     if (C.Storage >= 0 && Cost + timeAgain(C) > MostCost)
       continue;
     rollback(Mark);

@@ -48,6 +48,8 @@ private:
   std::vector<Candidate> Found;
   /// Of those looked at in full: the least, sorted.
   std::vector<double> Scores;
+  /// By how much the first candidates can lower what is over the limit at most.
+  std::vector<double> Reliefs;
   /// Of what is dropped: keys of readers, with the instance and the reader.
   std::vector<std::pair<uint32_t, std::pair<int32_t, int32_t>>> Uses;
   /// Ops to run again, each with the first input that was not looked at.
