@@ -143,6 +143,9 @@ struct SearchParameters {
     size_t Scored = 48, ScoredInFull = 12;
     /// Candidates that are tried in full, without noise and with it.
     size_t Tried = 4, TriedWithNoise = 3;
+    /// Spread of the random factor on the times by which recomputations are
+    /// taken back, where that is tried in several orders.
+    double OrderNoise = 1.0;
     /// Part of the bytes beyond what is over the limit that counts as gain.
     double BeyondNeed = 0.05;
     /// Ops that the time of a chain is summed over: to score, and to decide
@@ -299,21 +302,19 @@ struct SearchParameters {
     /// search finds is luck.
     int64_t Units = 2, StageUnits = 4, Far = 32;
     size_t Count = 3;
-    /// The step from one budget of a chain to the next is the largest power of
-    /// two units that is no more than such a part of the height, and at least
-    /// one.
-    int64_t OfHeight = 32;
-    /// From `Far` on, steps from one anchor to the next and of a stage. Where
-    /// a stage begins, what the older chain found is lost. With stages of four
-    /// units at every height, a call there was up to 0.24 % dearer.
-    int64_t Steps = 4, StageSteps = 8;
+    /// From `Far` on, such parts of the largest power of two that is no more
+    /// than the height: from one anchor to the next, and a stage. Where a stage
+    /// begins, what the older chain found is lost: with twice as many stages
+    /// and some values of the work, calls there were up to 0.5 % dearer.
+    int64_t AnchorPart = 8, StagePart = 2;
+    /// The same from one budget of a chain to the next, at least a unit. What
+    /// lies between the last of them and a call's budget, only its fit uses.
+    int64_t StepPart = 64;
     /// Units between the budgets that a call searches within first, to end if
     /// that is as good as proven.
     int64_t NearestUnits = 4;
     /// The work is the effort's times the root of so many ops over those of the
-    /// graph, for changes take longer where there are many. With 100, calls
-    /// took a sixth longer, and plans of 500 budgets of four graphs cost as
-    /// much, within 0.01 %.
+    /// graph, for changes take longer where there are many.
     int32_t FullWork = 60;
     /// An anchor from `Far` on has this part of the work. Below, those with
     /// less than all of it have plans that cost up to a hundredth more, and one
@@ -323,20 +324,35 @@ struct SearchParameters {
     /// end within the budget take less; those that end nowhere took nine tenths
     /// of the time of all.
     int64_t OfFitPerOp = 16;
-    /// Least changes of the exchanges of a plan: most of those within anchors
-    /// and along chains have no more.
+    /// Least changes of the exchanges of a plan within an anchor: most have no
+    /// more.
     int64_t OfExchange = 120'000;
-    /// Plans of the budget below that are repaired, the cheapest; the others
-    /// are only crossed.
-    size_t Repaired = 6;
-    /// Plans that exchanges are tried on, once at each budget: with three, and
-    /// before crossing too, a call near the lowest peak took 1.4 times as long
-    /// for plans that cost the same.
-    size_t Exchanged = 2;
     /// Parts of the work where a chain begins: crossed, from the best.
     int FirstPairPart = 3, FirstBestPart = 8;
-    /// The same at its other budgets, below `Far` and from there on.
-    int PairPart[2] = {24, 16}, BestPart = 32;
+    /// What a chain does at each of its other budgets.
+    struct ChainStep {
+      /// Plans of the budget below that are repaired, the cheapest; the others
+      /// are only crossed.
+      size_t Repaired;
+      /// Orders in which recomputations are taken back from these.
+      int Orders;
+      /// Plans that exchanges are tried on, and the least changes of these.
+      size_t Exchanged;
+      int64_t OfExchange;
+      /// Parts of the work: crossed, from the best.
+      int PairPart, BestPart;
+    };
+    /// Below `Far`, where a unit more makes plans up to 3 % cheaper, and which
+    /// plan is the one that gains most is not known before it is fitted. From
+    /// there on, where a stage has many budgets: a little work at each is worth
+    /// as much as more work at every second one.
+    ChainStep Near = {16, 8, 2, 120'000, 24, 32},
+              Beyond = {4, 1, 1, 50'000, 48, 96};
+    /// Orders in which a call takes recomputations back from the plans that its
+    /// chains ended with. With one, a call was 0.15 % dearer than its neighbour
+    /// by luck of that alone, and one plan cost 0.3 % more. 64 made no plan of
+    /// four cheaper by more than 0.006 %.
+    int Orders = 16;
   } Anchors;
 
   /// Many budgets at once.

@@ -9,10 +9,9 @@ using namespace remat::solver;
 
 static constexpr const auto &Of = Tuned.Anchors;
 
-/// Units from one budget of a chain to the next.
-static int64_t stepAt(int64_t Height) {
-  return std::max<int64_t>(1, int64_t(std::bit_floor(uint64_t(Height))) /
-                                  Of.OfHeight);
+/// Units: such a part of the largest power of two up to the height.
+static int64_t partOfHeight(int64_t Height, int64_t Part) {
+  return std::max<int64_t>(1, int64_t(std::bit_floor(uint64_t(Height))) / Part);
 }
 
 /// The largest budget up to one that is so many units above the lowest peak, or
@@ -23,20 +22,20 @@ int64_t Anchors::roundDown(int64_t At, int64_t Units) const {
 
 /// The largest anchor up to a budget, which is not below the lowest peak.
 int64_t Anchors::anchorBelow(int64_t At) const {
-  int64_t Step = stepAt(heightOf(At));
-  return roundDown(At, isFar(At) ? Step * Of.Steps : Of.Units);
+  return roundDown(At, isFar(At) ? partOfHeight(heightOf(At), Of.AnchorPart)
+                                 : Of.Units);
 }
 
 /// The next budget of a chain.
 int64_t Anchors::above(int64_t At) const {
-  int64_t Step = stepAt(heightOf(At));
+  int64_t Step = partOfHeight(heightOf(At), Of.StepPart);
   return roundDown(At, Step) + Step * Unit;
 }
 
 /// Where the stage of a budget begins.
 int64_t Anchors::stageOf(int64_t At) const {
-  int64_t Step = stepAt(heightOf(At));
-  return roundDown(At, isFar(At) ? Step * Of.StageSteps : Of.StageUnits);
+  return roundDown(At, isFar(At) ? partOfHeight(heightOf(At), Of.StagePart)
+                                 : Of.StageUnits);
 }
 
 void Anchors::findChains() {
@@ -133,11 +132,11 @@ int64_t Anchors::work() const {
   return partOf(Tuned.Work.OfEffort << std::min(O.Effort, 30));
 }
 
-void Anchors::limit(Attempt &A) const {
+void Anchors::limit(Attempt &A, int64_t OfExchange) const {
   A.MostOfFit = Of.OfFitPerOp * M.numOps();
   A.ScoredInFull = Of.ScoredInFull;
   A.WithMargins = Of.WithMargins;
-  A.LeastOfExchange = partOf(Of.OfExchange);
+  A.LeastOfExchange = partOf(OfExchange);
 }
 
 Anchors::Ends Anchors::known(Anchor X) const {
@@ -149,7 +148,7 @@ std::unique_ptr<Attempt> Anchors::repaired(Anchor X, const Watch &Here) const {
   auto [At, Again] = X;
   auto A = std::make_unique<Attempt>(M, O.Seed + uint64_t(Again), Here, At,
                                      M.BaseTime);
-  limit(*A);
+  limit(*A, Of.OfExchange);
   A->repairSeeds(At < Start.leastSeedPeak() ? Start.squeezedTo(At)
                                             : Start.unsqueezed(),
                  /*Few=*/false);
@@ -191,14 +190,16 @@ Anchors::Ends Anchors::cross(int64_t At, const Ends &Below,
                              const Watch &Here) const {
   Attempt A(M, O.Seed + uint64_t(At), Here, At, M.BaseTime);
   A.TakeAlong = true;
-  limit(A);
+  const auto &Step = isFar(At) ? Of.Beyond : Of.Near;
+  limit(A, Step.OfExchange);
+  A.Orders = Step.Orders;
   if (Below)
-    A.fromPlans(*Below, Of.Repaired);
+    A.fromPlans(*Below, Step.Repaired);
   for (const Ends &X : More)
     A.fromPlans(*X);
-  A.fromPairs(work() / (Below ? Of.PairPart[isFar(At)] : Of.FirstPairPart));
-  A.exchangeEnds(Of.Exchanged);
-  A.fromBest(work() / (Below ? Of.BestPart : Of.FirstBestPart));
+  A.fromPairs(work() / (Below ? Step.PairPart : Of.FirstPairPart));
+  A.exchangeEnds(Step.Exchanged);
+  A.fromBest(work() / (Below ? Step.BestPart : Of.FirstBestPart));
   return endsOf(A);
 }
 

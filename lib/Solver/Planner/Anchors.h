@@ -110,8 +110,9 @@ private:
   /// So much of the work as a graph of its size has.
   int64_t partOf(int64_t Work) const;
   int64_t work() const;
-  /// Repairs and exchanges within anchors and along chains.
-  void limit(Attempt &A) const;
+  /// Repairs within anchors and along chains, and exchanges of at least so many
+  /// changes on a graph of `FullWork` ops.
+  void limit(Attempt &A, int64_t OfExchange) const;
   Ends known(Anchor X) const;
   std::unique_ptr<Attempt> repaired(Anchor X, const Watch &Here) const;
   /// Anneals what was repaired, and searches on from that.

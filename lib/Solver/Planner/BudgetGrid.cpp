@@ -261,6 +261,7 @@ private:
   /// what the neighbours do not have: one made a plan 1 % cheaper.
   void crossAnchors() {
     Attempt A(M, O.Seed, D, O.Budget, D.Bound);
+    A.Orders = Tuned.Anchors.Orders;
     Shared.findAll();
     for (const Anchors::Ends &X : Shared.crossed()) {
       tell(*X);

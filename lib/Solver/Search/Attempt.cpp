@@ -55,8 +55,7 @@ Attempt::Fitted Attempt::fit(const Plan &P, double Margin, int MaxSteps,
   R.Fits = L.repair(MaxSteps);
   if (R.Fits) {
     S.setLimit(Budget);
-    L.restore();
-    R.P = S.plan();
+    R.P = L.restored(Orders);
     R.Of = measure(M, R.P);
   }
   R.Work = L.Work;

@@ -39,6 +39,9 @@ public:
   /// Seeds that are repaired within lower limits too; all of them at once where
   /// there is no such number.
   std::optional<size_t> WithMargins;
+  /// Orders in which a repaired plan's recomputations are tried to be taken
+  /// back.
+  int Orders = 1;
   /// Changes that the exchanges of a plan may take at least.
   int64_t LeastOfExchange = Tuned.Work.OfExchange;
   /// Goes on under another watch, of the same call.

@@ -19,6 +19,9 @@ public:
   bool repair(int MaxSteps);
   /// Removes recomputations that the limit does not need, dearest first.
   void restore();
+  /// The cheapest plan that comes of that in so many orders: dearest first,
+  /// then by chance. Which bytes go to which recomputation is a knapsack.
+  Plan restored(int Orders);
 
   /// Time that one byte less is worth; sets what is worth extending.
   double Price = 0;
@@ -34,6 +37,7 @@ public:
 protected:
   bool drop(int32_t Storage, int32_t At, double MostCost = AboveAllCosts);
   bool tryRemove(int32_t N);
+  void removeExtras(double Noise);
   bool isNeeded(int32_t N);
 
 private:

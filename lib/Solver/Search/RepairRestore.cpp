@@ -109,15 +109,38 @@ bool Repair::tryRemove(int32_t N) {
   return false;
 }
 
-void Repair::restore() {
+void Repair::removeExtras(double Noise) {
   std::vector<std::pair<double, int32_t>> Order;
-  for (int32_t N : S.extras())
-    Order.push_back({-M.timeOf(S.node(N).Op, S.node(N).Choice), N});
+  for (int32_t N : S.extras()) {
+    double Time = M.timeOf(S.node(N).Op, S.node(N).Choice);
+    Order.push_back({-(Noise > 0 ? Time * Rng.noise(Noise) : Time), N});
+  }
   std::sort(Order.begin(), Order.end());
   for (auto [Time, N] : Order) {
     if (stopped())
       break;
     tryRemove(N);
   }
+}
+
+void Repair::restore() {
+  removeExtras(/*Noise=*/0);
   Log.clear();
+}
+
+Plan Repair::restored(int Orders) {
+  Log.clear();
+  removeExtras(/*Noise=*/0);
+  Plan Best = S.plan();
+  double Cost = S.cost();
+  for (int I = 1; I < Orders && !stopped(); ++I) {
+    rollback(0);
+    removeExtras(Tuned.Repair.OrderNoise);
+    if (S.cost() < Cost) {
+      Cost = S.cost();
+      Best = S.plan();
+    }
+  }
+  Log.clear();
+  return Best;
 }

@@ -110,9 +110,8 @@ TEST(Anchors, TheSecondChainIsThatOfTheStageBelow) {
     ++Begun[std::bit_width(unsigned(Height))];
   }
   EXPECT_EQ(Begun[std::bit_width(16u)], 16 / Tuned.Anchors.StageUnits);
-  int Stages = int(Tuned.Anchors.OfHeight / Tuned.Anchors.StageSteps);
-  EXPECT_EQ(Begun[std::bit_width(64u)], Stages);
-  EXPECT_EQ(Begun[std::bit_width(128u)], Stages);
+  EXPECT_EQ(Begun[std::bit_width(64u)], Tuned.Anchors.StagePart);
+  EXPECT_EQ(Begun[std::bit_width(128u)], Tuned.Anchors.StagePart);
 }
 
 TEST(Anchors, TheBudgetsOfAChainAreApartByAPartOfTheirHeight) {
@@ -122,8 +121,8 @@ TEST(Anchors, TheBudgetsOfAChainAreApartByAPartOfTheirHeight) {
   for (const Anchors::Chain &Of : X.Of.chains())
     for (size_t I = 1; I < Of.size(); ++I) {
       int64_t Height = Of[I - 1] - S.Lowest, Step = Of[I] - Of[I - 1];
-      EXPECT_LE(Step * Tuned.Anchors.OfHeight, Height);
-      EXPECT_GT(2 * Step * Tuned.Anchors.OfHeight, Height);
+      EXPECT_LE(Step * Tuned.Anchors.StepPart, Height);
+      EXPECT_GT(2 * Step * Tuned.Anchors.StepPart, Height);
     }
 }
 

@@ -183,6 +183,65 @@ TEST(Repair, SaysOfMostWhatTheLimitNeeds) {
   EXPECT_GT(Needed, Failed / 2);
 }
 
+/// a (100 bytes, 3 us), b and c (50, 2 us each) are read before much (200) and
+/// after it, and made again. Within 300 there is room for 100 across much: for
+/// a, which is dearest, or for b and c, which are dearer together.
+TEST(Repair, TakesBackInTheOrderThatSavesMost) {
+  Problem P;
+  ValueId A = P.addOutput(P.addOp("a", 3, {}), "a", 100);
+  ValueId B = P.addOutput(P.addOp("b", 2, {}), "b", 50);
+  ValueId C = P.addOutput(P.addOp("c", 2, {}), "c", 50);
+  ValueId U = P.addOutput(P.addOp("use", 1, {A, B, C}), "u", 0);
+  ValueId Z = P.addOutput(P.addOp("much", 1, {U}), "z", 200);
+  ValueId W = P.addOutput(P.addOp("less", 1, {Z}), "w", 0);
+  P.Results = {P.addOutput(P.addOp("end", 1, {A, B, C, W}), "r", 0)};
+  Model M(P);
+  Plan From;
+  for (OpId O : {0, 1, 2, 3, 4, 5, 0, 1, 2, 6})
+    From.Sequence.push_back({O, 0});
+  SolveOptions O;
+  Watch D(O);
+  for (int Orders : {1, 16}) {
+    Schedule S(M, From, 300);
+    Repair L(S, 1, D);
+    Plan Best = L.restored(Orders);
+    EXPECT_EQ(measure(M, Best).Time, M.BaseTime + (Orders == 1 ? 2 + 2 : 3));
+    EXPECT_TRUE(verify(P, Best, 300).Ok);
+  }
+}
+
+/// Of plans within a limit above their peak.
+TEST(Repair, MoreOrdersTakeBackNoLess) {
+  Rng R(11);
+  int Better = 0;
+  for (int Case = 0; Case < 200; ++Case) {
+    Features F;
+    F.Policy = Case % 2 ? 10 : 0;
+    F.After = Case % 4 < 2 ? 10 : 0;
+    Problem P = randomProblem(R, 14, F);
+    Model M(P);
+    SolveOptions O;
+    Watch D(O);
+    greedyPlans(M, [&](const Plan &From) {
+      int64_t Limit = measure(M, From).Peak * 5 / 4;
+      double Least = AboveAllCosts;
+      for (int Orders : {1, 4}) {
+        Schedule S(M, From, Limit);
+        Repair L(S, 1, D);
+        Plan Best = L.restored(Orders);
+        VerifyResult V = verify(P, Best, Limit);
+        EXPECT_TRUE(V.Ok) << V.Error;
+        double Cost = measure(M, Best).cost();
+        EXPECT_LE(Cost, Least);
+        Better += Orders > 1 && Cost < Least;
+        Least = Cost;
+      }
+      return true;
+    });
+  }
+  EXPECT_GT(Better, 0);
+}
+
 /// Of two plans over other orders, cut at every place: what comes out is valid,
 /// begins as the first and runs every op.
 TEST(Crossing, IsValidWhereverItCuts) {
