@@ -1,9 +1,8 @@
 //===- ExchangeTest.cpp - Changes that pay together -----------------------===//
 #include "Search/Exchange.h"
-#include "RandomProblem.h"
+#include "GreedyPlans.h"
 #include "Search/Attempt.h"
 #include "Search/ExchangeTable.h"
-#include "Seeds/Baselines.h"
 
 #include <gtest/gtest.h>
 
@@ -174,30 +173,20 @@ TEST(Exchange, LetsAnOpWaitWithWhatItReads) {
 
 /// Whatever it does to whatever plan: cheaper by what it says, and valid.
 TEST(Exchange, IsValidAndCheaper) {
-  Rng R(23);
   int Made = 0;
-  for (int Case = 0; Case < 400; ++Case) {
-    Features F;
-    F.Policy = Case % 2 ? 10 : 0;
-    F.After = Case % 4 < 2 ? 10 : 0;
-    Problem P = randomProblem(R, 14, F);
-    Model M(P);
-    SolveOptions O;
-    Watch D(O);
-    greedyPlans(M, [&](Plan From) {
-      int64_t Limit = verify(P, From, INT64_MAX).Peak;
-      Schedule S(M, From, Limit);
-      Exchange L(S, Case, D);
-      L.TakeAlong = Case % 3 != 0;
-      for (double Cost = S.cost(); L.exchange(); Cost = S.cost()) {
-        EXPECT_LT(S.cost(), Cost);
-        VerifyResult V = verify(P, S.plan(), Limit);
-        EXPECT_TRUE(V.Ok) << "case " << Case << ": " << V.Error;
-        ++Made;
-      }
-      return true;
-    });
-  }
+  auto Look = [&](int Case, const Model &M, const Watch &D, const Plan &From) {
+    int64_t Limit = verify(M.P, From, INT64_MAX).Peak;
+    Schedule S(M, From, Limit);
+    Exchange L(S, Case, D);
+    L.TakeAlong = Case % 3 != 0;
+    for (double Cost = S.cost(); L.exchange(); Cost = S.cost()) {
+      EXPECT_LT(S.cost(), Cost);
+      VerifyResult V = verify(M.P, S.plan(), Limit);
+      EXPECT_TRUE(V.Ok) << "case " << Case << ": " << V.Error;
+      ++Made;
+    }
+  };
+  forGreedyPlans(23, 400, Look);
   EXPECT_GT(Made, 20);
 }
 

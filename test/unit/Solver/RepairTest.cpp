@@ -1,8 +1,7 @@
 //===- RepairTest.cpp - What a repair and a crossing can do ---------------===//
 #include "Search/Repair.h"
-#include "RandomProblem.h"
+#include "GreedyPlans.h"
 #include "Search/Attempt.h"
-#include "Seeds/Baselines.h"
 
 #include <gtest/gtest.h>
 
@@ -159,26 +158,15 @@ public:
 
 /// Of plans whose peak is the limit.
 TEST(Repair, SaysOfMostWhatTheLimitNeeds) {
-  Rng R(5);
   int Needed = 0, Failed = 0;
-  for (int Case = 0; Case < 400; ++Case) {
-    Features F;
-    F.Policy = Case % 2 ? 10 : 0;
-    F.After = Case % 4 < 2 ? 10 : 0;
-    Problem P = randomProblem(R, 14, F);
-    Model M(P);
-    SolveOptions O;
-    Watch D(O);
-    greedyPlans(M, [&](Plan From) {
-      Schedule S(M, From, INT64_MAX);
-      S.setLimit(S.timeline().peak());
-      Removals L(S, 1, D);
-      L.compare();
-      Needed += L.Needed;
-      Failed += L.Failed;
-      return true;
-    });
-  }
+  forGreedyPlans(5, 400, [&](int, const Model &M, const Watch &D, auto &From) {
+    Schedule S(M, From, INT64_MAX);
+    S.setLimit(S.timeline().peak());
+    Removals L(S, 1, D);
+    L.compare();
+    Needed += L.Needed;
+    Failed += L.Failed;
+  });
   EXPECT_GT(Failed, 1000);
   EXPECT_GT(Needed, Failed / 2);
 }
@@ -212,33 +200,22 @@ TEST(Repair, TakesBackInTheOrderThatSavesMost) {
 
 /// Of plans within a limit above their peak.
 TEST(Repair, MoreOrdersTakeBackNoLess) {
-  Rng R(11);
   int Better = 0;
-  for (int Case = 0; Case < 200; ++Case) {
-    Features F;
-    F.Policy = Case % 2 ? 10 : 0;
-    F.After = Case % 4 < 2 ? 10 : 0;
-    Problem P = randomProblem(R, 14, F);
-    Model M(P);
-    SolveOptions O;
-    Watch D(O);
-    greedyPlans(M, [&](const Plan &From) {
-      int64_t Limit = measure(M, From).Peak * 5 / 4;
-      double Least = AboveAllCosts;
-      for (int Orders : {1, 4}) {
-        Schedule S(M, From, Limit);
-        Repair L(S, 1, D);
-        Plan Best = L.restored(Orders);
-        VerifyResult V = verify(P, Best, Limit);
-        EXPECT_TRUE(V.Ok) << V.Error;
-        double Cost = measure(M, Best).cost();
-        EXPECT_LE(Cost, Least);
-        Better += Orders > 1 && Cost < Least;
-        Least = Cost;
-      }
-      return true;
-    });
-  }
+  forGreedyPlans(11, 200, [&](int, const Model &M, const Watch &D, auto &From) {
+    int64_t Limit = measure(M, From).Peak * 5 / 4;
+    double Least = AboveAllCosts;
+    for (int Orders : {1, 4}) {
+      Schedule S(M, From, Limit);
+      Repair L(S, 1, D);
+      Plan Best = L.restored(Orders);
+      VerifyResult V = verify(M.P, Best, Limit);
+      EXPECT_TRUE(V.Ok) << V.Error;
+      double Cost = measure(M, Best).cost();
+      EXPECT_LE(Cost, Least);
+      Better += Orders > 1 && Cost < Least;
+      Least = Cost;
+    }
+  });
   EXPECT_GT(Better, 0);
 }
 
