@@ -123,6 +123,25 @@ TEST(Planner, WhatNeighboursShareIsTheSameForEach) {
   }
 }
 
+// Up to 300 ops calls share what is found at the budgets of a grid.
+TEST(Planner, ACallUpTheGridIsNoDearerThanThatOfASmallerBudget) {
+  Rng R(17);
+  Problem P = training(R, 90);
+  SolveOptions O;
+  O.Effort = 1;
+  Planner Plans(P, O);
+  double Least = MaxTotalTime;
+  for (int64_t Budget : budgetsOf(P, 60)) {
+    O.Budget = Budget;
+    SolveResult Mine = Plans.solve(O);
+    expectRight(P, Budget, Mine);
+    if (!Mine.Feasible)
+      continue;
+    EXPECT_LE(Mine.Proof.Time, Least + 0.001 * Mine.Proof.BaseTime) << Budget;
+    Least = std::min(Least, Mine.Proof.Time);
+  }
+}
+
 TEST(Planner, APlanServesEveryLargerBudget) {
   for (int Case = 0; Case < casesOf(3); ++Case) {
     Rng R(Case + 71);
