@@ -1,6 +1,5 @@
 //===- Bounds.cpp - Cuts at the moments that bind most --------------------===//
 #include "Bounds/Bounds.h"
-#include "Bounds/Cut.h"
 #include "Bounds/LastInput.h"
 #include "Bounds/Several.h"
 #include "Model/Ahead.h"
@@ -291,14 +290,14 @@ rootBounds(const Model &M, const std::vector<int64_t> &Bytes, int64_t Budget,
     MomentCut Cut(M, Ops[I], MomentCut::sides(M, Ops[I]));
     Cut.findLeast();
     X.LeastBudget = Cut.leastBudget();
-    X.Extra = Cut.rootBound(Budget);
+    X.Priced = Cut.pricedBound(Budget);
     return X;
   };
   auto Take = [&](size_t I, const Bounds &X) {
     R.LeastBudget = std::max(R.LeastBudget, X.LeastBudget);
-    if (std::isfinite(X.Extra)) {
-      R.Extra = std::max(R.Extra, X.Extra);
-      Roots.push_back({-X.Extra, Ops[I]});
+    if (std::isfinite(X.Priced.Extra)) {
+      R.raise(X.Priced);
+      Roots.push_back({-X.Priced.Extra, Ops[I]});
     }
     return !D.passed();
   };
@@ -338,7 +337,8 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
     return R;
   // Each raises the bound by itself, whatever the others find.
   std::sort(Roots.begin(), Roots.end());
-  std::optional<Ahead<double>> Whole, Several, Groups;
+  std::optional<Ahead<double>> Whole, Groups;
+  std::optional<Ahead<PricedBound>> Several;
   if (!Roots.empty() && R.LeastBudget <= Budget) {
     Whole.emplace(D, [&](const Watch &) {
       return wholeBound(M, Roots[0].second, Budget);
@@ -356,7 +356,7 @@ Bounds remat::solver::momentBounds(const Model &M, int64_t Budget,
   meetingBounds(M, Of, Bytes, Budget, D, R);
   if (D.passed() || R.LeastBudget > Budget || Roots.empty())
     return R;
-  for (std::optional<Ahead<double>> *X : {&Whole, &Several, &Groups})
-    R.Extra = std::max(R.Extra, (*X)->get());
+  R.raise(Several->get());
+  R.Extra = std::max({R.Extra, Whole->get(), Groups->get()});
   return R;
 }

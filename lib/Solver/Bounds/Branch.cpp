@@ -160,15 +160,18 @@ MomentCut::Branch MomentCut::childOf(const Branch &B, bool Fewer,
   return Best;
 }
 
-double MomentCut::rootBound(int64_t Budget) {
+PricedBound MomentCut::pricedBound(int64_t Budget) {
   if (Budget < leastBudget())
-    return std::numeric_limits<double>::infinity();
+    return {Budget, std::numeric_limits<double>::infinity(), 0};
   CutsLeft = INT_MAX;
   Branch Root;
   Root.Price = M.BaseTime / double(std::max<int64_t>(Budget, 1));
   bisect(Root, Budget - Fixed);
   // The scaled times are exact, the product of price and bytes is rounded.
-  return std::max(0.0, Root.Bound - 1e-9 * M.BaseTime);
+  double Extra = Root.Bound - 1e-9 * M.BaseTime;
+  if (Extra <= 0)
+    return {Budget, 0, 0};
+  return {Budget, Extra, Root.Price};
 }
 
 /// Best first. `Closed` tells whether nothing is left to gain.

@@ -7,6 +7,22 @@
 
 namespace remat::solver {
 
+/// A Lagrangian bound (Geoffrion, 1974): a price on the bytes above the budget
+/// in place of the budget itself. The same price gives a bound within any other
+/// budget, above which so many fewer bytes are.
+struct PricedBound {
+  int64_t Budget = 0;
+  /// Every plan within the budget takes so much longer than the base time.
+  double Extra = 0;
+  /// Time a byte, not negative.
+  double Price = 0;
+  /// A bound on the extra time within another budget; negative where it says
+  /// nothing.
+  double at(int64_t Other) const {
+    return Extra - Price * (double(Other) - double(Budget));
+  }
+};
+
 /// A step of a plan, and what is known of it in every order.
 struct Moment {
   /// The op that runs; `None` where one of several does.
@@ -100,7 +116,8 @@ public:
   /// A lower bound on the extra time of every plan within the budget: the best
   /// price; infinity when even dropping all is too much. Call after
   /// `findLeast`, as the next.
-  double rootBound(int64_t Budget);
+  PricedBound pricedBound(int64_t Budget);
+  double rootBound(int64_t Budget) { return pricedBound(Budget).Extra; }
   /// The same bound without the gap between the hull and whole values: branch
   /// and bound on what is kept, one value or how many of several equal ones.
   /// Stops after about MaxCuts cuts with what is proven by then.

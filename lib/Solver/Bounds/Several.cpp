@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace remat::solver;
 
@@ -68,13 +69,13 @@ SeveralMoments::Choice SeveralMoments::cut(const std::vector<double> &Prices) {
   return R;
 }
 
-double SeveralMoments::search(int64_t MostWork) {
+PricedBound SeveralMoments::search(int64_t MostWork) {
   constexpr int MostCuts = 200;
   // The latter keeps rounding errors far below the margin of the bound.
   constexpr double Enough = 1e-5, MostPrice = 1e3, MostTime = 4;
   size_t Count = Parts.size();
   if (*std::min_element(Room.begin(), Room.end()) < 0)
-    return 0;
+    return {Budget, 0, 0};
   MixProgram Mix(Count, MostTime);
   std::vector<double> BestPrices(Count, 0), Prices(Count, 1.0 / double(Count));
   double Best = 0;
@@ -102,7 +103,11 @@ double SeveralMoments::search(int64_t MostWork) {
   Shares = Mix.shares();
   Shares.erase(Shares.begin());
   // The scaled times are exact, the products of prices and bytes are rounded.
-  return std::max(0.0, Best - 1e-9) * M.BaseTime;
+  Best -= 1e-9;
+  if (Best <= 0)
+    return {Budget, 0, 0};
+  double Price = std::accumulate(BestPrices.begin(), BestPrices.end(), 0.0);
+  return {Budget, Best * M.BaseTime, Price / double(Budget) * M.BaseTime};
 }
 
 std::vector<double> SeveralMoments::sharesOfRuns() const {
@@ -224,20 +229,22 @@ std::vector<OpId> fullest(const Model &M, const std::vector<double> &Bytes,
 
 } // namespace
 
-double remat::solver::severalBound(const Model &M,
-                                   const std::vector<OpId> &Likely,
-                                   int64_t Budget, const Watch &D) {
+PricedBound remat::solver::severalBound(const Model &M,
+                                        const std::vector<OpId> &Likely,
+                                        int64_t Budget, const Watch &D) {
   constexpr size_t MostMoments = 6, MostLikely = 12;
   constexpr int64_t WorkOfSearch = 10'000'000, WorkOfChoice = 15'000'000;
   std::vector<Moment> Moments;
   std::vector<bool> Taken(M.numOps(), false);
-  double Best = 0;
+  PricedBound Best{Budget, 0, 0};
   OpId Next = Likely[0];
   while (Next != None && Moments.size() < MostMoments && !D.passed()) {
     Taken[Next] = true;
     Moments.push_back(Moment::firstRun(M, Next));
     SeveralMoments S(M, Moments, Budget);
-    Best = std::max(Best, S.search(WorkOfSearch));
+    PricedBound Here = S.search(WorkOfSearch);
+    if (Here.Extra > Best.Extra)
+      Best = Here;
     std::vector<double> Bytes = BytesWithRuns(M, S.sharesOfRuns()).find();
     std::vector<OpId> Try(Likely.begin(),
                           Likely.begin() + std::min(Likely.size(), MostLikely));
@@ -249,9 +256,9 @@ double remat::solver::severalBound(const Model &M,
     for (OpId O : Try) {
       if (Taken[O] || S.work() > Until)
         continue;
-      double Here = S.bytesAt(Moment::firstRun(M, O));
-      if (Here > Most) {
-        Most = Here;
+      double There = S.bytesAt(Moment::firstRun(M, O));
+      if (There > Most) {
+        Most = There;
         Next = O;
       }
     }

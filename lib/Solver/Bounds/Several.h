@@ -23,7 +23,7 @@ public:
 
   /// A lower bound on the extra time of every plan within the budget, by the
   /// best prices found with about so much work; 0 where there are none.
-  double search(int64_t MostWork);
+  PricedBound search(int64_t MostWork);
   /// Per op: the share of that mix in which it runs again. After `search`.
   std::vector<double> sharesOfRuns() const;
   /// The bytes that must stand at another moment with that mix. Where they are
@@ -61,8 +61,8 @@ private:
 
 /// The bound from the first run of the first of these ops together with others,
 /// these or any: one by one that at which most is over the budget.
-double severalBound(const Model &M, const std::vector<OpId> &Likely,
-                    int64_t Budget, const Watch &D);
+PricedBound severalBound(const Model &M, const std::vector<OpId> &Likely,
+                         int64_t Budget, const Watch &D);
 
 } // namespace remat::solver
 

@@ -362,6 +362,9 @@ struct SearchParameters {
     size_t Calls = 4;
     /// Plans of the pool below each budget, and above it, that are fitted.
     size_t Fitted = 8;
+    /// Part of the base time by which a further proof may raise the bound at
+    /// a budget between two that are proven.
+    double WorthProof = 2e-4;
   } Frontier;
 
   /// Proofs by enumeration.

@@ -43,6 +43,8 @@ private:
     Pool Plans;
     /// Per budget: the time that some call proved of every plan within it.
     std::map<int64_t, double> Proven;
+    /// Of the extra time, each within every budget.
+    std::vector<PricedBound> Priced;
     /// No plan has a lower peak.
     int64_t LeastBudget = 0;
   };
@@ -79,27 +81,47 @@ private:
   Bounds boundsOf(const SolveOptions &O, const Watch &D) const {
     return Facts->Memory.bounds(O.Budget, D, O.Method >= Strategy::Optimal);
   }
-  void prove(const Bounds &B, Watch &D) const;
+  double boundAt(int64_t Budget) const;
+  /// Could a plan for the budget be cheaper than that of the pool, by what is
+  /// proven so far?
+  bool isOpen(int64_t Budget) const {
+    return pooled(Budget).cost() >
+           boundAt(Budget) + Tuned.Near.OfBound * Facts->M.BaseTime;
+  }
+  void prove(const Bounds &B, Watch &D);
   void recall(const SolveOptions &O, Watch &D) const;
   SearchResult run(const SolveOptions &O, const Watch &D,
                    const std::function<bool()> &Prove);
   void fillPool(const std::vector<int64_t> &Sorted, const Watch &D);
   void fitPool(int64_t Budget, int64_t Work, double Bound, const Watch &D);
   void searchOpen(const std::vector<int64_t> &Sorted, const Watch &D);
-  void proveDown(const std::vector<int64_t> &Sorted, const Watch &D);
+  void proveAll(const std::vector<int64_t> &Sorted, const Watch &D);
+  void proveAt(int64_t Budget);
+  void proveBetween(const int64_t *First, const int64_t *Last, const Watch &D);
 };
 
-void Planner::Impl::prove(const Bounds &B, Watch &D) const {
-  D.prove(Facts->M.BaseTime + B.Extra, B.LeastBudget);
+/// What was proven so far of plans within the budget: what holds for a budget
+/// holds for every smaller one.
+double Planner::Impl::boundAt(int64_t Budget) const {
+  double Bound = Facts->M.BaseTime;
+  for (auto It = Facts->Proven.lower_bound(Budget); It != Facts->Proven.end();
+       ++It)
+    Bound = std::max(Bound, It->second);
+  for (const PricedBound &B : Facts->Priced)
+    Bound = std::max(Bound, Facts->M.BaseTime + B.at(Budget));
+  return Bound;
 }
 
-/// By what was proven so far: what holds for a budget holds for every smaller
-/// one, and if none meets a budget, none meets a smaller one.
+void Planner::Impl::prove(const Bounds &B, Watch &D) {
+  D.prove(Facts->M.BaseTime + B.Extra, B.LeastBudget);
+  if (B.Priced.Extra > 0)
+    Facts->Priced.push_back(B.Priced);
+}
+
+/// By what was proven so far. If no plan meets a budget, none meets a smaller
+/// one.
 void Planner::Impl::recall(const SolveOptions &O, Watch &D) const {
-  D.Bound = std::max(D.Bound, Facts->M.BaseTime);
-  for (auto It = Facts->Proven.lower_bound(O.Budget); It != Facts->Proven.end();
-       ++It)
-    D.Bound = std::max(D.Bound, It->second);
+  D.Bound = std::max(D.Bound, boundAt(O.Budget));
   D.LeastBudget = std::max(D.LeastBudget, Facts->LeastBudget);
 }
 
@@ -195,6 +217,9 @@ void Planner::Impl::fillPool(const std::vector<int64_t> &Sorted,
                              const Watch &D) {
   for (Seed &X : Facts->Memory.seeds(Options.Seed, D))
     Facts->Plans.add(std::move(X.S));
+  auto Open = [&](int64_t Budget) { return isOpen(Budget); };
+  if (std::none_of(Sorted.begin(), Sorted.end(), Open))
+    return;
   if (Options.Effort > 0 && Facts->M.numOps() <= Tuned.Size.Few) {
     Facts->Grid.fill(withBudget(Sorted.back()), D);
     return;
@@ -238,21 +263,57 @@ void Planner::Impl::searchOpen(const std::vector<int64_t> &Sorted,
   }
 }
 
-/// Bounds from the largest budget down, where those of larger ones leave much
-/// open.
-void Planner::Impl::proveDown(const std::vector<int64_t> &Sorted,
-                              const Watch &D) {
-  for (auto Budget = Sorted.rbegin(); Budget != Sorted.rend(); ++Budget) {
-    SolveOptions O = withBudget(*Budget);
-    Watch Here(O, &Threads);
-    recall(O, Here);
-    if (D.passed() ||
-        pooled(*Budget).cost() <= costWithin(Tuned.Near.OfBound, Here))
-      continue;
-    prove(boundsOf(O, Here), Here);
-    Facts->Proven[*Budget] = Here.Bound;
-    Facts->LeastBudget = std::max(Facts->LeastBudget, Here.LeastBudget);
+/// Where there are plans, between the least budget and the largest; below, down
+/// to where it is proven that there is none.
+void Planner::Impl::proveAll(const std::vector<int64_t> &Sorted,
+                             const Watch &D) {
+  const int64_t *Last = &Sorted.back(), *Least = Last;
+  while (Least > &Sorted.front() && pooled(Least[-1]).feasible())
+    --Least;
+  for (const int64_t *I : {Last, Least})
+    if (!D.passed())
+      proveAt(*I);
+  proveBetween(Least, Last, D);
+  for (const int64_t *I = Least; I > &Sorted.front() && !D.passed();) {
+    --I;
+    if (Facts->LeastBudget > *I)
+      break;
+    proveAt(*I);
   }
+}
+
+void Planner::Impl::proveAt(int64_t Budget) {
+  SolveOptions O = withBudget(Budget);
+  Watch Here(O, &Threads);
+  recall(O, Here);
+  prove(boundsOf(O, Here), Here);
+  Facts->Proven[Budget] = Here.Bound;
+  Facts->LeastBudget = std::max(Facts->LeastBudget, Here.LeastBudget);
+}
+
+/// Between two budgets with bounds. As priced bounds are straight lines, the
+/// best at every budget is a convex function of it: it lies below the chord,
+/// and a proof is worth its time where that is far above what is known (the
+/// sandwich algorithm: Rote, 1992).
+void Planner::Impl::proveBetween(const int64_t *First, const int64_t *Last,
+                                 const Watch &D) {
+  double Of = boundAt(*First), To = boundAt(*Last);
+  const double BaseTime = Facts->M.BaseTime;
+  const int64_t *Widest = nullptr;
+  double Most = Tuned.Frontier.WorthProof * BaseTime;
+  for (const int64_t *I = First + 1; I < Last; ++I) {
+    double Part = double(*I - *First) / double(*Last - *First);
+    double Known = boundAt(*I), Chord = Of + Part * (To - Of);
+    if (Chord - Known > Most && isOpen(*I)) {
+      Most = Chord - Known;
+      Widest = I;
+    }
+  }
+  if (!Widest || D.passed())
+    return;
+  proveAt(*Widest);
+  proveBetween(First, Widest, D);
+  proveBetween(Widest, Last, D);
 }
 
 std::vector<SolveResult>
@@ -268,8 +329,9 @@ Planner::Impl::frontier(const std::vector<int64_t> &Budgets) {
   if (Options.Method == Strategy::Search) {
     fillPool(Sorted, D);
     for (int64_t Budget : Sorted)
-      fitPool(Budget, 0, Facts->M.BaseTime, D);
-    proveDown(Sorted, D);
+      if (isOpen(Budget))
+        fitPool(Budget, 0, Facts->M.BaseTime, D);
+    proveAll(Sorted, D);
     searchOpen(Sorted, D);
   } else {
     for (int64_t Budget : Sorted)

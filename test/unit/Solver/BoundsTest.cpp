@@ -98,15 +98,15 @@ void expectNoBoundAbove(const Problem &P, int64_t Budget) {
   for (OpId At = 0; At < M.numOps(); ++At) {
     All.push_back(Moment::firstRun(M, At));
     for (OpId Other = 0; Other < At; ++Other)
-      EXPECT_LE(
-          M.BaseTime +
-              SeveralMoments(M, {All[Other], All[At]}, Budget).search(Much),
-          *Optimum + 1e-6);
-    EXPECT_LE(M.BaseTime + severalBound(M, {At}, Budget, Watch({})),
+      EXPECT_LE(M.BaseTime + SeveralMoments(M, {All[Other], All[At]}, Budget)
+                                 .search(Much)
+                                 .Extra,
+                *Optimum + 1e-6);
+    EXPECT_LE(M.BaseTime + severalBound(M, {At}, Budget, Watch({})).Extra,
               *Optimum + 1e-6);
   }
   for (int64_t Work : {int64_t(1'000), Much})
-    EXPECT_LE(M.BaseTime + SeveralMoments(M, All, Budget).search(Work),
+    EXPECT_LE(M.BaseTime + SeveralMoments(M, All, Budget).search(Work).Extra,
               *Optimum + 1e-6);
   for (OpId At = 0; At < M.numOps(); ++At)
     for (int MaxCuts : {1, 12, 80}) {
@@ -135,10 +135,18 @@ void expectNoBoundAbove(const Problem &P, int64_t Budget) {
       EXPECT_LE(Cut.leastBudget(), Budget);
       EXPECT_LE(M.BaseTime + Cut.rootBound(Budget), *Optimum + 1e-6);
     }
-  // Within a larger budget, too, no plan is refused that there is.
-  for (int64_t Asked : {Budget, Budget + 2, 2 * Budget}) {
+  // Within a larger budget, too, no plan is refused that there is. A price on
+  // bytes bounds plans within other budgets, larger or smaller.
+  for (int64_t Asked : {Budget - 2, Budget, Budget + 2, 2 * Budget}) {
     Bounds Got = boundsOf(M, Asked);
+    EXPECT_LE(M.BaseTime + Got.Priced.at(Budget), *Optimum + 1e-6);
+    EXPECT_LE(M.BaseTime +
+                  SeveralMoments(M, All, Asked).search(Much).at(Budget),
+              *Optimum + 1e-6);
+    if (Asked < Budget)
+      continue;
     EXPECT_LE(Got.LeastBudget, Budget);
+    EXPECT_LE(Got.Priced.Extra, Got.Extra);
     EXPECT_LE(M.BaseTime + Got.Extra, *Optimum + 1e-6);
   }
 }
@@ -156,6 +164,18 @@ TEST(Bounds, EqualLayersAreCounted) {
   ASSERT_TRUE(Got.Feasible);
   EXPECT_DOUBLE_EQ(Got.Proof.Time, Got.Proof.BaseTime + 38 * 3);
   EXPECT_GT(Got.Proof.LowerBound, Got.Proof.Time - 0.01);
+}
+
+TEST(Bounds, APriceOnBytesHoldsWithinEveryBudget) {
+  // Eight values of 4 bytes stand at the loss, 32 bytes. Each costs 6 to make
+  // again: 1.5 a byte, whatever the budget leaves.
+  Problem P = repeated(8, [](int) { return 4; }, [](int) { return 6; });
+  Model M(P);
+  Bounds At20 = boundsOf(M, 20);
+  EXPECT_NEAR(At20.Priced.Extra, 18, 1e-3);
+  EXPECT_NEAR(At20.Priced.Price, 1.5, 1e-3);
+  for (int64_t Budget : {10, 14, 18, 26, 30, 32})
+    EXPECT_NEAR(At20.Priced.at(Budget), 1.5 * double(32 - Budget), 1e-3);
 }
 
 TEST(Bounds, TheFirstOfManySlicesFindsTheOthersStanding) {
@@ -210,13 +230,13 @@ TEST(Bounds, SeveralMomentsCountEachOpThatRunsAgain) {
   Moment At1 = Moment::firstRun(M, M1), At2 = Moment::firstRun(M, M2);
   EXPECT_NEAR(atFirstRuns(M, 15).Extra, 7, 1e-6);
   SeveralMoments One(M, {At1}, 15);
-  EXPECT_NEAR(One.search(Much), 7, 1e-3);
+  EXPECT_NEAR(One.search(Much).Extra, 7, 1e-3);
   EXPECT_NEAR(One.sharesOfRuns()[First], 1, 1e-3);
   EXPECT_NEAR(One.sharesOfRuns()[Second], 0, 1e-3);
   // There b stands beside the 15 bytes.
   EXPECT_NEAR(One.bytesAt(At2), 25, 1e-6);
-  EXPECT_NEAR(SeveralMoments(M, {At1, At2}, 15).search(Much), 12, 1e-3);
-  EXPECT_NEAR(severalBound(M, {M1}, 15, Watch({})), 12, 1e-3);
+  EXPECT_NEAR(SeveralMoments(M, {At1, At2}, 15).search(Much).Extra, 12, 1e-3);
+  EXPECT_NEAR(severalBound(M, {M1}, 15, Watch({})).Extra, 12, 1e-3);
   EXPECT_EQ(Oracle(P, 15).solve(), M.BaseTime + 12);
 }
 

@@ -183,7 +183,7 @@ TEST(Planner, AFrontierFallsAndIsInTheOrderAsked) {
     std::vector<SolveResult> Got = Plans.frontier(Asked);
     ASSERT_EQ(Got.size(), Asked.size());
     int Feasible = 0;
-    double Above = 0;
+    double Above = 0, Below = 0;
     std::vector<std::pair<int64_t, double>> Times;
     for (size_t I = 0; I < Asked.size(); ++I) {
       expectRight(P, Asked[I], Got[I]);
@@ -195,6 +195,8 @@ TEST(Planner, AFrontierFallsAndIsInTheOrderAsked) {
       ++Feasible;
       if (Single.Feasible)
         Above += Got[I].Proof.Overhead - Single.Proof.Overhead;
+      Below += (Single.Proof.LowerBound - Got[I].Proof.LowerBound) /
+               Single.Proof.BaseTime;
       Times.push_back({Asked[I], Got[I].Proof.Time});
     }
     std::sort(Times.begin(), Times.end());
@@ -202,6 +204,7 @@ TEST(Planner, AFrontierFallsAndIsInTheOrderAsked) {
       EXPECT_LE(Times[I].second, Times[I - 1].second);
     EXPECT_GE(Feasible, 5);
     EXPECT_LE(Above / Feasible, 2e-3);
+    EXPECT_LE(Below / Feasible, 5e-4);
     EXPECT_TRUE(Got.front().Feasible);
     EXPECT_EQ(Got.front().Proof.Overhead, 0);
     EXPECT_FALSE(Got.back().Feasible);
