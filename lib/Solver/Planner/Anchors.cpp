@@ -184,22 +184,56 @@ std::vector<Anchors::Ends> Anchors::allSearched() {
   return Out;
 }
 
-/// The plans of the budget below, and of anchors that it did not have.
-Anchors::Ends Anchors::cross(int64_t At, const Ends &Below,
+/// The cheapest plans, at most `Most` each, of every few budgets of a chain,
+/// its last one left out.
+static std::vector<Seed> earlier(const std::vector<Anchors::Ends> &Ended,
+                                 size_t Most) {
+  std::vector<Seed> Out;
+  for (size_t I = 0; I + 1 < Ended.size(); I += Of.EarlierEvery) {
+    const std::vector<Seed> &Plans = *Ended[I];
+    std::vector<std::pair<double, size_t>> Order;
+    for (size_t J = 0; J < Plans.size(); ++J)
+      Order.push_back({Plans[J].Of.cost(), J});
+    std::sort(Order.begin(), Order.end());
+    Order.resize(std::min(Order.size(), Most));
+    for (auto [Cost, J] : Order)
+      Out.push_back(Plans[J]);
+  }
+  return Out;
+}
+
+/// Fits what a chain ended with so far to its next budget: the plans of the one
+/// below, and at every few budgets plans of earlier ones.
+void Anchors::fitEnded(Attempt &A, const std::vector<Ends> &Ended,
+                       const Step &How) const {
+  A.Orders = How.Orders;
+  A.fromPlans(*Ended.back(), How.Repaired);
+  if (Ended.size() % Of.EarlierEvery != 0)
+    return;
+  A.fromPlans(earlier(Ended, Of.EarlierInChain));
+  A.Orders = Of.Orders;
+  A.fromPlans(*Ended[Ended.size() - std::min(Ended.size(), Of.FarBelow)],
+              Of.OfFarBelow);
+}
+
+/// The plans that a chain ended with so far, and of anchors that these did not
+/// have.
+Anchors::Ends Anchors::cross(int64_t At, const std::vector<Ends> &Ended,
                              const std::vector<Ends> &More,
                              const Watch &Here) const {
   Attempt A(M, O.Seed + uint64_t(At), Here, At, M.BaseTime);
   A.TakeAlong = true;
-  const auto &Step = isFar(At) ? Of.Beyond : Of.Near;
-  limit(A, Step.OfExchange);
-  A.Orders = Step.Orders;
-  if (Below)
-    A.fromPlans(*Below, Step.Repaired);
+  const Step &How = isFar(At) ? Of.Beyond : Of.Near;
+  const bool IsFirst = Ended.empty();
+  limit(A, How.OfExchange);
+  if (!IsFirst)
+    fitEnded(A, Ended, How);
+  A.Orders = How.Orders;
   for (const Ends &X : More)
     A.fromPlans(*X);
-  A.fromPairs(work() / (Below ? Step.PairPart : Of.FirstPairPart));
-  A.exchangeEnds(Step.Exchanged);
-  A.fromBest(work() / (Below ? Step.BestPart : Of.FirstBestPart));
+  A.fromPairs(work() / (IsFirst ? Of.FirstPairPart : How.PairPart));
+  A.exchangeEnds(How.Exchanged);
+  A.fromBest(work() / (IsFirst ? Of.FirstBestPart : How.BestPart));
   return endsOf(A);
 }
 
@@ -209,7 +243,6 @@ std::vector<Anchors::Ends> Anchors::climb(const Chain &X,
                                           const Watch &Here) const {
   std::vector<Ends> Out;
   for (int64_t At : X) {
-    Ends Below = Out.empty() ? nullptr : Out.back();
     if (auto It = Known.Crossed.find({X[0], At}); It != Known.Crossed.end()) {
       Out.push_back(It->second);
       continue;
@@ -217,11 +250,12 @@ std::vector<Anchors::Ends> Anchors::climb(const Chain &X,
     std::vector<Ends> More;
     for (size_t I = 0; I < Found.size(); ++I) {
       int64_t Anchor = Found[I].first;
-      bool IsNew = Below ? Anchor > X[Out.size() - 1] : More.size() < Of.Count;
+      bool IsNew =
+          Out.empty() ? More.size() < Of.Count : Anchor > X[Out.size() - 1];
       if (Anchor <= At && IsNew)
         More.push_back(Within[I]);
     }
-    Out.push_back(cross(At, Below, More, Here));
+    Out.push_back(cross(At, Out, More, Here));
     if (Here.passed())
       break;
   }
@@ -252,6 +286,8 @@ std::vector<Anchors::Ends> Anchors::crossed() {
     for (size_t J = 0; J < Climbed[I].size(); ++J)
       Known.Crossed[{Chains[I][0], Chains[I][J]}] = Climbed[I][J];
     Out.push_back(Climbed[I].back());
+    std::vector<Seed> Earlier = earlier(Climbed[I], Of.EarlierInCall);
+    Before.insert(Before.end(), Earlier.begin(), Earlier.end());
   }
   return Out;
 }

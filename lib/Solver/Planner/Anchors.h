@@ -15,10 +15,11 @@ namespace remat::solver {
 /// For graphs above `Size.Few` ops, where a search within each budget of a grid
 /// would take too long. An *anchor* is a budget that is searched within from
 /// the seeds. A *chain* goes up to the budget of a call: at each of its budgets
-/// the plans of the one below are crossed with those of the anchors up to
-/// there. It begins at the stage before that of the call, and a second one at
-/// the stage before that, which ends where the call's stage begins. So a call
-/// has what the calls of the stage below it ended with, beside its own.
+/// the plans of the one below, with some of those further down, are crossed
+/// with those of the anchors up to there. It begins at the stage before that of
+/// the call, and a second one at the stage before that, which ends where the
+/// call's stage begins. So a call has what the calls of the stage below it
+/// ended with, beside its own.
 ///
 /// Budgets are told apart by their height above the lowest peak known. Steps
 /// and stages grow with it, so that there are few places where a stage begins:
@@ -76,6 +77,8 @@ public:
   /// Of each chain; where time is over, of all that was searched within. With
   /// these, what was found is kept.
   std::vector<Ends> crossed();
+  /// Of the chains, cheap plans of earlier budgets. After `crossed`.
+  const std::vector<Seed> &earlierPlans() const { return Before; }
 
 private:
   const Model &M;
@@ -98,6 +101,7 @@ private:
   /// What this call found there, searched on from or not.
   Ends Begun;
   std::deque<Ahead<Ends>> Searches;
+  std::vector<Seed> Before;
 
   int64_t heightOf(int64_t At) const { return (At - Low) / Unit; }
   bool isFar(int64_t At) const { return heightOf(At) >= Tuned.Anchors.Far; }
@@ -120,8 +124,11 @@ private:
   std::vector<Ends> allSearched();
   std::vector<Ends> climb(const Chain &Of, const std::vector<Ends> &Within,
                           const Watch &Here) const;
-  Ends cross(int64_t At, const Ends &Below, const std::vector<Ends> &More,
-             const Watch &Here) const;
+  using Step = decltype(Tuned.Anchors.Near);
+  void fitEnded(Attempt &A, const std::vector<Ends> &Ended,
+                const Step &How) const;
+  Ends cross(int64_t At, const std::vector<Ends> &Ended,
+             const std::vector<Ends> &More, const Watch &Here) const;
 };
 
 } // namespace remat::solver

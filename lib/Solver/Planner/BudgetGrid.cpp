@@ -267,6 +267,7 @@ private:
       tell(*X);
       A.fromPlans(*X);
     }
+    A.fromPlans(Shared.earlierPlans());
     offer(A);
     tell(A.ends());
   }

@@ -203,6 +203,31 @@ TEST(Anchors, GiveAllThatWasFoundWhereTimeIsOver) {
   EXPECT_LE(Least, Repaired);
 }
 
+// With room for much at once they become what no plan next below does.
+TEST(Anchors, ACallHasPlansOfEarlierBudgetsOfItsChains) {
+  Training &S = step();
+  Caller X(S.M, S.Memory, S.Lowest + 40 * S.Unit);
+  X.O.Effort = 0;
+  ASSERT_TRUE(X.findAll());
+  std::vector<Anchors::Ends> Ended = X.Of.crossed();
+  ASSERT_EQ(Ended.size(), X.Of.chains().size());
+  size_t Budgets = 0;
+  int64_t Highest = 0;
+  for (const Anchors::Chain &Of : X.Of.chains())
+    for (size_t I = 0; I + 1 < Of.size(); I += Tuned.Anchors.EarlierEvery) {
+      ++Budgets;
+      Highest = std::max(Highest, Of[I]);
+    }
+  const std::vector<Seed> &Earlier = X.Of.earlierPlans();
+  EXPECT_GE(Budgets, 4u);
+  EXPECT_FALSE(Earlier.empty());
+  EXPECT_LE(Earlier.size(), Budgets * Tuned.Anchors.EarlierInCall);
+  for (const Seed &Of : Earlier) {
+    EXPECT_LE(Of.Of.Peak, Highest);
+    EXPECT_GE(Of.Of.cost(), cheapestOf(Ended[0]));
+  }
+}
+
 TEST(Anchors, TheNearestIsLeftOutWhereMuchIsOpen) {
   Training &S = step();
   Caller X(S.M, S.Memory, S.Lowest);
