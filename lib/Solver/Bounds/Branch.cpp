@@ -169,6 +169,7 @@ PricedBound MomentCut::pricedBound(int64_t Budget) {
   bisect(Root, Budget - Fixed);
   // The scaled times are exact, the product of price and bytes is rounded.
   double Extra = Root.Bound - 1e-9 * M.BaseTime;
+  // Where no price helps, that of the root is only the first one tried.
   if (Extra <= 0)
     return {Budget, 0, 0};
   return {Budget, Extra, Root.Price};

@@ -283,7 +283,7 @@ struct SearchParameters {
     /// Only from this effort on: they take about twice the time of a search
     /// within the call's budget.
     int LeastEffort = 2;
-    /// Only below so many ops. At 6,460 a call takes 3 to 5 s and its plans are
+    /// Only below so many ops. At 6,460 a call takes 3 to 7 s and its plans are
     /// shared by neighbours; at 7,373 it takes up to eight times the time of a
     /// search within the call's budget; more were not tried.
     int32_t MostOps = 10'000;

@@ -190,14 +190,10 @@ static std::vector<Seed> earlier(const std::vector<Anchors::Ends> &Ended,
                                  size_t Most) {
   std::vector<Seed> Out;
   for (size_t I = 0; I + 1 < Ended.size(); I += Of.EarlierEvery) {
-    const std::vector<Seed> &Plans = *Ended[I];
-    std::vector<std::pair<double, size_t>> Order;
-    for (size_t J = 0; J < Plans.size(); ++J)
-      Order.push_back({Plans[J].Of.cost(), J});
-    std::sort(Order.begin(), Order.end());
+    std::vector<size_t> Order = cheapestFirst(*Ended[I]);
     Order.resize(std::min(Order.size(), Most));
-    for (auto [Cost, J] : Order)
-      Out.push_back(Plans[J]);
+    for (size_t J : Order)
+      Out.push_back((*Ended[I])[J]);
   }
   return Out;
 }

@@ -69,8 +69,8 @@ private:
     return R;
   }
   /// What leaves at most so much of the base time above the bound.
-  double costWithin(double Part, const Watch &D) const {
-    return D.Bound + Part * Facts->M.BaseTime;
+  double costWithin(double Part, double Bound) const {
+    return Bound + Part * Facts->M.BaseTime;
   }
   /// The plan of the pool for the budget.
   Incumbent pooled(int64_t Budget) const {
@@ -82,11 +82,10 @@ private:
     return Facts->Memory.bounds(O.Budget, D, O.Method >= Strategy::Optimal);
   }
   double boundAt(int64_t Budget) const;
-  /// Could a plan for the budget be cheaper than that of the pool, by what is
-  /// proven so far?
-  bool isOpen(int64_t Budget) const {
-    return pooled(Budget).cost() >
-           boundAt(Budget) + Tuned.Near.OfBound * Facts->M.BaseTime;
+  /// Could a plan for the budget be cheaper than that of the pool by more than
+  /// such a part of the base time, by what is proven so far?
+  bool isOpen(int64_t Budget, double Part = Tuned.Near.OfBound) const {
+    return pooled(Budget).cost() > costWithin(Part, boundAt(Budget));
   }
   void prove(const Bounds &B, Watch &D);
   void recall(const SolveOptions &O, Watch &D) const;
@@ -192,7 +191,7 @@ SolveResult Planner::Impl::at(int64_t Budget) {
   auto Prove = [&] {
     prove(Proof.get(), D);
     recall(O, D);
-    Searches = pooled(Budget).cost() >= costWithin(Tuned.Near.OfBound, D);
+    Searches = pooled(Budget).cost() >= costWithin(Tuned.Near.OfBound, D.Bound);
     return Searches;
   };
   SearchResult Found = run(O, D, Prove);
@@ -253,14 +252,9 @@ void Planner::Impl::searchOpen(const std::vector<int64_t> &Sorted,
                                const Watch &D) {
   int64_t Work = (Tuned.Work.OfEffort << std::min(Options.Effort, 30)) /
                  Tuned.Grid.FinePart;
-  for (int64_t Budget : Sorted) {
-    SolveOptions O = withBudget(Budget);
-    Watch Here(O, &Threads);
-    recall(O, Here);
-    if (Options.Effort > 0 && !D.passed() &&
-        pooled(Budget).cost() > costWithin(Tuned.Near.Open, Here))
-      fitPool(Budget, Work, Here.Bound, D);
-  }
+  for (int64_t Budget : Sorted)
+    if (Options.Effort > 0 && !D.passed() && isOpen(Budget, Tuned.Near.Open))
+      fitPool(Budget, Work, boundAt(Budget), D);
 }
 
 /// Where there are plans, between the least budget and the largest; below, down

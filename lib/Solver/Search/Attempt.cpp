@@ -6,6 +6,7 @@
 #include "Search/Exchange.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace remat::solver;
 
@@ -117,15 +118,13 @@ std::vector<double> Attempt::fromPlans(const std::vector<Start> &Starts) {
 }
 
 void Attempt::fromPlans(const std::vector<Seed> &Plans, size_t Repaired) {
-  std::vector<std::pair<double, size_t>> Order;
-  for (size_t I = 0; I < Plans.size(); ++I)
-    Order.push_back({Plans[I].Of.cost(), I});
+  std::vector<size_t> Order(Plans.size());
+  std::iota(Order.begin(), Order.end(), size_t(0));
   if (Repaired < Plans.size())
-    std::sort(Order.begin(), Order.end());
+    Order = cheapestFirst(Plans);
   std::vector<Start> Starts;
   for (size_t I = 0; I < Order.size(); ++I)
-    if (const Seed &X = Plans[Order[I].second];
-        I < Repaired || X.Of.Peak > Budget)
+    if (const Seed &X = Plans[Order[I]]; I < Repaired || X.Of.Peak > Budget)
       Starts.push_back({&X.S, 0, X.From});
     else
       keep(X);

@@ -17,6 +17,18 @@ bool remat::solver::isAmong(const std::vector<Seed> &Known, const Seed &X) {
   });
 }
 
+std::vector<size_t>
+remat::solver::cheapestFirst(const std::vector<Seed> &Seeds) {
+  std::vector<std::pair<double, size_t>> Order;
+  for (size_t I = 0; I < Seeds.size(); ++I)
+    Order.push_back({Seeds[I].Of.cost(), I});
+  std::sort(Order.begin(), Order.end());
+  std::vector<size_t> Out;
+  for (auto [Cost, I] : Order)
+    Out.push_back(I);
+  return Out;
+}
+
 void remat::solver::addSeed(const Model &M, std::vector<Seed> &Seeds, Plan S,
                             Family From) {
   dropUnread(M, S);

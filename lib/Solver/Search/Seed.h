@@ -30,6 +30,9 @@ struct Seed {
 /// Is an equal plan among these?
 bool isAmong(const std::vector<Seed> &Known, const Seed &X);
 
+/// Their places, the cheapest first.
+std::vector<size_t> cheapestFirst(const std::vector<Seed> &Seeds);
+
 /// Adds the plan, without the steps that nobody reads, if it is new.
 void addSeed(const Model &M, std::vector<Seed> &Seeds, Plan S, Family From);
 
