@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Imports, checks and trains small models of the libraries that are installed.
 
-    python bench/models.py [NAME...] [--jobs 2] [--limit 300] [--results F.jsonl] [--write F.md]
+    python bench/models.py [NAME...] [--exact] [--jobs 2] [--limit 300] [--results F.jsonl] [--write F.md]
 
 NAME is a model such as timm/resnet50, or the beginning of some. Each is imported, compared with
 PyTorch (loss, gradients, buffers; parameters after three steps of AdamW), and trained within 60 %
-of what it takes and within the smallest budget, which must leave the same bits. `--results` keeps
+of what it takes and within the smallest budget, which must leave the same bits. With `--exact` the
+compiled steps are evaluated in float64 and compared with PyTorch's in float64. `--results` keeps
 what is done: a later call goes on. `--write` makes the table of all results. Exits with 1 if a
 model fails.
 """
@@ -24,10 +25,12 @@ import time
 import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "bench")]
+FOLDERS = ("python", "bench", "test/Python", "test/Python/torch")
+sys.path[:0] = [str(ROOT / folder) for folder in FOLDERS]
 
 import library_models  # noqa: E402
 import torch  # noqa: E402
+from exact import check_exact  # noqa: E402
 from remat.torch import ImportFailure, import_module  # noqa: E402
 from remat.torch.check import check  # noqa: E402
 from remat.torch.training import check_training  # noqa: E402
@@ -46,6 +49,8 @@ says of them. Made by `python bench/models.py --write docs/Models.md` with {vers
   star one is further away, and each step by itself is PyTorch's, from the state before ours: loss,
   gradients and buffers by the rules above, the update that of PyTorch's AdamW in float64 to 1e-5.
   Parameters whose gradients are zero in float64 are left out.
+- In float64, in which nothing is rounded, [the same compiled steps](../bench/results/2026-11-28-exact/README.md)
+  are within the tolerances, without a star.
 - Peak: MiB that the three steps take without a budget; smallest: within the smallest budget. 60 % is
   `=` where a budget of 60 % of the peak leaves the same bits, `-` where it is below the smallest.
   The bits within the smallest budget are the same everywhere, or the model fails.
@@ -53,6 +58,22 @@ says of them. Made by `python bench/models.py --write docs/Models.md` with {vers
 
 | Model | Operations | Import s | Loss | Gradients | Parameters | Peak MiB | Smallest MiB | 60 % | |
 |---|--:|--:|--:|--:|--:|--:|--:|:-:|---|
+"""
+
+EXACT_HEAD = """\
+# Models in float64
+
+Small models of libraries with random weights, unmodified. Three steps of AdamW as they are compiled,
+evaluated in float64, beside PyTorch's in float64: no result is rounded. Numbers that the graph has
+in float32 are taken as they were written, 0.1 or 1 / 49; tables, as of positions, stay rounded.
+Made by `python bench/models.py --exact --write FILE` with {versions}.
+
+Relative differences, of gradients, parameters and written buffers the largest; gradients are those
+of the first step. What is zero in float64 is left out. Tolerances: 1e-5 for the loss and a buffer,
+1e-4 for a gradient and a parameter.
+
+| Model | Operations | Loss | Gradients | Parameters | Buffers | |
+|---|--:|--:|--:|--:|--:|---|
 """
 
 
@@ -70,7 +91,7 @@ def relative(checked):
     return checked
 
 
-def tried(name: str) -> dict:
+def tried(name: str, exact: bool) -> dict:
     made = {"name": name}
     try:
         module, args = library_models.build(name)
@@ -78,13 +99,27 @@ def tried(name: str) -> dict:
         imported = import_module(module, args, dropout=False, unused="keep")
         made["import_s"] = time.perf_counter() - begun
         made["operations"] = len(imported.graph.operations)
-        first = check(module, args, imported=imported)
-        trained = check_training(module, args, steps=STEPS, budgets=BUDGETS, imported=imported)
+        return {**made, **(compared_exactly if exact else compared)(module, args, imported)}
     except ImportFailure as error:
         return {**made, "error": str(error).splitlines()[0]}
-    failed = [str(one) for one in (first, trained) if not one.passed]
-    if failed:
-        made["error"], made["said"] = "differs", "\n".join(failed)
+
+
+def differing(*checks) -> dict:
+    """The entries of a result that say which of the checks do not hold."""
+    failed = [str(one) for one in checks if not one.passed]
+    return {"error": "differs", "said": "\n".join(failed)} if failed else {}
+
+
+def compared_exactly(module, args, imported) -> dict:
+    done = check_exact(module, args, STEPS, imported)
+    kinds = ("loss", "gradient", "parameter", "buffer")
+    return {**differing(done), **{kind: worst(relative(done), kind) for kind in kinds}}
+
+
+def compared(module, args, imported) -> dict:
+    first = check(module, args, imported=imported)
+    trained = check_training(module, args, steps=STEPS, budgets=BUDGETS, imported=imported)
+    made = differing(first, trained)
     made.update(loss=worst(first, "loss"), gradient=worst(relative(first), "gradient"))
     made["parameter"] = worst(relative(trained), "parameter")
     free, part, smallest = trained.budgets
@@ -92,7 +127,7 @@ def tried(name: str) -> dict:
     return made
 
 
-def guarded(name: str, limit: int) -> dict:
+def guarded(name: str, limit: int, exact: bool) -> dict:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
 
@@ -102,7 +137,7 @@ def guarded(name: str, limit: int) -> dict:
     signal.signal(signal.SIGALRM, late)
     signal.alarm(limit)
     try:
-        return tried(name)
+        return tried(name, exact)
     except Exception as error:  # of the library, which other versions change
         return {"name": name, "error": f"{type(error).__name__}: {error}".splitlines()[0]}
     finally:
@@ -122,6 +157,12 @@ def row(one: dict) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
+def exact_row(one: dict) -> str:
+    kinds = ("operations", "loss", "gradient", "parameter", "buffer")
+    cells = [one["name"], *(one.get(kind, "") for kind in kinds), one.get("error", "ok")]
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
 def versions() -> str:
     from importlib.metadata import version
 
@@ -129,19 +170,19 @@ def versions() -> str:
     return ", ".join(f"{one} {version(one).split('+')[0]}" for one in ("torch", *found))
 
 
-def run(names, jobs: int, limit: int, keep) -> dict:
+def run(names, options, keep) -> dict:
     """Each model in a process of its own, forked from one that has imported the libraries."""
     library_models.build(names[0])
     for library in library_models.LIBRARIES:
         if any(name.startswith(library + "/") for name in names):
             importlib.import_module(library)
-    done = {}
-    with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
-        waiting = [pool.apply_async(guarded, (name, limit)) for name in names]
+    done, shown = {}, exact_row if options.exact else row
+    with multiprocessing.get_context("fork").Pool(options.jobs, maxtasksperchild=1) as pool:
+        waiting = [pool.apply_async(guarded, (n, options.limit, options.exact)) for n in names]
         for one in waiting:
             made = one.get()
             done[made["name"]] = made
-            print(row(made), flush=True)
+            print(shown(made), flush=True)
             if "said" in made:
                 print(made["said"], flush=True)
             keep(made)
@@ -153,6 +194,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--exact", action="store_true", help="compare in float64")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=int, default=300, help="seconds for a model")
     parser.add_argument("--results", type=pathlib.Path, metavar="F.jsonl")
@@ -174,10 +216,11 @@ def main() -> int:
 
     missing = [name for name in names if name not in done]
     if missing:
-        done.update(run(missing, options.jobs, options.limit, keep))
+        done.update(run(missing, options, keep))
     if options.write:
-        rows = [row(done[name]) for name in library_models.names() if name in done]
-        options.write.write_text(HEAD.format(versions=versions()) + "\n".join(rows) + "\n")
+        head, shown = (EXACT_HEAD, exact_row) if options.exact else (HEAD, row)
+        rows = [shown(done[name]) for name in library_models.names() if name in done]
+        options.write.write_text(head.format(versions=versions()) + "\n".join(rows) + "\n")
     return int(any("error" in done[name] for name in names))
 
 

@@ -6,6 +6,7 @@ the compiler, so that it can serve as an independent oracle.
 """
 
 import ast
+import math
 import re
 import struct
 from dataclasses import dataclass, field
@@ -269,6 +270,9 @@ class Parser:
         if type.element == "bf16":
             bits = np.frombuffer(raw, "<u2").astype(np.uint32) << 16
             return bits.view(np.float32).reshape(type.shape)
+        if type.element == "i1":  # eight in a byte, the first in its lowest bit
+            bits = np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little")
+            return bits[: math.prod(type.shape)].reshape(type.shape)
         code = {"f32": "<f4", "f16": "<f2", "i32": "<i4", "i64": "<i8"}
         return np.frombuffer(raw, code[type.element]).reshape(type.shape)
 

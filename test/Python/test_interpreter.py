@@ -97,6 +97,20 @@ def test_constants_of_every_type():
     assert np.isnan(f16)
 
 
+def test_bits_in_bytes():
+    """Many elements are printed as bytes, those of i1 eight in each."""
+    bits = np.random.default_rng(0).random((29, 7)) < 0.3
+    rows = ", ".join("[" + ", ".join("true" if bit else "false" for bit in row) + "]" for row in bits)
+    text = """
+    func.func @main() -> tensor<29x7xi1> {
+      %%0 = remat.constant dense<[%s]> : tensor<29x7xi1>
+      return %%0 : tensor<29x7xi1>
+    }""" % rows
+    generic = interpreter.optimize(text)
+    assert "0x" in generic
+    assert np.array_equal(interpreter.run(parse_graph(generic), [])[0], bits)
+
+
 def test_wrong_shapes_and_ids_are_errors():
     text = """
     func.func @main(%ids: tensor<2xi64>, %t: tensor<3x1xf32>) -> tensor<2x1xf32> {

@@ -93,6 +93,23 @@ class WithoutChance(TorchDispatchMode):
         return _middle(name, made, args, kwargs) if name in _RANDOM else made
 
 
+def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None) -> torch.Tensor:
+    """`torch._grouped_mm` by its definition: PyTorch's takes no float64."""
+    if offs is None:
+        return a @ b
+    ends = offs.tolist()
+    parts = [slice(begin, end) for begin, end in zip([0, *ends], ends)]
+    if a.dim() == b.dim() == 2:
+        return torch.stack([a[:, part] @ b[part] for part in parts])
+    made = a.new_zeros((a.shape[-2], b.shape[-1]))
+    for group, part in enumerate(parts):
+        if a.dim() == 2:
+            made[part] = a[part] @ b[group]
+        else:
+            made[:, part] = a[group] @ b[:, part]
+    return made
+
+
 class Widened(TorchDispatchMode):
     """What a module casts to float32, or makes of it, is of another type, such as float64: a mask
     that it scales by the least number of its own type would overflow, and all would be rounded."""
@@ -106,6 +123,8 @@ class Widened(TorchDispatchMode):
             return self.dtype if x is torch.float32 else x
 
         kwargs = {name: wide(x) for name, x in (kwargs or {}).items()}
+        if operation is torch.ops.aten._grouped_mm.default:
+            operation = _grouped_mm
         return operation(*map(wide, args), **kwargs)
 
 
@@ -184,9 +203,10 @@ def train(
     try:
         for _ in range(max(steps, 1)):
             module.zero_grad()
-            with WithoutDropout(), Widened(dtype) if dtype else nullcontext(), WithoutChance():
-                loss = module(*args, **kwargs)
-            loss.backward()
+            with Widened(dtype) if dtype else nullcontext():
+                with WithoutDropout(), WithoutChance():
+                    loss = module(*args, **kwargs)
+                loss.backward()
             if made is None:
                 gradients = {name: p.grad for name, p in parameters.items()}
                 made = Reference(loss.item(), gradients)

@@ -71,7 +71,8 @@ def run(graph, arguments, rounding=False):
 
 def run_block(block, arguments, rounding):
     values = dict(zip(block.arguments, arguments, strict=True))
-    for operation in block.operations:
+    last = {name: number for number, one in enumerate(block.operations) for name in one.operands}
+    for number, operation in enumerate(block.operations):
         operands = [values[name] for name in operation.operands]
         if operation.name in ("func.return", "remat.yield"):
             return operands
@@ -82,6 +83,9 @@ def run_block(block, arguments, rounding):
                     "%s gave shape %s, not %s" % (operation.name, value.shape, type)
                 )
         values.update(zip(operation.results, results, strict=True))
+        for name in {*operation.operands, *operation.results}:
+            if last.get(name, number) <= number:
+                del values[name]  # large models would not fit
     raise EvaluationError("the block has no terminator")
 
 

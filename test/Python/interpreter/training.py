@@ -3,7 +3,7 @@
 import numpy as np
 
 from .layers import check_ids
-from .registry import op, optional
+from .registry import op
 
 
 

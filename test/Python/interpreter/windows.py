@@ -76,6 +76,12 @@ def any_layout(function):
     return run
 
 
+def mixed(weight, x):
+    """Channels of each group by a matrix: [g, o, c] and [n, g, c, ...] give [n, g, o, ...]."""
+    flat = np.matmul(weight, x.reshape(x.shape[:3] + (-1,)))
+    return flat.reshape(flat.shape[:3] + x.shape[3:])
+
+
 @op("convolution")
 @any_layout
 def convolution(call, x, weight):
@@ -84,7 +90,7 @@ def convolution(call, x, weight):
     padded, w = grouped(movement.padded(x, 0.0), groups, 1), grouped(weight, groups, 0)
     y = 0.0
     for offset, seen in movement.slices():
-        y = y + np.einsum("ngc...,goc->ngo...", padded[seen], w[(Ellipsis, *offset)])
+        y = y + mixed(w[(Ellipsis, *offset)], padded[seen])
     return y.reshape((x.shape[0], weight.shape[0]) + movement.count)
 
 
@@ -96,7 +102,7 @@ def convolution_input_grad(call, grad, weight):
     padded = movement.padded(np.zeros(sizes), 0.0)
     places, g, w = grouped(padded, groups, 1), grouped(grad, groups, 1), grouped(weight, groups, 0)
     for offset, seen in movement.slices():
-        places[seen] += np.einsum("ngo...,goc->ngc...", g, w[(Ellipsis, *offset)])
+        places[seen] += mixed(w[(Ellipsis, *offset)].swapaxes(1, 2), g)
     return movement.cropped(places.reshape(padded.shape))
 
 
@@ -109,7 +115,8 @@ def convolution_weight_grad(call, grad, x):
     result = np.zeros((groups, sizes[0] // groups) + sizes[1:])
     flat = lambda v: v.reshape(v.shape[:3] + (-1,))
     for offset, seen in movement.slices():
-        result[(Ellipsis, *offset)] = np.einsum("ngop,ngcp->goc", flat(g), flat(padded[seen]))
+        parts = np.matmul(flat(g), flat(padded[seen]).swapaxes(2, 3))
+        result[(Ellipsis, *offset)] = parts.sum(axis=0)
     return result.reshape(sizes)
 
 

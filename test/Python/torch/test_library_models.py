@@ -1,25 +1,18 @@
-"""The models of bench/library_models that need PyTorch alone; bench/models.py tries the others."""
+"""Models of bench/library_models that need PyTorch alone, and the tables that bench/models.py makes."""
 
 from __future__ import annotations
-
-import sys
 
 import preloaded
 import pytest
 from conftest import ROOT
-from remat.torch.check import check
-
-sys.path.insert(0, str(ROOT / "bench"))
-
-import library_models  # noqa: E402
+from library import check_model, library_models
 
 NAMES = [name for name in library_models.names() if name.split("/")[0] in ("own", "torch")]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_loss_gradients_and_buffers(name):
-    done = check(*library_models.build(name))
-    assert done.passed, str(done)
+    check_model(name)
 
 
 def test_the_table_of_models(tmp_path):
@@ -37,3 +30,16 @@ def test_the_table_of_models(tmp_path):
     assert f"| own/vae | {made['operations']} |" in table.read_text()
     results.write_text(json.dumps({**made, "error": "differs"}) + "\n")
     assert subprocess.run(command, capture_output=True).returncode == 1
+
+
+def test_the_table_in_float64(tmp_path):
+    import subprocess
+
+    table = tmp_path / "table.md"
+    command = [preloaded.python(), ROOT / "bench" / "models.py", "torch/rnn", "--exact", "--write", table]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = [line for line in table.read_text().splitlines() if line.startswith("| torch/rnn |")]
+    _, _, operations, loss, gradient, parameter, buffer, verdict, _ = map(str.strip, row.split("|"))
+    assert int(operations) > 10 and (buffer, verdict) == ("", "ok")
+    assert all(float(error) < 1e-12 for error in (loss, gradient, parameter)), row
