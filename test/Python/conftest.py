@@ -58,8 +58,8 @@ def remat_opt() -> Path:
 
 # The files that take longest begin first, so that no process is left with one of them at the end.
 LONGEST = """
-test_partition_inductor test_torch_ranks test_command test_gallery test_ranks test_rank_budgets
-test_tensor_ranks test_torchrun test_pages test_tool_pages test_seeds test_budget
+test_library_pictures test_partition_inductor test_torch_ranks test_command test_gallery test_ranks
+test_rank_budgets test_tensor_ranks test_torchrun test_pages test_tool_pages test_seeds test_budget
 """.split()
 
 

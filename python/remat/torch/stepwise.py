@@ -10,11 +10,6 @@ buffers must be PyTorch's by the rules of `check`, and the update must be the on
 AdamW makes in float64 of the gradient that ours took. Where that holds for each step, and the first
 one begins with the module's parameters and no moments, the whole training is right.
 
-Rounding may decide a ReLU whose input is zero but for it, on our side or on
-PyTorch's. A gradient or a buffer that fails is therefore compared from `OTHERS` states more, whose
-parameters' last bits are moved: what is wrong is so from each of them, and what fails from less
-than half of them was chance.
-
 The gradient that ours took is read from the first moment, m = b1 m' + (1 - b1) g, since a step with
 an optimizer keeps no gradients. A wrong b1 is thus a wrong gradient.
 """
@@ -29,14 +24,13 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tupl
 import torch
 
 from .. import runtime
-from .check import Check, Compared, Sides, compare, distance, in_float64
+from .check import OTHERS, Check, Compared, Sides, compare, distance, in_float64, leave_chance
 from .importer import Imported
 from .optimizers import MOMENTS
 from .reference import adamw, evaluate, move_last_bits
 from .step import Step
 
 UPDATE = 1e-5  # relative, of what a step adds
-OTHERS = 5
 PART = 1 << 22  # elements
 LAST_BIT = torch.finfo(torch.float32).eps
 FIRST, SECOND = MOMENTS["adamw"].values()
@@ -187,20 +181,16 @@ def _compare_start(imported: Imported, before: State) -> List[Compared]:
 
 
 def _leave_chance(made: Check, setup: Setup, aside: Step, before: State, number: int) -> None:
-    """Moves what fails from this state, but from less than half of others nearby, from the
-    comparisons of a step to its `chance`."""
-    fails: Dict[Tuple[str, str], int] = {}
-    for way in range(1, OTHERS + 1):
-        moved = _moved(setup, before, way)
+    """`leave_chance` of a step."""
+
+    def check_from(moved: State) -> Check:
         write_state(aside, moved, number)
         loss, other = setup.run(aside), Check()
         check_step(other, setup, moved, read_state(aside), loss, number)
-        for one in other.failed:
-            fails[one.kind, one.name] = fails.get((one.kind, one.name), 0) + 1
-    for one in made.failed:
-        if one.kind in ("gradient", "buffer") and fails.get((one.kind, one.name), 0) < OTHERS / 2:
-            made.compared.remove(one)
-            made.chance.append(one)
+        return other
+
+    moved = (_moved(setup, before, way) for way in range(1, OTHERS + 1))
+    leave_chance(made, (check_from(one) for one in moved))
 
 
 def _moved(setup: Setup, state: State, way: int) -> State:

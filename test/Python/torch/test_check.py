@@ -9,7 +9,7 @@ import remat.torch.rules
 import torch
 from remat import Graph, ops
 from remat.torch import check as checking
-from remat.torch.check import Check, Compared, Sides, check
+from remat.torch.check import OTHERS, Check, Compared, Sides, check
 from remat.torch.importer import Imported
 from remat.torch.reference import Reference, evaluate
 from remat.torch.training import check_training
@@ -30,6 +30,30 @@ def test_a_wrong_rule_is_found(monkeypatch):
     done = check(module, args)
     assert not done.passed
     assert not done.worst("gradient").passed and "over 0.0001" in str(done)
+
+
+@pytest.mark.parametrize(
+    ("kind", "others", "passed"),
+    [("gradient", 2, True), ("gradient", 3, False), ("buffer", 2, True), ("loss", 0, False)],
+)
+def test_what_fails_from_one_state_alone(kind, others, passed, monkeypatch):
+    """So many of the states nearby fail too. Each has weights of its own, of which both sides know."""
+    errors = [1.0] * (1 + others) + [0.0] * (OTHERS - others)
+    weights = []
+
+    def from_state(module, args, kwargs, options, imported):
+        weight = imported.parameters["body.0.weight"]
+        assert weight.data_ptr() == module.body[0].weight.data_ptr()
+        weights.append(weight.detach())
+        return Check([Compared(kind, "x", errors[len(weights) - 1], 0.5)])
+
+    monkeypatch.setattr(checking, "_check", from_state)
+    done = check(*modules.classifier(nn.Linear(8, 5)))
+    assert done.passed == passed and len(done.chance) == passed
+    assert len(weights) == 1 + OTHERS
+    for number, weight in enumerate(weights):
+        assert not any(torch.equal(weight, other) for other in weights[:number])
+        assert torch.allclose(weight, weights[0], rtol=3e-7, atol=0)
 
 
 class Kink(nn.Module):

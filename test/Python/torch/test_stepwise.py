@@ -11,9 +11,9 @@ import remat.torch.stepwise
 import torch
 from remat import ops
 from remat.torch import import_module
-from remat.torch.check import Check, Compared, distance
+from remat.torch.check import OTHERS, Check, Compared, distance
 from remat.torch.reference import evaluate, train
-from remat.torch.stepwise import OTHERS, UPDATE, Distance, Setup, State, check_step, check_steps
+from remat.torch.stepwise import UPDATE, Distance, Setup, State, check_step, check_steps
 from remat.torch.stepwise import read_state, write_state
 from remat.torch.training import EPSILON, PARAMETER, RATE, Budgeted, Training, check_training
 from torch import nn
