@@ -152,12 +152,13 @@ def _converted(x, dtype: Optional[torch.dtype]):
     return x.to(dtype) if dtype is not None and x.is_floating_point() else x
 
 
-def move_last_bits(module: torch.nn.Module, seed: int) -> None:
+def move_last_bits(module: torch.nn.Module, seed: int, most: int = 1) -> None:
+    """Moves every element of the parameters by up to `most` units of its last place, or not."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for tensor in module.parameters():
             size = torch.finfo(tensor.dtype).eps
-            tensor.mul_(1 + size * torch.randint(-1, 2, tensor.shape, generator=generator))
+            tensor.mul_(1 + size * torch.randint(-most, most + 1, tensor.shape, generator=generator))
 
 
 def adamw(parameters: Iterable[torch.Tensor], settings: Tuple[float, float]) -> torch.optim.AdamW:

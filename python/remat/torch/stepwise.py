@@ -24,7 +24,17 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tupl
 import torch
 
 from .. import runtime
-from .check import OTHERS, Check, Compared, Sides, compare, distance, in_float64, leave_chance
+from .check import (
+    OTHERS,
+    UNITS,
+    Check,
+    Compared,
+    Sides,
+    compare,
+    distance,
+    in_float64,
+    leave_chance,
+)
 from .importer import Imported
 from .optimizers import MOMENTS
 from .reference import adamw, evaluate, move_last_bits
@@ -195,7 +205,7 @@ def _leave_chance(made: Check, setup: Setup, aside: Step, before: State, number:
 
 def _moved(setup: Setup, state: State, way: int) -> State:
     module = _with_state(setup.module, state)
-    move_last_bits(module, way)
+    move_last_bits(module, way, UNITS)
     moved = {name: tensor.detach() for name, tensor in module.named_parameters()}
     tensors = {name: moved.get(name, tensor) for name, tensor in state.tensors.items()}
     return State(tensors, state.first, state.second)
