@@ -10,8 +10,8 @@ the farthest counts.
 
 Where rounding decides a ReLU whose input is zero but for it, it may do so on our side alone. A
 gradient or a buffer that fails is therefore compared from `OTHERS` states more, whose parameters
-are moved by up to `UNITS` units of their last places. What is wrong is so from each of them; what is off by a median that PyTorch's
-own float32 allows from one of them was chance.
+are moved by up to `UNITS` units of their last places. What is wrong is so from each of them; what
+is off by a median that PyTorch's own float32 allows from one of them was chance.
 """
 
 from __future__ import annotations
