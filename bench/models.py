@@ -23,6 +23,8 @@ import signal
 import sys
 import time
 import warnings
+from dataclasses import dataclass
+from typing import Callable
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("python", "bench", "test/Python", "test/Python/torch")
@@ -36,6 +38,7 @@ from remat.torch.check import check  # noqa: E402
 from remat.torch.training import check_training  # noqa: E402
 
 STEPS, BUDGETS = 3, ("60%", "smallest")
+EXACT_KINDS = ("loss", "gradient", "parameter", "buffer")
 HEAD = """\
 # Models
 
@@ -91,7 +94,16 @@ def relative(checked):
     return checked
 
 
-def tried(name: str, exact: bool) -> dict:
+@dataclass(frozen=True)
+class Table:
+    """How models are compared, and what the table of it is."""
+
+    compare: Callable  # of a module, its arguments and what was imported: entries of a result
+    head: str
+    row: Callable  # the text of a result
+
+
+def tried(name: str, table: Table) -> dict:
     made = {"name": name}
     try:
         module, args = library_models.build(name)
@@ -99,7 +111,7 @@ def tried(name: str, exact: bool) -> dict:
         imported = import_module(module, args, dropout=False, unused="keep")
         made["import_s"] = time.perf_counter() - begun
         made["operations"] = len(imported.graph.operations)
-        return {**made, **(compared_exactly if exact else compared)(module, args, imported)}
+        return {**made, **table.compare(module, args, imported)}
     except ImportFailure as error:
         return {**made, "error": str(error).splitlines()[0]}
 
@@ -112,8 +124,8 @@ def differing(*checks) -> dict:
 
 def compared_exactly(module, args, imported) -> dict:
     done = check_exact(module, args, STEPS, imported)
-    kinds = ("loss", "gradient", "parameter", "buffer")
-    return {**differing(done), **{kind: worst(relative(done), kind) for kind in kinds}}
+    made, kept = differing(done), relative(done)
+    return {**made, **{kind: worst(kept, kind) for kind in EXACT_KINDS}}
 
 
 def compared(module, args, imported) -> dict:
@@ -127,7 +139,7 @@ def compared(module, args, imported) -> dict:
     return made
 
 
-def guarded(name: str, limit: int, exact: bool) -> dict:
+def guarded(name: str, limit: int, table: Table) -> dict:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
 
@@ -137,7 +149,7 @@ def guarded(name: str, limit: int, exact: bool) -> dict:
     signal.signal(signal.SIGALRM, late)
     signal.alarm(limit)
     try:
-        return tried(name, exact)
+        return tried(name, table)
     except Exception as error:  # of the library, which other versions change
         return {"name": name, "error": f"{type(error).__name__}: {error}".splitlines()[0]}
     finally:
@@ -158,9 +170,13 @@ def row(one: dict) -> str:
 
 
 def exact_row(one: dict) -> str:
-    kinds = ("operations", "loss", "gradient", "parameter", "buffer")
-    cells = [one["name"], *(one.get(kind, "") for kind in kinds), one.get("error", "ok")]
+    cells = [one["name"], one.get("operations", "")]
+    cells += [*(one.get(kind, "") for kind in EXACT_KINDS), one.get("error", "ok")]
     return "| " + " | ".join(map(str, cells)) + " |"
+
+
+FLOAT32 = Table(compared, HEAD, row)
+FLOAT64 = Table(compared_exactly, EXACT_HEAD, exact_row)
 
 
 def versions() -> str:
@@ -170,19 +186,19 @@ def versions() -> str:
     return ", ".join(f"{one} {version(one).split('+')[0]}" for one in ("torch", *found))
 
 
-def run(names, options, keep) -> dict:
+def run(names, jobs: int, limit: int, table: Table, keep) -> dict:
     """Each model in a process of its own, forked from one that has imported the libraries."""
     library_models.build(names[0])
     for library in library_models.LIBRARIES:
         if any(name.startswith(library + "/") for name in names):
             importlib.import_module(library)
-    done, shown = {}, exact_row if options.exact else row
-    with multiprocessing.get_context("fork").Pool(options.jobs, maxtasksperchild=1) as pool:
-        waiting = [pool.apply_async(guarded, (n, options.limit, options.exact)) for n in names]
+    done = {}
+    with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
+        waiting = [pool.apply_async(guarded, (name, limit, table)) for name in names]
         for one in waiting:
             made = one.get()
             done[made["name"]] = made
-            print(shown(made), flush=True)
+            print(table.row(made), flush=True)
             if "said" in made:
                 print(made["said"], flush=True)
             keep(made)
@@ -200,6 +216,7 @@ def main() -> int:
     parser.add_argument("--results", type=pathlib.Path, metavar="F.jsonl")
     parser.add_argument("--write", type=pathlib.Path, metavar="F.md")
     options = parser.parse_args()
+    table = FLOAT64 if options.exact else FLOAT32
     names = [
         n for n in library_models.names() if not options.names or n.startswith(tuple(options.names))
     ]
@@ -216,11 +233,10 @@ def main() -> int:
 
     missing = [name for name in names if name not in done]
     if missing:
-        done.update(run(missing, options, keep))
+        done.update(run(missing, options.jobs, options.limit, table, keep))
     if options.write:
-        head, shown = (EXACT_HEAD, exact_row) if options.exact else (HEAD, row)
-        rows = [shown(done[name]) for name in library_models.names() if name in done]
-        options.write.write_text(head.format(versions=versions()) + "\n".join(rows) + "\n")
+        rows = [table.row(done[name]) for name in library_models.names() if name in done]
+        options.write.write_text(table.head.format(versions=versions()) + "\n".join(rows) + "\n")
     return int(any("error" in done[name] for name in names))
 
 

@@ -9,19 +9,14 @@ trains the module in float64. Both begin with the module's float32 weights.
 from __future__ import annotations
 
 import subprocess
-import sys
 from decimal import Decimal
-from pathlib import Path
 
+import generic_ir
+import interpreter
+import numpy as np
 import torch
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-import generic_ir  # noqa: E402
-import interpreter  # noqa: E402
-import numpy as np  # noqa: E402
-from remat.torch import import_module  # noqa: E402
-from remat.torch.check import (  # noqa: E402
+from remat.torch import import_module
+from remat.torch.check import (
     BUFFER,
     GRADIENT,
     LOSS,
@@ -32,13 +27,12 @@ from remat.torch.check import (  # noqa: E402
     distance,
     zero_gradients,
 )
-from remat.torch.reference import train  # noqa: E402
-from remat.torch.stepwise import LAST_BIT  # noqa: E402
-from remat.torch.tools import tool  # noqa: E402
-from remat.torch.training import EPSILON, PARAMETER, RATE  # noqa: E402
+from remat.torch.reference import train
+from remat.torch.stepwise import FIRST, LAST_BIT, Setup
+from remat.torch.tools import tool
+from remat.torch.training import EPSILON, PARAMETER, RATE
 
 OPTIMIZER = ["--optimizer", "adamw", "--learning-rate", str(RATE), "--epsilon", str(EPSILON)]
-BETA1 = 0.9  # of both sides, by default
 
 
 def as_written(value):
@@ -111,7 +105,8 @@ class Training:
 def check_exact(module, args, steps: int = 3, imported=None) -> Check:
     """Loss and gradients of the first step, parameters and written buffers after the last."""
     imported = imported or import_module(module, args, dropout=False, unused="keep")
-    true = train(module, args, None, steps, (RATE, EPSILON), torch.float64)
+    setup = Setup(module, args, None, imported, (RATE, EPSILON))
+    true = train(module, args, None, steps, setup.settings, torch.float64)
     inputs = {name: x.numpy() for name, x in imported.bind(args).items()}
     ours = Training(compiled(imported), {**imported.parameters, **imported.states}, inputs)
     made = Check(zero=zero_gradients(imported, true))
@@ -126,7 +121,7 @@ def check_exact(module, args, steps: int = 3, imported=None) -> Check:
         compare("loss", "loss", torch.tensor(loss, dtype=torch.float64), LOSS)
         for name in imported.parameters:
             if name not in made.zero:
-                compare("gradient", name, ours.tensor(name + ".exp_avg") / (1 - BETA1), GRADIENT)
+                compare("gradient", name, ours.tensor(f"{name}.{FIRST}") / (1 - setup.betas[0]), GRADIENT)
     # What has no gradient but what rounding leaves has not moved by a part of the rate.
     for name in imported.parameters:
         if name in made.zero:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 import exact
 import modules
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT
+from library import library_models
 from torch import nn
-
-sys.path.insert(0, str(ROOT / "bench"))
-
-import library_models  # noqa: E402
 
 
 class Normalized(nn.Module):

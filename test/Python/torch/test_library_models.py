@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+
 import preloaded
 import pytest
 from conftest import ROOT
@@ -17,9 +20,6 @@ def test_loss_gradients_and_buffers(name):
 
 def test_the_table_of_models(tmp_path):
     """bench/models.py tries a model once, writes its row; its exit code says what fails."""
-    import json
-    import subprocess
-
     results, table = tmp_path / "results.jsonl", tmp_path / "table.md"
     command = [preloaded.python(), ROOT / "bench" / "models.py", "own/vae", "--results", results]
     for _ in range(2):
@@ -33,8 +33,6 @@ def test_the_table_of_models(tmp_path):
 
 
 def test_the_table_in_float64(tmp_path):
-    import subprocess
-
     table = tmp_path / "table.md"
     command = [preloaded.python(), ROOT / "bench" / "models.py", "torch/rnn", "--exact", "--write", table]
     done = subprocess.run(command, capture_output=True, text=True)
