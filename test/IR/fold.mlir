@@ -215,3 +215,19 @@ func.func @copies(%x: tensor<3xf32>) -> tensor<3xf32> {
   %0 = remat.copy %x : tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// Sums of gradients are made in f32: gradients that are widened for them alone
+// are read as they are. A cast that rounds stays.
+// CHECK-LABEL: @widened_gradients
+// CHECK-SAME: %[[I:.*]]: tensor<2xi64>, %[[H:.*]]: tensor<2x4xbf16>, %[[G:.*]]: tensor<2x4xf32>
+// CHECK-DAG: %[[A:.*]] = remat.embedding_backward %[[I]], %[[H]] : (tensor<2xi64>, tensor<2x4xbf16>) -> tensor<8x4xf32>
+// CHECK-DAG: %[[N:.*]] = remat.cast %[[G]] : tensor<2x4xf32> to tensor<2x4xbf16>
+// CHECK-DAG: %[[B:.*]] = remat.embedding_backward %[[I]], %[[N]] : (tensor<2xi64>, tensor<2x4xbf16>) -> tensor<8x4xbf16>
+// CHECK: return %[[A]], %[[B]]
+func.func @widened_gradients(%i: tensor<2xi64>, %h: tensor<2x4xbf16>, %g: tensor<2x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xbf16>) {
+  %0 = remat.cast %h : tensor<2x4xbf16> to tensor<2x4xf32>
+  %1 = remat.embedding_backward %i, %0 : (tensor<2xi64>, tensor<2x4xf32>) -> tensor<8x4xf32>
+  %2 = remat.cast %g : tensor<2x4xf32> to tensor<2x4xbf16>
+  %3 = remat.embedding_backward %i, %2 : (tensor<2xi64>, tensor<2x4xbf16>) -> tensor<8x4xbf16>
+  return %1, %3 : tensor<8x4xf32>, tensor<8x4xbf16>
+}

@@ -278,6 +278,14 @@ func.func @f(%i: tensor<4xi32>, %g: tensor<4x8xf32>) {
 
 // -----
 
+func.func @f(%i: tensor<4xi32>, %g: tensor<4x8xf32>) {
+  // expected-error @below {{grad has elements of 'f32', which are no narrower floats than the result's 'bf16'}}
+  %0 = remat.embedding_backward %i, %g : (tensor<4xi32>, tensor<4x8xf32>) -> tensor<10x8xbf16>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<4x10xf32>, %t: tensor<10xi32>) {
   // expected-error @+2 {{targets 'tensor<10xi32>' must have the shape of the rows of logits 'tensor<4x10xf32>'}}
   // expected-error @+1 {{failed to infer returned types}}

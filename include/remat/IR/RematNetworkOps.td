@@ -269,8 +269,10 @@ def Remat_EmbeddingBackwardOp : Remat_Op<"embedding_backward", [
     Remat_Cost, Remat_Loops, Remat_PlacedLoops]> {
   let summary = "sums gradient rows into the table rows that they came from";
   let description = [{
-    The sum for each row runs in f32 in the order of the ids: it is the same at
-    every run. Rows that no id names are zero.
+    ids [rows...] and grad [rows..., C] give [V, C]. The sum for each row runs in
+    f32 in the order of the ids: it is the same at every run. Rows that no id names
+    are zero. The elements of grad may be narrower than those of the result: that
+    they are widened first changes nothing, so canonicalization takes the cast away.
   }];
   let arguments = (ins Remat_IntTensor:$ids, Remat_FloatTensor:$grad);
   let results = (outs Remat_FloatTensor:$tableGrad);
@@ -278,6 +280,7 @@ def Remat_EmbeddingBackwardOp : Remat_Op<"embedding_backward", [
     $ids `,` $grad attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Remat_CrossEntropyOp : Remat_Op<"cross_entropy", [

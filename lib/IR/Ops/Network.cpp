@@ -315,10 +315,26 @@ LogicalResult EmbeddingBackwardOp::verify() {
     return emitOpError() << "result " << Table << " must have 2 dimensions";
   SmallVector<int64_t> Shape(getIds().getType().getShape());
   Shape.push_back(Table.getDimSize(1));
-  if (getGrad().getType() != Table.clone(Shape))
-    return emitOpError() << "grad is " << getGrad().getType()
-                         << ", but ids and result give " << Table.clone(Shape);
+  RankedTensorType Grad = getGrad().getType();
+  if (Grad.getShape() != ArrayRef(Shape))
+    return emitOpError() << "grad is " << Grad << ", but ids and result give "
+                         << Table.clone(Shape);
+  if (Grad.getElementType() != Table.getElementType() &&
+      Grad.getElementTypeBitWidth() >= Table.getElementTypeBitWidth())
+    return emitOpError() << "grad has elements of " << Grad.getElementType()
+                         << ", which are no narrower floats than the result's "
+                         << Table.getElementType();
   return success();
+}
+
+OpFoldResult EmbeddingBackwardOp::fold(FoldAdaptor) {
+  auto Widened = getGrad().getDefiningOp<CastOp>();
+  if (!Widened || !isa<BFloat16Type, Float16Type>(
+                      getElementTypeOrSelf(Widened.getOperand())) ||
+      !getElementTypeOrSelf(Widened.getType()).isF32())
+    return {};
+  getGradMutable().assign(Widened.getOperand());
+  return getResult();
 }
 
 //===----------------------------------------------------------------------===//

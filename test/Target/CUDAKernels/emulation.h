@@ -210,6 +210,10 @@ template <typename T> unsigned __match_any_sync(unsigned, T Value) {
   waitWarp();
   return Same;
 }
+inline unsigned __ballot_sync(unsigned Mask, bool Value) {
+  unsigned Same = __match_any_sync(Mask, Value);
+  return Value ? Same : ~Same;
+}
 inline int atomicAdd(int *Address, int Value) {
   int Old = *Address;
   *Address += Value;

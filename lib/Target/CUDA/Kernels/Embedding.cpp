@@ -75,7 +75,8 @@ static void addEmbeddingBackward(EmbeddingBackwardOp Op, Launches &Out) {
   for (int64_t Pass = 0; Pass < Plan.Passes; ++Pass)
     addSortPass(Plan, Pass, Rows, getName(Op.getIds()), Out);
 
-  int64_t Width = std::min<int64_t>(4, getAccessWidth({Op.getGrad()}, Columns));
+  int64_t Width = std::min<int64_t>(
+      4, getAccessWidth({Op.getGrad(), Op.getTableGrad()}, Columns));
   int64_t Threads = std::min<int64_t>(
       256, llvm::alignTo(llvm::divideCeil(Columns, Width), 32));
   addLaunch("embedding_backward",

@@ -118,6 +118,29 @@ REMAT_KERNEL sortScatter(const I *ids, const int *positions, const int *begins,
   toPositions[place] = IsFirst ? i : positions[i];
 }
 
+// Where the keys of `row`, and of the row behind it, begin among Ids sorted
+// keys. The lanes of a warp cut what is left into 32 parts at a time, so that
+// it waits three times for one of 32,768 keys.
+template <int Ids>
+__device__ __forceinline__ void findBounds(const uint32 *keys, uint32 row,
+                                           int (&low)[2]) {
+  int lane = threadIdx.x % 32;
+  int high[2] = {Ids, Ids};
+  low[0] = low[1] = 0;
+  while (low[0] < high[0] || low[1] < high[1]) {
+#pragma unroll
+    for (int side = 0; side < 2; ++side) {
+      int part = (high[side] - low[side] + 31) / 32;
+      int last = low[side] + (lane + 1) * part - 1;
+      bool below =
+          last >= low[side] && last < high[side] && keys[last] < row + side;
+      low[side] += __popc(__ballot_sync(0xffffffffu, below)) * part;
+      int end = low[side] + part - 1;
+      high[side] = end < high[side] ? end : high[side];
+    }
+  }
+}
+
 // The gradient of each table row of C elements: the sum, in order, of the
 // gradient rows of those of the Ids positions that named it. A block of Block
 // threads has a row or a part of one.
@@ -127,18 +150,7 @@ REMAT_KERNEL embeddingBackward(const uint32 *keys, const int *positions,
   constexpr int Unroll = 8;
   uint32 row = blockIdx.x;
   int bounds[2];
-#pragma unroll
-  for (int side = 0; side < 2; ++side) {
-    int low = 0, high = Ids;
-    while (low < high) {
-      int middle = (low + high) / 2;
-      if (keys[middle] < row + side)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    bounds[side] = low;
-  }
+  findBounds<Ids>(keys, row, bounds);
   int i = (blockIdx.y * Block + threadIdx.x) * N;
   if (i >= C)
     return;
@@ -161,8 +173,10 @@ REMAT_KERNEL embeddingBackward(const uint32 *keys, const int *positions,
     for (int k = 0; k < N; ++k)
       sum[k] += toFloat(v[k]);
   }
+  Vec<T, N> rounded;
   for (int k = 0; k < N; ++k)
-    tableGrad[(int64)row * C + i + k] = fromFloat<T>(sum[k]);
+    rounded[k] = fromFloat<T>(sum[k]);
+  store(tableGrad + (int64)row * C + i, rounded);
 }
 
 } // namespace kernels
