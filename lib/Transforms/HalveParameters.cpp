@@ -38,6 +38,21 @@ static bool roundsToBF16(Operation *Op) {
          getElementTypeOrSelf(Cast.getType()).isBF16();
 }
 
+/// Whether the use needs nothing of an f32 tensor but its bf16: the tensor is
+/// rounded, or rows of it are looked up and rounded, perhaps in a loop.
+static bool readsBF16(OpOperand &Use) {
+  if (auto Loop = dyn_cast<ScanOp>(Use.getOwner())) {
+    BlockArgument Inside = Loop.getBlock().getArgument(Use.getOperandNumber());
+    return llvm::is_contained(Loop.getReadArguments(), Inside) &&
+           !Inside.use_empty() && llvm::all_of(Inside.getUses(), readsBF16);
+  }
+  auto Lookup = dyn_cast<EmbeddingOp>(Use.getOwner());
+  if (!Lookup)
+    return roundsToBF16(Use.getOwner());
+  return !Lookup->hasAttr(KeepAttrName) && !Lookup->use_empty() &&
+         llvm::all_of(Lookup->getUsers(), roundsToBF16);
+}
+
 /// Whether the operation passes elements on without computing with them, as
 /// those that cut a parameter among ranks and join it again.
 static bool movesElements(Operation *Op) {
@@ -84,7 +99,7 @@ static AdamWOp findUpdate(func::FuncOp Func, BlockArgument Argument) {
   AdamWOp Found;
   bool IsRounded = false;
   for (OpOperand &Use : Argument.getUses()) {
-    bool Rounds = roundsToBF16(Use.getOwner());
+    bool Rounds = readsBF16(Use);
     AdamWOp Update = Rounds ? AdamWOp() : getUpdate(Use, Argument);
     if (!Rounds && (!Update || Found))
       return nullptr;
@@ -93,6 +108,34 @@ static AdamWOp findUpdate(func::FuncOp Func, BlockArgument Argument) {
       Found = Update;
   }
   return IsRounded ? Found : nullptr;
+}
+
+static Type getRounded(Value V) {
+  auto Type = cast<RankedTensorType>(V.getType());
+  return Type.clone(BFloat16Type::get(Type.getContext()));
+}
+
+/// Lets a use that `readsBF16` read `Rounded`.
+static void readRounded(OpOperand &Use, Value Rounded) {
+  Operation *Op = Use.getOwner();
+  if (auto Loop = dyn_cast<ScanOp>(Op)) {
+    BlockArgument Inside = Loop.getBlock().getArgument(Use.getOperandNumber());
+    Inside.setType(getRounded(Inside));
+    for (OpOperand &Read : llvm::make_early_inc_range(Inside.getUses()))
+      readRounded(Read, Inside);
+    Use.set(Rounded);
+  } else if (auto Lookup = dyn_cast<EmbeddingOp>(Op)) {
+    Value Rows = Lookup.getResult();
+    Rows.setType(getRounded(Rows));
+    for (Operation *Cast : llvm::make_early_inc_range(Rows.getUsers())) {
+      Cast->getResult(0).replaceAllUsesWith(Rows);
+      Cast->erase();
+    }
+    Use.set(Rounded);
+  } else {
+    Op->getResult(0).replaceAllUsesWith(Rounded);
+    Op->erase();
+  }
 }
 
 /// Lets `Op` read what it reads of `Argument` from its halves.
@@ -105,14 +148,21 @@ static void readHalves(Operation *Op, BlockArgument Argument) {
   if (auto Update = dyn_cast<AdamWOp>(Op);
       Update && Update.getParameter() == Argument) {
     Update.setInHalves(true);
-  } else if (roundsToBF16(Op)) {
-    auto Upper = UpperHalfOp::create(Builder, Op->getLoc(), Argument);
-    Op->getResult(0).replaceAllUsesWith(Upper);
-    Op->erase();
-  } else {
-    auto Joined = JoinHalvesOp::create(Builder, Op->getLoc(), Argument);
-    Op->replaceUsesOfWith(Argument, Joined);
+    return;
   }
+  SmallVector<OpOperand *> Uses;
+  for (OpOperand &Use : Op->getOpOperands())
+    if (Use.get() == Argument)
+      Uses.push_back(&Use);
+  bool Rounds = llvm::all_of(Uses, [](OpOperand *U) { return readsBF16(*U); });
+  Value Read =
+      Rounds ? Value(UpperHalfOp::create(Builder, Op->getLoc(), Argument))
+             : Value(JoinHalvesOp::create(Builder, Op->getLoc(), Argument));
+  for (OpOperand *Use : Uses)
+    if (Rounds)
+      readRounded(*Use, Read);
+    else
+      Use->set(Read);
 }
 
 void HalveParametersPass::runOnGraph() {

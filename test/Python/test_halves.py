@@ -136,6 +136,30 @@ def test_loops_read_halves():
     assert found[True] == found[False] - 2 * 256
 
 
+def language_model() -> remat.Graph:
+    """A table that is looked up and is the head's weight, too."""
+    graph = remat.Graph()
+    ids, targets = (graph.input(n, (4, 8), "i64") for n in ("ids", "targets"))
+    table = graph.parameter("table", (32, 16), remat.init.normal(0.3))
+    weight = graph.parameter("weight", (16, 16), remat.init.normal(0.3))
+    hidden = remat.ops.gelu(remat.ops.embedding(ids, table) @ weight)
+    graph.loss(remat.ops.cross_entropy(remat.ops.matmul(hidden, table, transpose_rhs=True), targets))
+    return graph
+
+
+@pytest.mark.parametrize("options", [{}, {"accumulate": 2}, {"budget": "smallest"}])
+def test_embeddings_read_halves(options):
+    """Nothing casts the table, before or behind the lookup; nor are its gradients widened first."""
+    graph = language_model()
+    program = remat.compile(
+        graph, device="cuda", arch="sm_90", optimizer="adamw", autocast="bf16",
+        functions={"evaluate": graph}, **options,
+    )  # fmt: skip
+    for function in (program, program.functions["evaluate"]):
+        assert function.arguments["table"].in_halves
+        assert not [s for s in function.plan if s.op in ("cast", "join_halves")]
+
+
 @pytest.mark.parametrize(
     "options",
     [{}, {"autocast": "f16"}, {"autocast": "bf16", "halves": False},

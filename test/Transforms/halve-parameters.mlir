@@ -103,3 +103,63 @@ func.func @main(%w: tensor<8xf32> {remat.role = #remat.role<parameter>, remat.do
   %1 = remat.slice %new, [0] [8] : (tensor<8xf32>) -> tensor<8xf32>
   return %0, %1 : tensor<8xbf16>, tensor<8xf32>
 }
+
+// -----
+
+// Rows that are looked up and then rounded come from the bf16 half: the lookup
+// reads and writes half as much. Two casts of one lookup are one.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: %arg0: tensor<16x4xf32> {{{.*}}remat.in_halves
+// CHECK: %[[T:.*]] = remat.upper_half %arg0 : (tensor<16x4xf32>) -> tensor<16x4xbf16>
+// CHECK-NEXT: %[[R:.*]] = remat.embedding %arg1, %[[T]] : (tensor<3xi64>, tensor<16x4xbf16>) -> tensor<3x4xbf16>
+// CHECK-NEXT: remat.mul %[[R]], %[[R]]
+// CHECK-NOT: remat.cast
+func.func @main(%w: tensor<16x4xf32> {remat.role = #remat.role<parameter>, remat.donated = 1 : i64}, %ids: tensor<3xi64>, %g: tensor<16x4xf32>, %m: tensor<16x4xf32>, %rate: tensor<f32>, %step: tensor<i64>) -> (tensor<3x4xbf16>, tensor<16x4xf32>) {
+  %0 = remat.embedding %ids, %w : (tensor<3xi64>, tensor<16x4xf32>) -> tensor<3x4xf32>
+  %1 = remat.cast %0 : tensor<3x4xf32> to tensor<3x4xbf16>
+  %2 = remat.cast %0 : tensor<3x4xf32> to tensor<3x4xbf16>
+  %3 = remat.mul %1, %2 : (tensor<3x4xbf16>, tensor<3x4xbf16>) -> tensor<3x4xbf16>
+  %new, %nm, %nv = remat.adamw %w, %g moments %m, %m rate %rate step %step : (tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<f32>, tensor<i64>) -> (tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>)
+  return %3, %new : tensor<3x4xbf16>, tensor<16x4xf32>
+}
+
+// -----
+
+// Rows that something reads as f32, that a user keeps, or that nothing reads,
+// are looked up in f32, and their tables stay.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: in_halves
+// CHECK-NOT: upper_half
+// CHECK: return
+func.func @main(%a: tensor<16x4xf32> {remat.role = #remat.role<parameter>, remat.donated = 2 : i64}, %b: tensor<16x4xf32> {remat.role = #remat.role<parameter>, remat.donated = 3 : i64}, %c: tensor<16x4xf32> {remat.role = #remat.role<parameter>, remat.donated = 4 : i64}, %ids: tensor<3xi64>, %g: tensor<16x4xf32>, %m: tensor<16x4xf32>, %rate: tensor<f32>, %step: tensor<i64>)
+    -> (tensor<3x4xf32>, tensor<3x4xbf16>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>) {
+  %a0 = remat.embedding %ids, %a : (tensor<3xi64>, tensor<16x4xf32>) -> tensor<3x4xf32>
+  %a1 = remat.cast %a0 : tensor<3x4xf32> to tensor<3x4xbf16>
+  %b0 = remat.embedding %ids, %b {remat.keep = #remat.keep<must>} : (tensor<3xi64>, tensor<16x4xf32>) -> tensor<3x4xf32>
+  %b1 = remat.cast %b0 : tensor<3x4xf32> to tensor<3x4xbf16>
+  %c0 = remat.embedding %ids, %c : (tensor<3xi64>, tensor<16x4xf32>) -> tensor<3x4xf32>
+  %0 = remat.add %a1, %b1 : (tensor<3x4xbf16>, tensor<3x4xbf16>) -> tensor<3x4xbf16>
+  %a2, %a3, %a4 = remat.adamw %a, %g moments %m, %m rate %rate step %step : (tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<f32>, tensor<i64>) -> (tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>)
+  %b2, %b3, %b4 = remat.adamw %b, %g moments %m, %m rate %rate step %step : (tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<f32>, tensor<i64>) -> (tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>)
+  %c2, %c3, %c4 = remat.adamw %c, %g moments %m, %m rate %rate step %step : (tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<f32>, tensor<i64>) -> (tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>)
+  return %a0, %0, %a2, %b2, %c2 : tensor<3x4xf32>, tensor<3x4xbf16>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>
+}
+
+// -----
+
+// The same in a loop, as over micro-batches: the half comes in from outside.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[T:.*]] = remat.upper_half %arg0 : (tensor<16x4xf32>) -> tensor<16x4xbf16>
+// CHECK: remat.scan 2 ({{.*}}) over (%[[I:.*]] = %arg1 : tensor<2x3xi64>) with (%[[B:.*]] = %[[T]] : tensor<16x4xbf16>)
+// CHECK-NEXT: %[[R:.*]] = remat.embedding %[[I]], %[[B]] : (tensor<3xi64>, tensor<16x4xbf16>) -> tensor<3x4xbf16>
+// CHECK-NEXT: remat.add %{{.*}}, %[[R]]
+func.func @main(%w: tensor<16x4xf32> {remat.role = #remat.role<parameter>, remat.donated = 1 : i64}, %ids: tensor<2x3xi64>, %g: tensor<16x4xf32>, %m: tensor<16x4xf32>, %rate: tensor<f32>, %step: tensor<i64>, %zero: tensor<3x4xbf16>) -> (tensor<3x4xbf16>, tensor<16x4xf32>) {
+  %0 = remat.scan 2 (%sum = %zero : tensor<3x4xbf16>) over (%i = %ids : tensor<2x3xi64>) with (%t = %w : tensor<16x4xf32>) -> tensor<3x4xbf16> {
+    %1 = remat.embedding %i, %t : (tensor<3xi64>, tensor<16x4xf32>) -> tensor<3x4xf32>
+    %2 = remat.cast %1 : tensor<3x4xf32> to tensor<3x4xbf16>
+    %3 = remat.add %sum, %2 : (tensor<3x4xbf16>, tensor<3x4xbf16>) -> tensor<3x4xbf16>
+    remat.yield %3 : tensor<3x4xbf16>
+  }
+  %new, %nm, %nv = remat.adamw %w, %g moments %m, %m rate %rate step %step : (tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>, tensor<f32>, tensor<i64>) -> (tensor<16x4xf32>, tensor<16x4xf32>, tensor<16x4xf32>)
+  return %0, %new : tensor<3x4xbf16>, tensor<16x4xf32>
+}

@@ -325,7 +325,8 @@ def HalveParameters : Remat_Pass<"remat-halve-parameters", "planned"> {
     in front, and what 16 bits each are missing lies behind
     (`remat.in_halves`). Each `remat.cast` becomes a `remat.upper_half`, a view
     that needs neither time nor memory, and the update reads and writes both
-    halves. In another function that shares the parameter, what else reads it
+    halves. Rows of a table that are looked up and rounded are looked up in its
+    bf16. In another function that shares the parameter, what else reads it
     reads a `remat.join_halves`. Who writes or reads parameters from outside does
     not see it. Does nothing for the host.
 
@@ -341,6 +342,12 @@ def HalveParameters : Remat_Pass<"remat-halve-parameters", "planned"> {
     // becomes
     %0 = remat.upper_half %w : (tensor<8x8xf32>) -> tensor<8x8xbf16>
     %new, %m, %v = remat.adamw %w, %g moments %m0, %v0 rate %rate step %step {in_halves} : ...
+
+    %0 = remat.embedding %ids, %w : (tensor<3xi64>, tensor<16x4xf32>) -> tensor<3x4xf32>
+    %1 = remat.cast %0 : tensor<3x4xf32> to tensor<3x4xbf16>
+    // becomes
+    %0 = remat.upper_half %w : (tensor<16x4xf32>) -> tensor<16x4xbf16>
+    %1 = remat.embedding %ids, %0 : (tensor<3xi64>, tensor<16x4xbf16>) -> tensor<3x4xbf16>
     ```
   }];
   let dependentDialects = ["::remat::RematDialect"];
