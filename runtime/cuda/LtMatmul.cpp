@@ -87,10 +87,13 @@ Status LtMatmul::suggest(int Count, std::vector<LtHeuristic> &Out) {
 }
 
 bool LtMatmul::accepts(const Algorithm &Value) {
+  // Some name a counter of tiles, which they do without where it has no room
+  // (cuBLASLt 13.1: what it suggests for no workspace names it here as well).
+  constexpr uint64_t CounterBytes = 4;
   LtHeuristic Checked = {};
   return L.Check(Handle, Desc, Rhs, Lhs, Result, Result, &Value, &Checked) ==
              0 &&
-         Checked.WorkspaceBytes <= P.WorkspaceBytes;
+         Checked.WorkspaceBytes <= std::max(P.WorkspaceBytes, CounterBytes);
 }
 
 Status LtMatmul::run(const MatmulAddresses &Where, Stream S) {
