@@ -232,8 +232,7 @@ void CommandLine::addFiles() {
   Add("--profile", O.Profile, "JSON: milliseconds of each operation");
   Add("--tune", O.MatmulAlgorithms,
       "on a GPU, the fastest algorithms of matrix products: those that the "
-      "file "
-      "lacks are measured first and added");
+      "file lacks are measured first and added");
 }
 
 void CommandLine::addCheckpoints() {

@@ -31,6 +31,9 @@ Result<Lt> Lt::load() {
   Bind("cublasLtMatmulPreferenceSetAttribute", L.PreferenceSet);
   Bind("cublasLtMatmulAlgoGetHeuristic", L.GetHeuristic);
   Bind("cublasLtMatmulAlgoCheck", L.Check);
+  Bind("cublasLtMatmulAlgoCapGetAttribute", L.CapGet);
+  Bind("cublasLtMatmulAlgoConfigGetAttribute", L.ConfigGet);
+  Bind("cublasLtMatmulAlgoConfigSetAttribute", L.ConfigSet);
   Bind("cublasLtMatmul", L.Run);
   if (!Bound)
     return Bound.getError();

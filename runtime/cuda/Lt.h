@@ -39,6 +39,12 @@ inline constexpr int PreferWorkspace = 1, PreferReduction = 3,
 inline constexpr int EpilogueBias = 4;
 /// Partial products are added in f32: the result is rounded once.
 inline constexpr uint32_t ReduceInComputeType = 2;
+/// Numbers that an algorithm is configured by: 32 bits each, but the last one.
+inline constexpr int ConfigId = 0, ConfigTile = 1, ConfigSplit = 2,
+                     ConfigReduction = 3, ConfigCustom = 5;
+inline constexpr int ConfigCluster = 8; ///< 16 bits
+/// What it says of itself: the tiles that it has, the highest `ConfigCustom`.
+inline constexpr int CapTiles = 6, CapCustomMax = 7;
 
 struct Lt {
   LtStatus (*Create)(LtHandle *) = nullptr;
@@ -60,6 +66,11 @@ struct Lt {
                            int *) = nullptr;
   LtStatus (*Check)(LtHandle, LtDesc, LtLayout, LtLayout, LtLayout, LtLayout,
                     const Algorithm *, LtHeuristic *) = nullptr;
+  LtStatus (*CapGet)(const Algorithm *, int, void *, size_t,
+                     size_t *) = nullptr;
+  LtStatus (*ConfigGet)(const Algorithm *, int, void *, size_t,
+                        size_t *) = nullptr;
+  LtStatus (*ConfigSet)(Algorithm *, int, const void *, size_t) = nullptr;
   LtStatus (*Run)(LtHandle, LtDesc, const void *, const void *, LtLayout,
                   const void *, LtLayout, const void *, const void *, LtLayout,
                   void *, LtLayout, const Algorithm *, void *, size_t,

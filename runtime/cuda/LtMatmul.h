@@ -32,7 +32,8 @@ public:
   Status suggest(int Count, std::vector<LtHeuristic> &Out);
   /// Whether `Value`, read from a file, can run this problem.
   bool accepts(const Algorithm &Value);
-  /// The fastest of the first suggestions.
+  /// Takes the fastest algorithm that `searchFastest` finds, which needs
+  /// scratch memory for as long.
   Status measure(const Driver &D, Stream S);
   void use(const Algorithm &Value) { Chosen = Value; }
 
@@ -42,7 +43,6 @@ public:
 private:
   Status makeLayout(LtLayout &Layout, DType Type, int64_t Rows, int64_t Columns,
                     int64_t Stride);
-  Result<double> time(const Driver &D, Stream S, const MatmulAddresses &Where);
   Error describeFailure(LtStatus S, const std::string &What) const {
     return L.check(S, What + " (" + P.getKey() + ")").getError();
   }

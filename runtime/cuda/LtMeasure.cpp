@@ -1,158 +1,178 @@
-//===- LtMeasure.cpp - the fastest algorithm of a matrix product ----------===//
+//===- LtMeasure.cpp - the time of a matrix product -----------------------===//
 
-#include "cuda/LtMatmul.h"
+#include "cuda/LtMeasure.h"
+#include "ops/Numeric.h"
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <random>
 
 using namespace remat::runtime;
 using namespace remat::runtime::cuda;
 
-/// Milliseconds of one run, the least of three means of five.
-Result<double> LtMatmul::time(const Driver &D, Stream S,
-                              const MatmulAddresses &Where) {
-  Event Begin = nullptr, End = nullptr;
-  D.EventCreate(&Begin, 0);
-  D.EventCreate(&End, 0);
-  double Best = 1e30;
-  Status Failed = run(Where, S);
-  for (int Try = 0; Failed && Try < 3; ++Try) {
-    D.EventRecord(Begin, S);
-    for (int I = 0; Failed && I < 5; ++I)
-      Failed = run(Where, S);
-    D.EventRecord(End, S);
-    if (Failed)
-      Failed = D.check(D.EventSynchronize(End), "measuring a matrix product");
-    float Ms = 0;
-    if (Failed && D.EventElapsed(&Ms, Begin, End) == Success)
-      Best = std::min(Best, Ms / 5.0);
-  }
-  D.EventDestroy(Begin);
-  D.EventDestroy(End);
-  if (!Failed)
-    return Failed.getError();
-  return Best;
-}
-
-namespace {
-/// Where the highest bytes of a float have its exponent.
-struct FloatFormat {
-  size_t Bytes;
-  uint8_t High;       ///< exponent bits of the highest byte
-  uint8_t HighRandom; ///< its sign and mantissa, which are random
-  uint8_t NextRandom; ///< the random bits of the byte below
-};
-} // namespace
-
-/// A type that products are not made of has no format here.
-static FloatFormat getFloatFormat(DType Type) {
-  switch (Type) {
-  case DType::F32:
-    return {4, 0x3f, 0x80, 0x7f};
-  case DType::BF16:
-    return {2, 0x3f, 0x80, 0x7f};
-  case DType::F16:
-    return {2, 0x38, 0x83, 0xff};
-  case DType::I32:
-  case DType::I64:
-  case DType::I1:
-  case DType::F8E4M3FN:
-    break;
-  }
-  __builtin_unreachable(); // products are checked to be of floats
-}
-
-/// Random numbers below 1 of either sign: 4 MiB of them.
-static std::vector<uint8_t> makePattern(const FloatFormat &Format) {
-  std::vector<uint8_t> Bytes(4 << 20);
-  std::mt19937_64 Random(1);
-  for (size_t I = 0; I < Bytes.size(); ++I) {
-    auto Byte = static_cast<uint8_t>(Random());
-    size_t Place = I % Format.Bytes;
-    if (Place == Format.Bytes - 1)
-      Byte = Format.High | (Byte & Format.HighRandom);
-    else if (Place == Format.Bytes - 2)
-      Byte &= Format.NextRandom;
-    Bytes[I] = Byte;
-  }
+/// Random numbers with the distribution of what networks compute with: how much
+/// power a product takes, which decides a GPU's clock, depends on its numbers.
+static std::vector<uint8_t> makeNumbers(DType Type) {
+  constexpr size_t Count = 1 << 21;
+  std::mt19937 Random(1);
+  std::normal_distribution<float> Normal;
+  std::vector<uint8_t> Bytes(Count * getByteWidth(Type));
+  dispatchElement(Type, [&](auto Row) {
+    if constexpr (Row.IsFloat) {
+      using T = typename decltype(Row)::Stored;
+      for (size_t I = 0; I < Count; ++I) {
+        T Element = narrow<T>(Normal(Random));
+        std::memcpy(Bytes.data() + I * sizeof(T), &Element, sizeof(T));
+      }
+    }
+  });
   return Bytes;
 }
 
-namespace {
-/// Scratch memory of the measurement, filled with small random numbers.
-class Scratch {
-public:
-  Scratch(const Driver &D, Stream S) : D(D), S(S) {}
-  ~Scratch() {
-    for (Address A : Owned)
-      D.MemFree(A);
-  }
+LtMeasure::~LtMeasure() {
+  for (std::vector<Event> *Events : {&Begins, &Ends})
+    for (Event Made : *Events)
+      D.EventDestroy(Made);
+  for (Address A : Owned)
+    D.MemFree(A);
+}
 
-  Result<void *> allocate(uint64_t Bytes, DType Type) {
-    Address At = 0;
-    if (Status Made = D.check(D.MemAlloc(&At, std::max<uint64_t>(Bytes, 256)),
-                              "measuring a matrix product needs " +
-                                  std::to_string(Bytes) + " bytes");
-        !Made)
-      return Made.getError();
-    Owned.push_back(At);
-    std::vector<uint8_t> Pattern = makePattern(getFloatFormat(Type));
-    for (uint64_t Done = 0; Done < Bytes; Done += Pattern.size())
-      D.CopyIn(At + Done, Pattern.data(),
-               std::min<uint64_t>(Pattern.size(), Bytes - Done), S);
-    D.StreamSynchronize(S);
-    return reinterpret_cast<void *>(At);
-  }
+Result<void *> LtMeasure::allocate(uint64_t Bytes, DType Type) {
+  Address At = 0;
+  if (Status Made = D.check(D.MemAlloc(&At, std::max<uint64_t>(Bytes, 256)),
+                            "measuring a matrix product needs " +
+                                std::to_string(Bytes) + " bytes");
+      !Made)
+    return Made.getError();
+  Owned.push_back(At);
+  std::vector<uint8_t> &Numbers = NumbersOf[Type];
+  if (Numbers.empty())
+    Numbers = makeNumbers(Type);
+  for (uint64_t Done = 0; Done < Bytes; Done += Numbers.size())
+    D.CopyIn(At + Done, Numbers.data(),
+             std::min<uint64_t>(Numbers.size(), Bytes - Done), S);
+  D.StreamSynchronize(S);
+  return reinterpret_cast<void *>(At);
+}
 
-private:
-  const Driver &D;
-  Stream S;
-  std::vector<Address> Owned;
-};
-} // namespace
-
-Status LtMatmul::measure(const Driver &D, Stream S) {
-  std::vector<LtHeuristic> Candidates;
-  if (Status Asked = suggest(32, Candidates); !Asked)
-    return Asked;
-  Scratch Memory(D, S);
-  uint64_t Width = getByteWidth(P.Type);
-  MatmulAddresses Where;
-  auto Allocate = [&](auto &Out, uint64_t Bytes, DType Type) -> Status {
-    remat::runtime::Result<void *> At = Memory.allocate(Bytes, Type);
-    if (!At)
-      return At.getError();
-    Out = *At;
-    return {};
+Status LtMeasure::allocate() {
+  Status Made;
+  auto Allocate = [&](auto &Out, uint64_t Bytes, DType Type) {
+    if (!Made)
+      return;
+    if (Result<void *> At = allocate(Bytes, Type))
+      Out = *At;
+    else
+      Made = At.getError();
   };
   auto Batches = [&](int64_t Stride) { return Stride ? P.Batch : 1; };
-  if (Status A =
-          Allocate(Where.Lhs, P.M * P.K * Batches(P.LhsStride) * Width, P.Type);
-      !A)
-    return A;
-  if (Status A =
-          Allocate(Where.Rhs, P.K * P.N * Batches(P.RhsStride) * Width, P.Type);
-      !A)
-    return A;
-  if (Status A = Allocate(Where.Bias, P.N * 4, P.BiasType); !A)
-    return A;
+  uint64_t Width = getByteWidth(P.Type);
   uint64_t ResultBytes = P.M * P.N * P.Batch * getByteWidth(P.ResultType);
-  if (Status A = Allocate(Where.Result, ResultBytes, P.ResultType); !A)
-    return A;
-  uint64_t AddendBytes = P.HasAddend ? ResultBytes : 0;
-  if (Status A = Allocate(Where.Addend, AddendBytes, P.ResultType); !A)
-    return A;
-  if (Status A = Allocate(Where.Workspace, P.WorkspaceBytes, DType::F32); !A)
-    return A;
-  double Best = 1e30;
-  Algorithm Fastest = Candidates.front().Value;
-  for (const LtHeuristic &Candidate : Candidates) {
-    use(Candidate.Value);
-    remat::runtime::Result<double> Ms = time(D, S, Where);
-    if (Ms && *Ms < Best) {
-      Best = *Ms;
-      Fastest = Candidate.Value;
+  Allocate(Where.Lhs, P.M * P.K * Batches(P.LhsStride) * Width, P.Type);
+  Allocate(Where.Rhs, P.K * P.N * Batches(P.RhsStride) * Width, P.Type);
+  Allocate(Where.Bias, P.N * 4, P.BiasType);
+  Allocate(Where.Result, ResultBytes, P.ResultType);
+  Allocate(Where.Addend, P.HasAddend ? ResultBytes : 0, P.ResultType);
+  Allocate(Where.Workspace, P.WorkspaceBytes, DType::F32);
+  void *ToCopy = nullptr;
+  Allocate(ToCopy, 2 * CopiedBytes, P.Type);
+  Copied = reinterpret_cast<Address>(ToCopy);
+  return Made ? startClock() : Made;
+}
+
+/// The events, and the time of a copy.
+Status LtMeasure::startClock() {
+  for (std::vector<Event> *Events : {&Begins, &Ends})
+    for (int I = 0; I < MostRuns; ++I) {
+      Event New = nullptr;
+      if (Status Done =
+              D.check(D.EventCreate(&New, 0), "measuring a matrix product");
+          !Done)
+        return Done;
+      Events->push_back(New);
     }
+  for (Event At : {Begins[0], Begins[1], Ends[1]}) {
+    // The second copy counts.
+    D.EventRecord(At, S);
+    D.CopyWithin(Copied, Copied + CopiedBytes, CopiedBytes, S);
   }
-  use(Fastest);
+  Result<float> Ms = getElapsed(Begins[1], Ends[1]);
+  if (!Ms)
+    return Ms.getError();
+  CopyMs = std::max(double(*Ms), 1e-3);
   return {};
+}
+
+Result<float> LtMeasure::getElapsed(Event From, Event To) {
+  float Ms = 0;
+  Status Done = D.check(D.EventSynchronize(To), "measuring a matrix product");
+  if (Done)
+    Done = D.check(D.EventElapsed(&Ms, From, To), "measuring a time");
+  if (!Done)
+    return Done.getError();
+  return Ms;
+}
+
+Result<double> LtMeasure::run(int Runs, int Copies) {
+  for (int I = 0; I < Runs; ++I) {
+    for (int Copy = 0; Copy < Copies; ++Copy)
+      D.CopyWithin(Copied, Copied + CopiedBytes, CopiedBytes, S);
+    D.EventRecord(Begins[I], S);
+    Status Ran = Product.run(Where, S);
+    D.EventRecord(Ends[I], S);
+    if (!Ran)
+      return Ran.getError();
+  }
+  double Sum = 0;
+  for (int I = 0; I < Runs; ++I) {
+    Result<float> Ms = getElapsed(Begins[I], Ends[I]);
+    if (!Ms)
+      return Ms.getError();
+    Sum += *Ms;
+  }
+  return Sum / Runs;
+}
+
+Result<double> LtMeasure::time(const Algorithm &Value, double AtLeastMs,
+                               double TooLong) {
+  Product.use(Value);
+  // The library loads a kernel when it runs first.
+  if (Result<double> First = run(1, 0); !First)
+    return First;
+  Result<double> Once = run(1, 1);
+  if (!Once || *Once > TooLong)
+    return Once;
+  double Share = *Once * 2 / 3 / CopyMs;
+  double Runs = std::ceil(AtLeastMs / std::max(*Once, 1e-3));
+  return run(static_cast<int>(std::clamp(Runs, 1.0, double(MostRuns))),
+             static_cast<int>(std::clamp(std::round(Share), 1.0, 64.0)));
+}
+
+Result<std::vector<float>> LtMeasure::sample(const Algorithm &Value) {
+  Product.use(Value);
+  if (Status Ran = Product.run(Where, S); !Ran)
+    return Ran.getError();
+  uint64_t Width = getByteWidth(P.ResultType);
+  uint64_t Count = uint64_t(P.M) * P.N * P.Batch;
+  uint64_t Some = std::min<uint64_t>(Count, 1 << 18);
+  auto At = reinterpret_cast<Address>(Where.Result);
+  std::vector<uint8_t> Bytes(2 * Some * Width);
+  D.CopyOut(Bytes.data(), At, Some * Width, S);
+  D.CopyOut(Bytes.data() + Some * Width, At + (Count - Some) * Width,
+            Some * Width, S);
+  if (Status Done = D.check(D.StreamSynchronize(S), "reading a matrix product");
+      !Done)
+    return Done.getError();
+  std::vector<float> Numbers(2 * Some);
+  dispatchElement(P.ResultType, [&](auto Row) {
+    if constexpr (Row.IsFloat) {
+      using T = typename decltype(Row)::Stored;
+      for (uint64_t I = 0; I < Numbers.size(); ++I) {
+        T Element;
+        std::memcpy(&Element, Bytes.data() + I * sizeof(T), sizeof(T));
+        Numbers[I] = widen(Element);
+      }
+    }
+  });
+  return Numbers;
 }

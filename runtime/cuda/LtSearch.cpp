@@ -1,0 +1,246 @@
+//===- LtSearch.cpp - the fastest algorithm of a matrix product -----------===//
+
+#include "cuda/LtMeasure.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+
+using namespace remat::runtime;
+using namespace remat::runtime::cuda;
+
+namespace {
+
+struct Timed {
+  Algorithm Value;
+  double Ms;
+};
+
+class Search {
+public:
+  Search(const Lt &L, LtMatmul &Product, LtMeasure &Measure)
+      : L(L), Product(Product), Measure(Measure) {}
+
+  /// Times what the library suggests, and each tile of these algorithms.
+  void searchTiles(const std::vector<LtHeuristic> &Suggested);
+  /// Times the best tiles with other clusters and custom options.
+  void searchShapes(size_t MostTiles);
+  /// The best whose result agrees with `Expected`, at most `Most`.
+  std::vector<Algorithm> chooseRunners(size_t Most,
+                                       const std::vector<float> &Expected);
+  /// The fastest of them where they run in turn.
+  Result<Algorithm> race(const std::vector<Algorithm> &Runners);
+
+private:
+  template <typename T = uint32_t>
+  T get(const Algorithm &Value, int Number) const {
+    T Out = 0;
+    size_t Written = 0;
+    L.ConfigGet(&Value, Number, &Out, sizeof Out, &Written);
+    return Out;
+  }
+  template <typename T = uint32_t>
+  void set(Algorithm &Value, int Number, T To) const {
+    L.ConfigSet(&Value, Number, &To, sizeof To);
+  }
+  uint32_t getMostCustom(const Algorithm &Value) const;
+  void searchTiles(const Algorithm &Base);
+  bool addSplits(Algorithm Value);
+  bool add(const Algorithm &Value);
+  void sortTried();
+
+  const Lt &L;
+  LtMatmul &Product;
+  LtMeasure &Measure;
+  std::vector<Timed> Tried;
+  std::map<Algorithm, bool> Runs; ///< whether what was tried can run
+  double BestMs = std::numeric_limits<double>::infinity();
+  /// How many partial sums the suggestions cut the inner dimension into.
+  std::set<uint32_t> Splits = {1};
+};
+
+} // namespace
+
+/// cublasLtClusterShape_t: 1, 2 or 4 thread blocks, along either dimension or
+/// both.
+static constexpr uint16_t Clusters[] = {2, 3, 4, 5, 6, 8};
+/// Clusters of two: along either dimension.
+static constexpr uint16_t PairsOfBlocks[] = {3, 5};
+
+/// Times `Value`, once; whether it can run.
+bool Search::add(const Algorithm &Value) {
+  constexpr double AtLeastMs = 0.5, Hopeless = 1.15;
+  auto [At, IsNew] = Runs.try_emplace(Value, false);
+  if (!IsNew || !Product.accepts(Value))
+    return At->second;
+  Result<double> Ms = Measure.time(Value, AtLeastMs, BestMs * Hopeless);
+  if (!Ms)
+    return false;
+  Tried.push_back({Value, *Ms});
+  BestMs = std::min(BestMs, *Ms);
+  At->second = true;
+  return true;
+}
+
+void Search::sortTried() {
+  std::stable_sort(Tried.begin(), Tried.end(),
+                   [](const Timed &A, const Timed &B) { return A.Ms < B.Ms; });
+}
+
+void Search::searchTiles(const std::vector<LtHeuristic> &Suggested) {
+  for (const LtHeuristic &One : Suggested) {
+    Splits.insert(get(One.Value, ConfigSplit));
+    add(One.Value);
+  }
+  std::set<uint32_t> Seen;
+  for (const LtHeuristic &One : Suggested)
+    if (Seen.insert(get(One.Value, ConfigId)).second)
+      searchTiles(One.Value);
+}
+
+uint32_t Search::getMostCustom(const Algorithm &Value) const {
+  uint32_t Most = 0;
+  size_t Bytes = 0;
+  L.CapGet(&Value, CapCustomMax, &Most, sizeof Most, &Bytes);
+  return std::min(Most, 15u);
+}
+
+/// Times `Value` with each number of partial sums; whether it runs with one.
+bool Search::addSplits(Algorithm Value) {
+  for (uint32_t Split : Splits) {
+    set(Value, ConfigSplit, Split);
+    set(Value, ConfigReduction, Split > 1 ? ReduceInComputeType : 0);
+    if (!add(Value))
+      return Split > 1;
+  }
+  return true;
+}
+
+/// Times each tile that the algorithm of `Base` has, with the first custom
+/// option that the tile takes.
+void Search::searchTiles(const Algorithm &Base) {
+  std::vector<uint32_t> Tiles(1024);
+  size_t Bytes = 0;
+  L.CapGet(&Base, CapTiles, Tiles.data(), Tiles.size() * sizeof(uint32_t),
+           &Bytes);
+  Tiles.resize(std::min(Tiles.size(), Bytes / sizeof(uint32_t)));
+  uint32_t Most = getMostCustom(Base);
+  for (uint32_t Tile : Tiles) {
+    bool Ran = false;
+    for (uint32_t Custom = 0; Custom <= Most && !Ran; ++Custom)
+      for (uint16_t Cluster : PairsOfBlocks) {
+        Algorithm Value = Base;
+        set(Value, ConfigTile, Tile);
+        set(Value, ConfigCluster, Cluster);
+        set(Value, ConfigCustom, Custom);
+        Ran |= addSplits(Value);
+      }
+  }
+}
+
+void Search::searchShapes(size_t MostTiles) {
+  sortTried();
+  std::set<std::array<uint32_t, 3>> Seen;
+  std::vector<Algorithm> Best;
+  for (const Timed &One : Tried) {
+    auto Key = std::array{get(One.Value, ConfigId), get(One.Value, ConfigTile),
+                          get(One.Value, ConfigSplit)};
+    if (Best.size() < MostTiles && Seen.insert(Key).second)
+      Best.push_back(One.Value);
+  }
+  for (Algorithm Value : Best)
+    for (uint16_t Cluster : Clusters)
+      for (uint32_t Custom = 0; Custom <= getMostCustom(Value); ++Custom) {
+        set(Value, ConfigCluster, Cluster);
+        set(Value, ConfigCustom, Custom);
+        add(Value);
+      }
+}
+
+/// Whether two products of the same matrices differ by rounding alone.
+static bool agree(const std::vector<float> &A, const std::vector<float> &B) {
+  float Largest = 0;
+  for (float X : A)
+    Largest = std::max(Largest, std::fabs(X));
+  // bf16, the narrowest type of a result, is off by 2^-9 at most; two results,
+  // whose sums have other orders, by less than four times that. A NaN is off.
+  float Most = Largest * 0x1p-7f;
+  for (size_t I = 0; I < A.size(); ++I)
+    if (!(std::fabs(A[I] - B[I]) <= Most))
+      return false;
+  return true;
+}
+
+std::vector<Algorithm>
+Search::chooseRunners(size_t Most, const std::vector<float> &Expected) {
+  sortTried();
+  std::vector<Algorithm> Runners;
+  for (const Timed &One : Tried) {
+    if (Runners.size() == Most)
+      break;
+    Result<std::vector<float>> Found = Measure.sample(One.Value);
+    if (Found && agree(Expected, *Found))
+      Runners.push_back(One.Value);
+  }
+  return Runners;
+}
+
+Result<Algorithm> Search::race(const std::vector<Algorithm> &Runners) {
+  constexpr int Rounds = 7;
+  constexpr double RoundMs = 4;
+  std::vector<std::vector<double>> Times(Runners.size());
+  std::vector<size_t> Order(Runners.size());
+  std::iota(Order.begin(), Order.end(), size_t(0));
+  std::mt19937 Random(1);
+  constexpr double Forever = std::numeric_limits<double>::infinity();
+  for (int Round = 0; Round < Rounds; ++Round) {
+    // How warm the GPU is depends on who ran before.
+    std::shuffle(Order.begin(), Order.end(), Random);
+    for (size_t Runner : Order) {
+      Result<double> Ms = Measure.time(Runners[Runner], RoundMs, Forever);
+      if (!Ms)
+        return Ms.getError();
+      Times[Runner].push_back(*Ms);
+    }
+  }
+  auto GetMedian = [&](size_t Runner) {
+    std::vector<double> &Mine = Times[Runner];
+    std::nth_element(Mine.begin(), Mine.begin() + Rounds / 2, Mine.end());
+    return Mine[Rounds / 2];
+  };
+  return Runners[*std::ranges::min_element(Order, {}, GetMedian)];
+}
+
+Result<Algorithm>
+remat::runtime::cuda::searchFastest(const Lt &L, LtMatmul &Product,
+                                    LtMeasure &Measure,
+                                    const std::vector<LtHeuristic> &Suggested) {
+  constexpr size_t MostTiles = 8, MostRunners = 12;
+  const Algorithm &First = Suggested.front().Value;
+  Result<std::vector<float>> Expected = Measure.sample(First);
+  if (!Expected)
+    return Expected.getError();
+  Search From(L, Product, Measure);
+  From.searchTiles(Suggested);
+  From.searchShapes(MostTiles);
+  std::vector<Algorithm> Runners = From.chooseRunners(MostRunners, *Expected);
+  return Runners.empty() ? Result<Algorithm>(First) : From.race(Runners);
+}
+
+Status LtMatmul::measure(const Driver &D, Stream S) {
+  std::vector<LtHeuristic> Suggested;
+  if (Status Asked = suggest(32, Suggested); !Asked)
+    return Asked;
+  LtMeasure Measure(*this, P, D, S);
+  if (Status Made = Measure.allocate(); !Made)
+    return Made;
+  remat::runtime::Result<Algorithm> Fastest =
+      searchFastest(L, *this, Measure, Suggested);
+  if (!Fastest)
+    return Fastest.getError();
+  use(*Fastest);
+  return {};
+}
