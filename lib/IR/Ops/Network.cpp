@@ -329,8 +329,9 @@ LogicalResult EmbeddingBackwardOp::verify() {
 
 OpFoldResult EmbeddingBackwardOp::fold(FoldAdaptor) {
   auto Widened = getGrad().getDefiningOp<CastOp>();
-  if (!Widened || !isa<BFloat16Type, Float16Type>(
-                      getElementTypeOrSelf(Widened.getOperand())) ||
+  if (!Widened ||
+      !isa<BFloat16Type, Float16Type>(
+          getElementTypeOrSelf(Widened.getOperand())) ||
       !getElementTypeOrSelf(Widened.getType()).isF32())
     return {};
   getGradMutable().assign(Widened.getOperand());
