@@ -6,9 +6,10 @@ alone, beside a copy of as many bytes in the same call: microseconds, TB/s and t
   memory_bound.py --print-kernels build/bin/print-kernels -o F.jsonl  on a GPU, with CuPy
   memory_bound.py --kernels F -o F.jsonl                              the same with kernels of --save
 
-An operation's bytes are those of its operands and results. All its launches run one after the other in a
-CUDA graph of 20 runs; of five graph launches the fastest counts. What fits in the cache is faster than a
-copy that does not. Matrix products come first, for a second: an idle GPU's clock is low.
+An operation's bytes are those of its operands and results, of a table those of the rows looked up. All its
+launches run one after the other in a CUDA graph of 20 runs; of five graph launches the fastest counts. What
+fits in the cache is faster than a copy that does not. Matrix products come first, for a second: an idle GPU's
+clock is low.
 """
 
 from __future__ import annotations
@@ -34,18 +35,21 @@ RUNS = 20
 
 @dataclass
 class Row:
-    """An operation and how often a step runs it."""
+    """An operation, how often a step runs it, and the bytes that it moves where that is not all of its
+    operands and results."""
 
     case: Case
     count: int
+    moved: int | None = None
 
 
 def empty(*shape: int, dtype: torch.dtype = BF16) -> torch.Tensor:
     return torch.empty(shape, dtype=dtype, device="meta")
 
 
-def make_row(name: str, count: int, text: str, operands: list, results: list, inplace: dict | None = None) -> Row:
-    return Row(Case(name, text, operands, results, inplace), count)
+def make_row(name: str, count: int, text: str, operands: list, results: list, inplace: dict | None = None,
+             moved: int | None = None) -> Row:  # fmt: skip
+    return Row(Case(name, text, operands, results, inplace, in_halves="in_halves" in text), count, moved)
 
 
 def make_kernel(name: str, count: int, body: str, operands: list, results: list, inplace: dict | None = None) -> Row:
@@ -66,31 +70,50 @@ def norms() -> list[Row]:
     gradient = "remat.layer_norm_backward {0}, {1}, {2}, {3}, {4}"
     return [
         make_row("layer norm", 25, "remat.layer_norm {0}, {1}, {2} : ({o}) -> ({r})", [x, line, line], [x, row, row]),
-        make_row("gradient of layer norm", 1, gradient + " : ({o}) -> ({r})", [x, x, line, row, row],
-                 [x, line, line], {0: 0}),
-        make_row("gradient of layer norm, added", 24, gradient + " add {5} : ({o}) -> ({r})",
+        make_row("gradient of layer norm with sum", 1, gradient + " {{with_sum}} : ({o}) -> ({r})",
+                 [x, x, line, row, row], [x, line, line, empty(WIDTH)], {0: 0}),
+        make_row("the same, added", 23, gradient + " add {5} {{with_sum}} : ({o}) -> ({r})",
+                 [x, x, line, row, row, x], [x, line, line, empty(WIDTH)], {0: 5}),
+        make_row("gradient of layer norm, added", 1, gradient + " add {5} : ({o}) -> ({r})",
                  [x, x, line, row, row, x], [x, line, line], {0: 5}),
+    ]
+
+
+def embeddings() -> list[Row]:
+    ids, x = torch.empty(32, ROWS // 32, dtype=torch.int64, device="meta"), empty(32, ROWS // 32, WIDTH)
+    table, places = empty(VOCAB, WIDTH, dtype=F32), empty(ROWS // 32, WIDTH)
+    looked_up = get_bytes(ids) + 2 * get_bytes(x)
+    return [
+        make_row("embedding", 1, "remat.embedding {0}, {1} : ({o}) -> ({r})", [ids, empty(VOCAB, WIDTH)], [x],
+                 moved=looked_up),
+        make_kernel("embedding of places", 1, "%r0 = remat.add %x0, %x1 : ({x0}, {x1}) -> {r0}", [x, places], [x]),
+        make_row("gradient of embedding", 1, "remat.embedding_backward {0}, {1} : ({o}) -> ({r})", [ids, x], [table]),
+        make_row("gradient of places", 1, "remat.reduce #remat.reduction<sum> {0}, [0] : ({o}) -> ({r})", [x], [places]),
+        make_kernel("gradients of the table, added", 1, "%c = remat.cast %x0 : {x0} to {r0}\n"
+                    "%r0 = remat.add %c, %x1 : ({r0}, {x1}) -> {r0}", [empty(VOCAB, WIDTH), table], [table], {0: 1}),
     ]
 
 
 def updates() -> list[Row]:
     rows = []
-    for count, shape in ((24, (4 * WIDTH, WIDTH)), (12, (WIDTH, 3 * WIDTH)), (12, (WIDTH, WIDTH)), (1, (VOCAB, WIDTH)),
-                         (98, (WIDTH,))):
-        p = empty(*shape, dtype=F32)
-        rows.append(make_row(f"AdamW {'x'.join(map(str, shape))}", count,
-                             "remat.adamw {0}, {1} moments {2}, {3} rate {4} step {5} : ({o}) -> ({r})",
-                             [p, empty(*shape), p, p, empty(dtype=F32), empty(dtype=torch.int64)], [p, p, p],
-                             {0: 0, 1: 2, 2: 3}))
+    rate, step = empty(dtype=F32), empty(dtype=torch.int64)
+    shapes = ((24, (4 * WIDTH, WIDTH)), (12, (WIDTH, 3 * WIDTH)), (12, (WIDTH, WIDTH)), (1, (VOCAB, WIDTH)),
+              (1, (ROWS // 32, WIDTH)), (24, (WIDTH,)), (24, (3 * WIDTH,)), (50, (WIDTH,)))
+    for count, shape in shapes:
+        # The scales of norms are read as f32, and the table's gradient is a sum in f32.
+        is_scale, is_table = count == 50, shape[0] == VOCAB
+        p, g = empty(*shape, dtype=F32), empty(*shape, dtype=F32 if is_scale or is_table else BF16)
+        halves = "" if is_scale else "{{in_halves}} "
+        rows.append(make_row(f"AdamW {'x'.join(map(str, shape))}{' of f32' if is_scale else ''}", count,
+                             "remat.adamw {0}, {1} moments {2}, {3} rate {4} step {5} " + halves + ": ({o}) -> ({r})",
+                             [p, g, p, p, rate, step], [p, p, p], {0: 0, 1: 2, 2: 3}))
     return rows
 
 
 def make_rows() -> list[Row]:
-    x, wide, logits = empty(ROWS, WIDTH), empty(ROWS, 4 * WIDTH), empty(ROWS, VOCAB)
+    wide, logits = empty(ROWS, 4 * WIDTH), empty(ROWS, VOCAB)
     scalar, row, targets = empty(dtype=F32), empty(ROWS, dtype=F32), empty(ROWS, dtype=torch.int64)
-    table = empty(VOCAB, WIDTH, dtype=F32)
     column_sum = "remat.reduce #remat.reduction<sum> {0}, [0] : ({o}) -> ({r})"
-    cast = "%r0 = remat.cast %x0 : {x0} to {r0}"
     return [
         make_kernel("GELU", 12, "%r0 = remat.gelu %x0 : {r0}", [wide], [wide]),
         make_kernel("gradient of GELU with sums", 12, "%r0 = remat.gelu_backward %x0, %x1 : {r0}\n"
@@ -101,11 +124,7 @@ def make_rows() -> list[Row]:
                  [scalar, logits, targets], [scalar, row, logits], {2: 1}),
         *updates(),
         make_row("sums over rows of 2304", 12, column_sum, [empty(ROWS, 3 * WIDTH)], [empty(3 * WIDTH)]),
-        make_row("sums over rows of 768", 24, column_sum, [x], [empty(WIDTH)]),
-        make_kernel("residual", 24, "%r0 = remat.add %x0, %x1 : ({x0}, {x1}) -> {r0}", [x, x], [x]),
-        make_kernel("cast of a table", 1, cast, [table], [empty(VOCAB, WIDTH)]),
-        make_kernel("cast of 3072x768", 24, cast, [empty(4 * WIDTH, WIDTH, dtype=F32)], [empty(4 * WIDTH, WIDTH)]),
-        make_kernel("cast of 768", 48, cast, [empty(WIDTH, dtype=F32)], [empty(WIDTH)]),
+        *embeddings(),
     ]
 
 
@@ -114,9 +133,9 @@ def get_bytes(t: torch.Tensor) -> int:
 
 
 def fill(t: torch.Tensor) -> torch.Tensor:
-    """Numbers that are no zeros; targets and steps are small."""
+    """Numbers that are no zeros; a step is one, too."""
     if t.dtype == torch.int64:
-        return torch.randint(1, 1000, t.shape, device="cuda")
+        return torch.randint(1, VOCAB, t.shape, device="cuda")
     return torch.empty(t.shape, dtype=t.dtype, device="cuda").uniform_(0.1, 1.0)
 
 
@@ -162,7 +181,7 @@ def run(row: Row, operation: dict, machine: check_kernels.GPU) -> dict:
         for one in operation["launches"]:
             machine.launch(one, check_kernels.get_arguments(one, places, workspace.data_ptr()), stream)
 
-    moved = sum(map(get_bytes, case.operands)) + sum(map(get_bytes, case.results))
+    moved = row.moved or sum(map(get_bytes, case.operands)) + sum(map(get_bytes, case.results))
     half = max(moved // 2, 4)
     source, target = (torch.empty(half, dtype=torch.uint8, device="cuda") for _ in range(2))
 
