@@ -91,22 +91,28 @@ void Sum::join() {
   Add->erase();
 }
 
+/// Whether a product makes the value, or will once additions are joined.
+static bool isProduct(Value V) {
+  auto Before = V.getDefiningOp<AddOp>();
+  return V.getDefiningOp<MatmulOp>() || (Before && Sum::of(Before));
+}
+
 /// Whether a kernel of elementwise operations holds the addition in any case,
 /// so that the sum or the addend is never written: then nothing is saved.
-/// `Joined` are the additions behind it that leave such kernels.
+/// `Joined` are the additions behind it that leave such kernels. The sum of
+/// products, as those of slices are, is in none: what reads it may be far away,
+/// and would read one tensor more for each of them.
 static bool isPartOfKernel(Sum &S,
                            const llvm::SmallPtrSetImpl<Operation *> &Joined) {
+  if (isProduct(S.getAddend()))
+    return false;
   auto IsKernel = [&](Operation *Op) {
     return Op->hasTrait<Pointwise>() && !Joined.contains(Op);
   };
   if (llvm::all_of(S.Add->getUsers(), IsKernel))
     return true;
   Operation *Maker = S.getAddend().getDefiningOp();
-  if (!Maker || !Maker->hasTrait<Pointwise>() || !S.getAddend().hasOneUse())
-    return false;
-  // Its own turn comes: it has a product too.
-  auto Before = dyn_cast<AddOp>(Maker);
-  return !Before || !Sum::of(Before);
+  return Maker && Maker->hasTrait<Pointwise>() && S.getAddend().hasOneUse();
 }
 
 void JoinAddendsPass::runOnGraph() {

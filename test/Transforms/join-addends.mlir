@@ -47,6 +47,23 @@ func.func @sum(%x: tensor<8x8xf32>, %u: tensor<8x8xf32>, %v: tensor<8x8xf32>, %w
   return %5 : tensor<8x8xf32>
 }
 
+// The sum of slices: a kernel that reads it would read one tensor more for each
+// of them.
+// CHECK-LABEL: func.func @slices
+// CHECK: %[[A:.*]] = remat.matmul %arg0, %arg1 : (tensor
+// CHECK: %[[B:.*]] = remat.matmul %arg0, %arg2 add %[[A]]
+// CHECK: %[[C:.*]] = remat.matmul %arg0, %arg3 add %[[B]]
+// CHECK: remat.exp %[[C]]
+func.func @slices(%x: tensor<8x8xf32>, %u: tensor<8x8xf32>, %v: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = remat.matmul %x, %u : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = remat.matmul %x, %v : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = remat.add %0, %1 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %3 = remat.matmul %x, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %4 = remat.add %2, %3 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %5 = remat.exp %4 : tensor<8x8xf32>
+  return %5 : tensor<8x8xf32>
+}
+
 // What is added is made behind the product, which moves there.
 // CHECK-LABEL: func.func @behind
 // CHECK: %[[S:.*]] = remat.softmax %arg0
