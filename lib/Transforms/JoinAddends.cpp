@@ -91,20 +91,25 @@ void Sum::join() {
   Add->erase();
 }
 
-/// Whether a product makes the value, or will once additions are joined.
-static bool isProduct(Value V) {
-  auto Before = V.getDefiningOp<AddOp>();
-  return V.getDefiningOp<MatmulOp>() || (Before && Sum::of(Before));
+/// Whether the value is a product or a sum of products alone.
+static bool sumsProducts(Value V) {
+  while (auto Before = V.getDefiningOp<AddOp>()) {
+    std::optional<Sum> S = Sum::of(Before);
+    if (!S)
+      return false;
+    V = S->getAddend();
+  }
+  return static_cast<bool>(V.getDefiningOp<MatmulOp>());
 }
 
 /// Whether a kernel of elementwise operations holds the addition in any case,
 /// so that the sum or the addend is never written: then nothing is saved.
-/// `Joined` are the additions behind it that leave such kernels. The sum of
-/// products, as those of slices are, is in none: what reads it may be far away,
-/// and would read one tensor more for each of them.
+/// `Joined` are the additions behind it that leave such kernels. A sum of
+/// products alone, as that of slices, is in none: what reads it may be far
+/// away, and would read one tensor more for each of them.
 static bool isPartOfKernel(Sum &S,
                            const llvm::SmallPtrSetImpl<Operation *> &Joined) {
-  if (isProduct(S.getAddend()))
+  if (sumsProducts(S.getAddend()))
     return false;
   auto IsKernel = [&](Operation *Op) {
     return Op->hasTrait<Pointwise>() && !Joined.contains(Op);
@@ -112,7 +117,11 @@ static bool isPartOfKernel(Sum &S,
   if (llvm::all_of(S.Add->getUsers(), IsKernel))
     return true;
   Operation *Maker = S.getAddend().getDefiningOp();
-  return Maker && Maker->hasTrait<Pointwise>() && S.getAddend().hasOneUse();
+  if (!Maker || !Maker->hasTrait<Pointwise>() || !S.getAddend().hasOneUse())
+    return false;
+  // Its own turn comes: it has a product too.
+  auto Before = dyn_cast<AddOp>(Maker);
+  return !Before || !Sum::of(Before);
 }
 
 void JoinAddendsPass::runOnGraph() {

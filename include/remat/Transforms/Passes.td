@@ -301,10 +301,10 @@ def JoinAddends : Remat_Pass<"remat-join-addends", "planned"> {
     nor read for it. `remat.add` of a product that nobody else reads, perhaps
     through a `remat.reshape`, becomes the product's `add`; of two products the
     later one adds the other. An addition that `remat-fuse` makes part of a kernel
-    with its readers, or with what makes its other operand, stays, unless it adds
-    two products. The sum is rounded once instead of twice, so bits are others than
-    without the pass, but the same whatever is planned or fused behind it. Does
-    nothing for the host.
+    with its readers, or with what makes its other operand, stays, unless all that
+    is added are products. The sum is rounded once instead of twice, so bits are
+    others than without the pass, but the same whatever is planned or fused behind
+    it. Does nothing for the host.
 
     ```mlir
     %0 = remat.matmul %x, %w bias %b : (tensor<64x256xbf16>, tensor<256x128xbf16>, tensor<128xbf16>) -> tensor<64x128xbf16>
