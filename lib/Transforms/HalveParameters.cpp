@@ -38,19 +38,26 @@ static bool roundsToBF16(Operation *Op) {
          getElementTypeOrSelf(Cast.getType()).isBF16();
 }
 
-/// Whether the use needs nothing of an f32 tensor but its bf16: the tensor is
-/// rounded, or rows of it are looked up and rounded, perhaps in a loop.
-static bool readsBF16(OpOperand &Use) {
+/// What a use hands on of a tensor as it is: to the body of a loop, or rows of
+/// a table that are looked up. Null for other uses.
+static Value getHandedOn(OpOperand &Use) {
   if (auto Loop = dyn_cast<ScanOp>(Use.getOwner())) {
     BlockArgument Inside = Loop.getBlock().getArgument(Use.getOperandNumber());
-    return llvm::is_contained(Loop.getReadArguments(), Inside) &&
-           !Inside.use_empty() && llvm::all_of(Inside.getUses(), readsBF16);
+    return llvm::is_contained(Loop.getReadArguments(), Inside) ? Inside
+                                                               : Value();
   }
   auto Lookup = dyn_cast<EmbeddingOp>(Use.getOwner());
-  if (!Lookup)
+  return Lookup && !Lookup->hasAttr(KeepAttrName) ? Lookup.getResult()
+                                                  : Value();
+}
+
+/// Whether the use needs nothing of an f32 tensor but its bf16: all that reads
+/// it, or what is handed on of it, rounds.
+static bool readsBF16(OpOperand &Use) {
+  Value HandedOn = getHandedOn(Use);
+  if (!HandedOn)
     return roundsToBF16(Use.getOwner());
-  return !Lookup->hasAttr(KeepAttrName) && !Lookup->use_empty() &&
-         llvm::all_of(Lookup->getUsers(), roundsToBF16);
+  return !HandedOn.use_empty() && llvm::all_of(HandedOn.getUses(), readsBF16);
 }
 
 /// Whether the operation passes elements on without computing with them, as
@@ -110,32 +117,19 @@ static AdamWOp findUpdate(func::FuncOp Func, BlockArgument Argument) {
   return IsRounded ? Found : nullptr;
 }
 
-static Type getRounded(Value V) {
-  auto Type = cast<RankedTensorType>(V.getType());
-  return Type.clone(BFloat16Type::get(Type.getContext()));
-}
-
 /// Lets a use that `readsBF16` read `Rounded`.
 static void readRounded(OpOperand &Use, Value Rounded) {
-  Operation *Op = Use.getOwner();
-  if (auto Loop = dyn_cast<ScanOp>(Op)) {
-    BlockArgument Inside = Loop.getBlock().getArgument(Use.getOperandNumber());
-    Inside.setType(getRounded(Inside));
-    for (OpOperand &Read : llvm::make_early_inc_range(Inside.getUses()))
-      readRounded(Read, Inside);
+  if (Value HandedOn = getHandedOn(Use)) {
+    auto Type = cast<RankedTensorType>(HandedOn.getType());
+    HandedOn.setType(Type.clone(getElementTypeOrSelf(Rounded.getType())));
+    for (OpOperand &Read : llvm::make_early_inc_range(HandedOn.getUses()))
+      readRounded(Read, HandedOn);
     Use.set(Rounded);
-  } else if (auto Lookup = dyn_cast<EmbeddingOp>(Op)) {
-    Value Rows = Lookup.getResult();
-    Rows.setType(getRounded(Rows));
-    for (Operation *Cast : llvm::make_early_inc_range(Rows.getUsers())) {
-      Cast->getResult(0).replaceAllUsesWith(Rows);
-      Cast->erase();
-    }
-    Use.set(Rounded);
-  } else {
-    Op->getResult(0).replaceAllUsesWith(Rounded);
-    Op->erase();
+    return;
   }
+  Operation *Cast = Use.getOwner();
+  Cast->getResult(0).replaceAllUsesWith(Rounded);
+  Cast->erase();
 }
 
 /// Lets `Op` read what it reads of `Argument` from its halves.
