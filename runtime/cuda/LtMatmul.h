@@ -32,8 +32,14 @@ public:
   Status suggest(int Count, std::vector<LtHeuristic> &Out);
   /// Whether `Value`, read from a file, can run this problem.
   bool accepts(const Algorithm &Value);
-  /// Takes the fastest algorithm that `searchFastest` finds, which needs
-  /// scratch memory for as long.
+  /// Takes the fastest algorithm among the library's suggestions and all other
+  /// configurations of the same algorithms, which needs scratch memory for as
+  /// long.
+  ///
+  /// Tiles are timed first, then clusters and custom options of the best tiles,
+  /// and the best of those in turn, several times each, where the median
+  /// counts. An algorithm that gives other numbers than the library's first
+  /// suggestion, beyond rounding, is left out.
   Status measure(const Driver &D, Stream S);
   void use(const Algorithm &Value) { Chosen = Value; }
 

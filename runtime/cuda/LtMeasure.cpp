@@ -4,7 +4,6 @@
 #include "ops/Numeric.h"
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <random>
 
 using namespace remat::runtime;
@@ -12,20 +11,15 @@ using namespace remat::runtime::cuda;
 
 /// Random numbers with the distribution of what networks compute with: how much
 /// power a product takes, which decides a GPU's clock, depends on its numbers.
-static std::vector<uint8_t> makeNumbers(DType Type) {
+static std::vector<char> makeNumbers(DType Type) {
   constexpr size_t Count = 1 << 21;
   std::mt19937 Random(1);
   std::normal_distribution<float> Normal;
-  std::vector<uint8_t> Bytes(Count * getByteWidth(Type));
-  dispatchElement(Type, [&](auto Row) {
-    if constexpr (Row.IsFloat) {
-      using T = typename decltype(Row)::Stored;
-      for (size_t I = 0; I < Count; ++I) {
-        T Element = narrow<T>(Normal(Random));
-        std::memcpy(Bytes.data() + I * sizeof(T), &Element, sizeof(T));
-      }
-    }
-  });
+  std::vector<float> Numbers(Count);
+  for (float &X : Numbers)
+    X = Normal(Random);
+  std::vector<char> Bytes(Count * getByteWidth(Type));
+  storeFloats(Type, Bytes.data(), 0, Count, Numbers.data());
   return Bytes;
 }
 
@@ -45,7 +39,7 @@ Result<void *> LtMeasure::allocate(uint64_t Bytes, DType Type) {
       !Made)
     return Made.getError();
   Owned.push_back(At);
-  std::vector<uint8_t> &Numbers = NumbersOf[Type];
+  std::vector<char> &Numbers = NumbersOf[Type];
   if (Numbers.empty())
     Numbers = makeNumbers(Type);
   for (uint64_t Done = 0; Done < Bytes; Done += Numbers.size())
@@ -156,7 +150,7 @@ Result<std::vector<float>> LtMeasure::sample(const Algorithm &Value) {
   uint64_t Count = uint64_t(P.M) * P.N * P.Batch;
   uint64_t Some = std::min<uint64_t>(Count, 1 << 18);
   auto At = reinterpret_cast<Address>(Where.Result);
-  std::vector<uint8_t> Bytes(2 * Some * Width);
+  std::vector<char> Bytes(2 * Some * Width);
   D.CopyOut(Bytes.data(), At, Some * Width, S);
   D.CopyOut(Bytes.data() + Some * Width, At + (Count - Some) * Width,
             Some * Width, S);
@@ -164,15 +158,6 @@ Result<std::vector<float>> LtMeasure::sample(const Algorithm &Value) {
       !Done)
     return Done.getError();
   std::vector<float> Numbers(2 * Some);
-  dispatchElement(P.ResultType, [&](auto Row) {
-    if constexpr (Row.IsFloat) {
-      using T = typename decltype(Row)::Stored;
-      for (uint64_t I = 0; I < Numbers.size(); ++I) {
-        T Element;
-        std::memcpy(&Element, Bytes.data() + I * sizeof(T), sizeof(T));
-        Numbers[I] = widen(Element);
-      }
-    }
-  });
+  loadFloats(P.ResultType, Bytes.data(), 0, Numbers.size(), Numbers.data());
   return Numbers;
 }

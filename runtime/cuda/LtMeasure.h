@@ -52,20 +52,9 @@ private:
   MatmulAddresses Where;
   Address Copied = 0; ///< two of `CopiedBytes`
   double CopyMs = 0;
-  std::map<DType, std::vector<uint8_t>> NumbersOf;
+  std::map<DType, std::vector<char>> NumbersOf;
   std::vector<Address> Owned;
 };
-
-/// The fastest algorithm for `P` among the library's suggestions and all other
-/// configurations of the same algorithms.
-///
-/// Tiles are timed first, then clusters and custom options of the best tiles,
-/// and the best of those in turn, several times each, where the median counts.
-/// An algorithm that gives other numbers than the library's first suggestion,
-/// beyond rounding, is left out.
-Result<Algorithm> searchFastest(const Lt &L, LtMatmul &Product,
-                                LtMeasure &Measure,
-                                const std::vector<LtHeuristic> &Suggested);
 
 } // namespace remat::runtime::cuda
 

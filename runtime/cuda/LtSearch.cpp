@@ -214,31 +214,27 @@ Result<Algorithm> Search::race(const std::vector<Algorithm> &Runners) {
   return Runners[*std::ranges::min_element(Order, {}, GetMedian)];
 }
 
-Result<Algorithm>
-remat::runtime::cuda::searchFastest(const Lt &L, LtMatmul &Product,
-                                    LtMeasure &Measure,
-                                    const std::vector<LtHeuristic> &Suggested) {
-  constexpr size_t MostTiles = 8, MostRunners = 12;
-  const Algorithm &First = Suggested.front().Value;
-  Result<std::vector<float>> Expected = Measure.sample(First);
-  if (!Expected)
-    return Expected.getError();
-  Search From(L, Product, Measure);
-  From.searchTiles(Suggested);
-  From.searchShapes(MostTiles);
-  std::vector<Algorithm> Runners = From.chooseRunners(MostRunners, *Expected);
-  return Runners.empty() ? Result<Algorithm>(First) : From.race(Runners);
-}
-
 Status LtMatmul::measure(const Driver &D, Stream S) {
+  constexpr size_t MostTiles = 8, MostRunners = 12;
   std::vector<LtHeuristic> Suggested;
   if (Status Asked = suggest(32, Suggested); !Asked)
     return Asked;
   LtMeasure Measure(*this, P, D, S);
   if (Status Made = Measure.allocate(); !Made)
     return Made;
-  remat::runtime::Result<Algorithm> Fastest =
-      searchFastest(L, *this, Measure, Suggested);
+  const Algorithm &First = Suggested.front().Value;
+  auto Expected = Measure.sample(First);
+  if (!Expected)
+    return Expected.getError();
+  Search From(L, *this, Measure);
+  From.searchTiles(Suggested);
+  From.searchShapes(MostTiles);
+  std::vector<Algorithm> Runners = From.chooseRunners(MostRunners, *Expected);
+  if (Runners.empty()) {
+    use(First);
+    return {};
+  }
+  auto Fastest = From.race(Runners);
   if (!Fastest)
     return Fastest.getError();
   use(*Fastest);
