@@ -30,6 +30,7 @@ from case import Case, tensor_type  # noqa: E402
 
 F32, BF16 = torch.float32, torch.bfloat16
 ROWS, WIDTH, VOCAB = 32 * 1024, 768, 50304
+SUM = "remat.reduce #remat.reduction<sum> {0}, [0] : ({o}) -> ({r})"
 RUNS = 20
 
 
@@ -88,7 +89,7 @@ def embeddings() -> list[Row]:
                  moved=looked_up),
         make_kernel("embedding of places", 1, "%r0 = remat.add %x0, %x1 : ({x0}, {x1}) -> {r0}", [x, places], [x]),
         make_row("gradient of embedding", 1, "remat.embedding_backward {0}, {1} : ({o}) -> ({r})", [ids, x], [table]),
-        make_row("gradient of places", 1, "remat.reduce #remat.reduction<sum> {0}, [0] : ({o}) -> ({r})", [x], [places]),
+        make_row("gradient of places", 1, SUM, [x], [places]),
         make_kernel("gradients of the table, added", 1, "%c = remat.cast %x0 : {x0} to {r0}\n"
                     "%r0 = remat.add %c, %x1 : ({r0}, {x1}) -> {r0}", [empty(VOCAB, WIDTH), table], [table], {0: 1}),
     ]
@@ -97,16 +98,21 @@ def embeddings() -> list[Row]:
 def updates() -> list[Row]:
     rows = []
     rate, step = empty(dtype=F32), empty(dtype=torch.int64)
-    shapes = ((24, (4 * WIDTH, WIDTH)), (12, (WIDTH, 3 * WIDTH)), (12, (WIDTH, WIDTH)), (1, (VOCAB, WIDTH)),
-              (1, (ROWS // 32, WIDTH)), (24, (WIDTH,)), (24, (3 * WIDTH,)), (50, (WIDTH,)))
-    for count, shape in shapes:
-        # The scales of norms are read as f32, and the table's gradient is a sum in f32.
-        is_scale, is_table = count == 50, shape[0] == VOCAB
-        p, g = empty(*shape, dtype=F32), empty(*shape, dtype=F32 if is_scale or is_table else BF16)
-        halves = "" if is_scale else "{{in_halves}} "
-        rows.append(make_row(f"AdamW {'x'.join(map(str, shape))}{' of f32' if is_scale else ''}", count,
-                             "remat.adamw {0}, {1} moments {2}, {3} rate {4} step {5} " + halves + ": ({o}) -> ({r})",
+
+    def add(count: int, *shape: int, gradient: torch.dtype = BF16, halves: bool = True) -> None:
+        p, g, name = empty(*shape, dtype=F32), empty(*shape, dtype=gradient), "x".join(map(str, shape))
+        text = "remat.adamw {0}, {1} moments {2}, {3} rate {4} step {5} " + "{{in_halves}} " * halves
+        rows.append(make_row(f"AdamW {name}{'' if halves else ' of f32'}", count, text + ": ({o}) -> ({r})",
                              [p, g, p, p, rate, step], [p, p, p], {0: 0, 1: 2, 2: 3}))
+
+    add(24, 4 * WIDTH, WIDTH)
+    add(12, WIDTH, 3 * WIDTH)
+    add(12, WIDTH, WIDTH)
+    add(1, VOCAB, WIDTH, gradient=F32)
+    add(1, ROWS // 32, WIDTH)
+    add(24, WIDTH)
+    add(24, 3 * WIDTH)
+    add(50, WIDTH, gradient=F32, halves=False)  # of norms
     return rows
 
 
@@ -115,7 +121,6 @@ def make_rows() -> list[Row]:
     scalar, row, targets = empty(dtype=F32), empty(ROWS, dtype=F32), empty(ROWS, dtype=torch.int64)
     # Each of two formattings halves braces.
     kind = "{{{{kind = #remat.gelu_kind<tanh>}}}}"
-    column_sum = "remat.reduce #remat.reduction<sum> {0}, [0] : ({o}) -> ({r})"
     return [
         make_kernel("GELU", 12, f"%r0 = remat.gelu %x0 {kind} : {{r0}}", [wide], [wide]),
         make_kernel("gradient of GELU with sums", 12, f"%r0 = remat.gelu_backward %x0, %x1 {kind} : {{r0}}\n"
@@ -125,7 +130,7 @@ def make_rows() -> list[Row]:
         make_row("cross entropy with its gradient", 1, "remat.cross_entropy_with_grad {0}, {1}, {2} : ({o}) -> ({r})",
                  [scalar, logits, targets], [scalar, row, logits], {2: 1}),
         *updates(),
-        make_row("sums over rows of 2304", 12, column_sum, [empty(ROWS, 3 * WIDTH)], [empty(3 * WIDTH)]),
+        make_row("sums over rows of 2304", 12, SUM, [empty(ROWS, 3 * WIDTH)], [empty(3 * WIDTH)]),
         *embeddings(),
     ]
 
@@ -135,7 +140,7 @@ def get_bytes(t: torch.Tensor) -> int:
 
 
 def fill(t: torch.Tensor) -> torch.Tensor:
-    """Numbers that are no zeros; a step is one, too."""
+    """Numbers that are no zeros."""
     if t.dtype == torch.int64:
         return torch.randint(1, VOCAB, t.shape, device="cuda")
     return torch.empty(t.shape, dtype=t.dtype, device="cuda").uniform_(0.1, 1.0)
