@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 
 TABLE = Path(__file__).resolve().parent.parent.parent / "runtime" / "cuda" / "MatmulAlgorithms.inc"
-HEAD = """// Algorithms of cuBLASLt that were the fastest of its suggestions when measured,
+HEAD = """// Algorithms of cuBLASLt that were the fastest when measured,
 // by device, version of the library and product, as MatmulCache reads them.
 // Written by bench/gpu/algorithms.py from files of `remat-run --tune`.
 """

@@ -86,14 +86,15 @@ Status LtMatmul::suggest(int Count, std::vector<LtHeuristic> &Out) {
   return {};
 }
 
-bool LtMatmul::accepts(const Algorithm &Value) {
+std::optional<LtHeuristic> LtMatmul::check(const Algorithm &Value) {
   // Some name a counter of tiles, which they do without where it has no room
   // (cuBLASLt 13.1: what it suggests for no workspace names it here as well).
   constexpr uint64_t CounterBytes = 4;
   LtHeuristic Checked = {};
-  return L.Check(Handle, Desc, Rhs, Lhs, Result, Result, &Value, &Checked) ==
-             0 &&
-         Checked.WorkspaceBytes <= std::max(P.WorkspaceBytes, CounterBytes);
+  if (L.Check(Handle, Desc, Rhs, Lhs, Result, Result, &Value, &Checked) != 0 ||
+      Checked.WorkspaceBytes > std::max(P.WorkspaceBytes, CounterBytes))
+    return std::nullopt;
+  return Checked;
 }
 
 Status LtMatmul::run(const MatmulAddresses &Where, Stream S) {

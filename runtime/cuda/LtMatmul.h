@@ -11,6 +11,7 @@
 
 #include "cuda/Lt.h"
 #include "cuda/Matmul.h"
+#include <optional>
 #include <vector>
 
 namespace remat::runtime::cuda {
@@ -31,15 +32,17 @@ public:
   /// The library's suggestions, best first; at most `Count`.
   Status suggest(int Count, std::vector<LtHeuristic> &Out);
   /// Whether `Value`, read from a file, can run this problem.
-  bool accepts(const Algorithm &Value);
+  bool accepts(const Algorithm &Value) { return check(Value).has_value(); }
+  /// What the library says of `Value`; nothing where it cannot run.
+  std::optional<LtHeuristic> check(const Algorithm &Value);
   /// Takes the fastest algorithm among the library's suggestions and all other
   /// configurations of the same algorithms, which needs scratch memory for as
   /// long.
   ///
-  /// Tiles are timed first, then clusters and custom options of the best tiles,
-  /// and the best of those in turn, several times each, where the median
-  /// counts. An algorithm that gives other numbers than the library's first
-  /// suggestion, beyond rounding, is left out.
+  /// Tiles are timed first, then clusters and custom options of the best tiles.
+  /// The best tiles then run in turn, each for so long that the GPU's clock is
+  /// what their own power leaves. An algorithm that gives other numbers than
+  /// the library's first suggestion, beyond rounding, is left out.
   Status measure(const Driver &D, Stream S);
   void use(const Algorithm &Value) { Chosen = Value; }
 

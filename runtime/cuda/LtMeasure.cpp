@@ -136,10 +136,33 @@ Result<double> LtMeasure::time(const Algorithm &Value, double AtLeastMs,
   Result<double> Once = run(1, 1);
   if (!Once || *Once > TooLong)
     return Once;
-  double Share = *Once * 2 / 3 / CopyMs;
   double Runs = std::ceil(AtLeastMs / std::max(*Once, 1e-3));
   return run(static_cast<int>(std::clamp(Runs, 1.0, double(MostRuns))),
-             static_cast<int>(std::clamp(std::round(Share), 1.0, 64.0)));
+             countCopies(*Once));
+}
+
+int LtMeasure::countCopies(double Ms) const {
+  double Share = Ms * 2 / 3 / CopyMs;
+  return static_cast<int>(std::clamp(std::round(Share), 1.0, 64.0));
+}
+
+Result<double> LtMeasure::timeLong(const Algorithm &Value, double RunMs) {
+  Product.use(Value);
+  Result<double> Once = run(1, 1);
+  if (!Once)
+    return Once;
+  int Copies = countCopies(*Once);
+  double BatchMs = MostRuns * std::max(*Once + Copies * CopyMs, 1e-3);
+  int HalfOfBatches = std::max(1, static_cast<int>(RunMs / 2 / BatchMs));
+  double Sum = 0;
+  for (int Batch = 0; Batch < 2 * HalfOfBatches; ++Batch) {
+    Result<double> Ms = run(MostRuns, Copies);
+    if (!Ms)
+      return Ms;
+    if (Batch >= HalfOfBatches)
+      Sum += *Ms;
+  }
+  return Sum / HalfOfBatches;
 }
 
 Result<std::vector<float>> LtMeasure::sample(const Algorithm &Value) {

@@ -31,6 +31,11 @@ public:
   /// does not run.
   Result<double> time(const Algorithm &Value, double AtLeastMs, double TooLong);
 
+  /// The same where the product and its copies run for about `RunMs`, of which
+  /// the first half does not count: the clock is then what the power of `Value`
+  /// leaves.
+  Result<double> timeLong(const Algorithm &Value, double RunMs);
+
   /// Some numbers of the first and the last part of the result with `Value`.
   Result<std::vector<float>> sample(const Algorithm &Value);
 
@@ -42,6 +47,8 @@ private:
   Status startClock();
   /// Milliseconds of a run, on average of `Runs`, behind `Copies` each.
   Result<double> run(int Runs, int Copies);
+  /// How many copies stand before a run of so many milliseconds.
+  int countCopies(double Ms) const;
   Result<float> getElapsed(Event From, Event To);
 
   LtMatmul &Product;

@@ -2,15 +2,16 @@
 
 #include "cuda/LtMeasure.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
-#include <random>
 #include <set>
 
 using namespace remat::runtime;
 using namespace remat::runtime::cuda;
+
+static constexpr double Forever = std::numeric_limits<double>::infinity();
 
 namespace {
 
@@ -28,10 +29,11 @@ public:
   void searchTiles(const std::vector<LtHeuristic> &Suggested);
   /// Times the best tiles with other clusters and custom options.
   void searchShapes(size_t MostTiles);
-  /// The best whose result agrees with `Expected`, at most `Most`.
+  /// The best of each good tile, at most `Most`, whose results agree with
+  /// `Expected`.
   std::vector<Algorithm> chooseRunners(size_t Most,
                                        const std::vector<float> &Expected);
-  /// The fastest of them where they run in turn.
+  /// The fastest of them where they run in turn, each for long.
   Result<Algorithm> race(const std::vector<Algorithm> &Runners);
 
 private:
@@ -51,13 +53,21 @@ private:
   bool addSplits(Algorithm Value);
   bool add(const Algorithm &Value);
   void sortTried();
+  /// What is the same in all algorithms that differ by cluster and custom
+  /// option alone.
+  std::array<uint32_t, 3> getTile(const Algorithm &Value) const {
+    return {get(Value, ConfigId), get(Value, ConfigTile),
+            get(Value, ConfigSplit)};
+  }
 
   const Lt &L;
   LtMatmul &Product;
   LtMeasure &Measure;
   std::vector<Timed> Tried;
   std::map<Algorithm, bool> Runs; ///< whether what was tried can run
-  double BestMs = std::numeric_limits<double>::infinity();
+  double BestMs = Forever;
+  /// Algorithms of more waves have tiles that are too small.
+  float MostWaves = 0;
   /// How many partial sums the suggestions cut the inner dimension into.
   std::set<uint32_t> Splits = {1};
 };
@@ -70,12 +80,17 @@ static constexpr uint16_t Clusters[] = {2, 3, 4, 5, 6, 8};
 /// Clusters of two: along either dimension.
 static constexpr uint16_t PairsOfBlocks[] = {3, 5};
 
-/// Times `Value`, once; whether it can run.
+/// Times `Value`, once, unless its tiles are too small; whether it can run.
 bool Search::add(const Algorithm &Value) {
   constexpr double AtLeastMs = 0.5, Hopeless = 1.15;
   auto [At, IsNew] = Runs.try_emplace(Value, false);
-  if (!IsNew || !Product.accepts(Value))
+  if (!IsNew)
     return At->second;
+  std::optional<LtHeuristic> Checked = Product.check(Value);
+  if (!Checked)
+    return false;
+  if (Checked->Waves > MostWaves)
+    return At->second = true;
   Result<double> Ms = Measure.time(Value, AtLeastMs, BestMs * Hopeless);
   if (!Ms)
     return false;
@@ -91,10 +106,15 @@ void Search::sortTried() {
 }
 
 void Search::searchTiles(const std::vector<LtHeuristic> &Suggested) {
+  MostWaves = Forever;
+  float Fewest = Forever;
   for (const LtHeuristic &One : Suggested) {
     Splits.insert(get(One.Value, ConfigSplit));
-    add(One.Value);
+    if (add(One.Value))
+      Fewest = std::min(Fewest, One.Waves);
   }
+  // Tiles of a quarter of the largest, or so many as there is room for at once.
+  MostWaves = std::max(4 * Fewest, 2.0f);
   std::set<uint32_t> Seen;
   for (const LtHeuristic &One : Suggested)
     if (Seen.insert(get(One.Value, ConfigId)).second)
@@ -146,9 +166,7 @@ void Search::searchShapes(size_t MostTiles) {
   std::set<std::array<uint32_t, 3>> Seen;
   std::vector<Algorithm> Best;
   for (const Timed &One : Tried) {
-    auto Key = std::array{get(One.Value, ConfigId), get(One.Value, ConfigTile),
-                          get(One.Value, ConfigSplit)};
-    if (Best.size() < MostTiles && Seen.insert(Key).second)
+    if (Best.size() < MostTiles && Seen.insert(getTile(One.Value)).second)
       Best.push_back(One.Value);
   }
   for (Algorithm Value : Best)
@@ -176,46 +194,46 @@ static bool agree(const std::vector<float> &A, const std::vector<float> &B) {
 
 std::vector<Algorithm>
 Search::chooseRunners(size_t Most, const std::vector<float> &Expected) {
+  constexpr double Good = 1.1;
   sortTried();
+  std::set<std::array<uint32_t, 3>> Seen;
   std::vector<Algorithm> Runners;
   for (const Timed &One : Tried) {
-    if (Runners.size() == Most)
+    if (Runners.size() == Most || One.Ms > BestMs * Good)
       break;
+    if (Seen.contains(getTile(One.Value)))
+      continue;
     Result<std::vector<float>> Found = Measure.sample(One.Value);
-    if (Found && agree(Expected, *Found))
-      Runners.push_back(One.Value);
+    if (!Found || !agree(Expected, *Found))
+      continue;
+    Seen.insert(getTile(One.Value));
+    Runners.push_back(One.Value);
   }
   return Runners;
 }
 
 Result<Algorithm> Search::race(const std::vector<Algorithm> &Runners) {
-  constexpr int Rounds = 7;
-  constexpr double RoundMs = 4;
-  std::vector<std::vector<double>> Times(Runners.size());
-  std::vector<size_t> Order(Runners.size());
-  std::iota(Order.begin(), Order.end(), size_t(0));
-  std::mt19937 Random(1);
-  constexpr double Forever = std::numeric_limits<double>::infinity();
-  for (int Round = 0; Round < Rounds; ++Round) {
-    // How warm the GPU is depends on who ran before.
-    std::shuffle(Order.begin(), Order.end(), Random);
-    for (size_t Runner : Order) {
-      Result<double> Ms = Measure.time(Runners[Runner], RoundMs, Forever);
+  constexpr double RunMs = 150;
+  constexpr size_t Finalists = 3;
+  std::vector<Timed> Left;
+  for (const Algorithm &Runner : Runners)
+    Left.push_back({Runner, 0});
+  for (int Round = 0; Round < 3; ++Round) {
+    for (Timed &One : Left) {
+      Result<double> Ms = Measure.timeLong(One.Value, RunMs);
       if (!Ms)
         return Ms.getError();
-      Times[Runner].push_back(*Ms);
+      One.Ms += *Ms;
     }
+    std::ranges::stable_sort(Left, {}, &Timed::Ms);
+    if (Left.size() > Finalists)
+      Left.resize(Finalists, Left.front());
   }
-  auto GetMedian = [&](size_t Runner) {
-    std::vector<double> &Mine = Times[Runner];
-    std::nth_element(Mine.begin(), Mine.begin() + Rounds / 2, Mine.end());
-    return Mine[Rounds / 2];
-  };
-  return Runners[*std::ranges::min_element(Order, {}, GetMedian)];
+  return Left.front().Value;
 }
 
 Status LtMatmul::measure(const Driver &D, Stream S) {
-  constexpr size_t MostTiles = 8, MostRunners = 12;
+  constexpr size_t MostTiles = 8, MostRunners = 6;
   std::vector<LtHeuristic> Suggested;
   if (Status Asked = suggest(32, Suggested); !Asked)
     return Asked;

@@ -30,6 +30,7 @@ std::function<bool(const Configuration &)> Supports;
 std::function<uint64_t(const Configuration &)> GetWorkspace;
 std::function<double(const Configuration &)> GetMs;
 std::function<float(const Configuration &)> GetResult;
+std::function<float(const Configuration &)> GetWaves;
 std::vector<Configuration> Suggestions;
 double Now;
 
@@ -69,13 +70,14 @@ static Lt makeLt() {
                       LtPreference, int, LtHeuristic *Out, int *Found) {
     *Found = 0;
     for (const Configuration &C : Suggestions)
-      Out[(*Found)++] = {encode(C), 0, 0, 1.0f, {}};
+      Out[(*Found)++] = {encode(C), 0, 0, GetWaves(C), {}};
     return 0;
   };
   L.Check = [](LtHandle, LtDesc, LtLayout, LtLayout, LtLayout, LtLayout,
                const Algorithm *A, LtHeuristic *Out) {
     Configuration C = decode(*A);
     Out->WorkspaceBytes = GetWorkspace(C);
+    Out->Waves = GetWaves(C);
     return Supports(C) ? 0 : NotSupported;
   };
   L.CapGet = [](const Algorithm *, int Number, void *Out, size_t,
@@ -163,6 +165,7 @@ protected:
     GetWorkspace = [](const Configuration &) { return uint64_t(0); };
     GetMs = [](const Configuration &) { return 0.2; };
     GetResult = [](const Configuration &) { return 5.0f; };
+    GetWaves = [](const Configuration &) { return 1.0f; };
   }
 
   /// The algorithm that is measured to be the fastest for 8 x 8 x 8, with so
@@ -259,4 +262,30 @@ TEST_F(LtSearch, WhatIsMuchSlowerRunsTwice) {
   for (const auto &[Value, Count] : Counts)
     if (decode(Value).Tile != 11)
       EXPECT_EQ(Count, 2) << decode(Value).Tile;
+}
+
+TEST_F(LtSearch, TilesThatAreFarTooSmallAreNotRun) {
+  static bool Ran;
+  Ran = false;
+  GetWaves = [](const Configuration &C) { return C.Tile == 13 ? 9.0f : 2.0f; };
+  GetMs = [](const Configuration &C) {
+    Ran |= C.Tile == 13;
+    return 0.2;
+  };
+  measure();
+  EXPECT_FALSE(Ran);
+  GetWaves = [](const Configuration &C) { return C.Tile == 13 ? 8.0f : 2.0f; };
+  measure();
+  EXPECT_TRUE(Ran);
+}
+
+// What takes much power makes the clock go down where it runs for long.
+TEST_F(LtSearch, ThePowerOfAnAlgorithmCounts) {
+  GetMs = [](const Configuration &C) {
+    static double Since = 0;
+    if (C.Tile != 13)
+      Since = Now;
+    return C.Tile != 13 ? 0.1 : Now - Since < 50 ? 0.095 : 0.105;
+  };
+  EXPECT_NE(measure().Tile, 13u);
 }

@@ -102,7 +102,14 @@ static RowSplit<kernels::GradientShape> splitGradient(OpT Op) {
   int64_t Threads = Accesses <= MostThreads ? llvm::alignTo(Accesses, 32)
                     : Columns <= 8192       ? 256
                                             : 1024;
+  // Two blocks keep memory busy, where a thread's numbers fit in its part of
+  // the registers. The sums of a layer norm are twice as many.
+  constexpr bool IsLayerNorm = std::is_same_v<OpT, LayerNormBackwardOp>;
+  constexpr int64_t MostOfTwo = IsLayerNorm ? 448 : 512;
   int64_t Block = Threads * std::max<int64_t>(1, UsualBlock / Threads);
+  if (Accesses <= MostThreads && Block + Threads <= MostOfTwo &&
+      Block + Threads - UsualBlock <= UsualBlock - Block)
+    Block += Threads;
   return {{.Rows = Rows,
            .RowsPerBlock = llvm::divideCeil(Rows, Blocks),
            .Columns = Columns,
@@ -111,10 +118,9 @@ static RowSplit<kernels::GradientShape> splitGradient(OpT Op) {
            .Access = Width,
            .Steps = llvm::divideCeil(Columns, Threads * Width)},
           Width,
-          // Two usual blocks keep memory busy.
           {.Block = Block,
            .GridX = Blocks,
-           .BlocksPerMultiprocessor = Block <= UsualBlock ? 2 : 0}};
+           .BlocksPerMultiprocessor = Block <= MostOfTwo ? 2 : 0}};
 }
 
 /// A row of f32 a block between the launches for each result but the first.
