@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -52,7 +53,10 @@ private:
   void searchTiles(const Algorithm &Base);
   bool addSplits(Algorithm Value);
   bool add(const Algorithm &Value);
-  void sortTried();
+  /// The best of each tile among what `Accepts` takes, best first, at
+  /// most `Most`.
+  std::vector<Algorithm>
+  chooseBest(size_t Most, const std::function<bool(const Timed &)> &Accepts);
   /// What is the same in all algorithms that differ by cluster and custom
   /// option alone.
   std::array<uint32_t, 3> getTile(const Algorithm &Value) const {
@@ -67,7 +71,7 @@ private:
   std::map<Algorithm, bool> Runs; ///< whether what was tried can run
   double BestMs = Forever;
   /// Algorithms of more waves have tiles that are too small.
-  float MostWaves = 0;
+  float MostWaves = Forever;
   /// How many partial sums the suggestions cut the inner dimension into.
   std::set<uint32_t> Splits = {1};
 };
@@ -100,14 +104,24 @@ bool Search::add(const Algorithm &Value) {
   return true;
 }
 
-void Search::sortTried() {
-  std::stable_sort(Tried.begin(), Tried.end(),
-                   [](const Timed &A, const Timed &B) { return A.Ms < B.Ms; });
+std::vector<Algorithm>
+Search::chooseBest(size_t Most,
+                   const std::function<bool(const Timed &)> &Accepts) {
+  std::ranges::stable_sort(Tried, {}, &Timed::Ms);
+  std::set<std::array<uint32_t, 3>> Seen;
+  std::vector<Algorithm> Best;
+  for (const Timed &One : Tried) {
+    auto Tile = getTile(One.Value);
+    if (Best.size() < Most && !Seen.contains(Tile) && Accepts(One)) {
+      Seen.insert(Tile);
+      Best.push_back(One.Value);
+    }
+  }
+  return Best;
 }
 
 void Search::searchTiles(const std::vector<LtHeuristic> &Suggested) {
-  MostWaves = Forever;
-  float Fewest = Forever;
+  float Fewest = MostWaves;
   for (const LtHeuristic &One : Suggested) {
     Splits.insert(get(One.Value, ConfigSplit));
     if (add(One.Value))
@@ -162,13 +176,8 @@ void Search::searchTiles(const Algorithm &Base) {
 }
 
 void Search::searchShapes(size_t MostTiles) {
-  sortTried();
-  std::set<std::array<uint32_t, 3>> Seen;
-  std::vector<Algorithm> Best;
-  for (const Timed &One : Tried) {
-    if (Best.size() < MostTiles && Seen.insert(getTile(One.Value)).second)
-      Best.push_back(One.Value);
-  }
+  std::vector<Algorithm> Best =
+      chooseBest(MostTiles, [](const Timed &) { return true; });
   for (Algorithm Value : Best)
     for (uint16_t Cluster : Clusters)
       for (uint32_t Custom = 0; Custom <= getMostCustom(Value); ++Custom) {
@@ -195,21 +204,12 @@ static bool agree(const std::vector<float> &A, const std::vector<float> &B) {
 std::vector<Algorithm>
 Search::chooseRunners(size_t Most, const std::vector<float> &Expected) {
   constexpr double Good = 1.1;
-  sortTried();
-  std::set<std::array<uint32_t, 3>> Seen;
-  std::vector<Algorithm> Runners;
-  for (const Timed &One : Tried) {
-    if (Runners.size() == Most || One.Ms > BestMs * Good)
-      break;
-    if (Seen.contains(getTile(One.Value)))
-      continue;
+  return chooseBest(Most, [&](const Timed &One) {
+    if (One.Ms > BestMs * Good)
+      return false;
     Result<std::vector<float>> Found = Measure.sample(One.Value);
-    if (!Found || !agree(Expected, *Found))
-      continue;
-    Seen.insert(getTile(One.Value));
-    Runners.push_back(One.Value);
-  }
-  return Runners;
+    return Found && agree(Expected, *Found);
+  });
 }
 
 Result<Algorithm> Search::race(const std::vector<Algorithm> &Runners) {
@@ -226,8 +226,7 @@ Result<Algorithm> Search::race(const std::vector<Algorithm> &Runners) {
       One.Ms += *Ms;
     }
     std::ranges::stable_sort(Left, {}, &Timed::Ms);
-    if (Left.size() > Finalists)
-      Left.resize(Finalists, Left.front());
+    Left.resize(std::min(Left.size(), Finalists));
   }
   return Left.front().Value;
 }

@@ -107,8 +107,8 @@ static RowSplit<kernels::GradientShape> splitGradient(OpT Op) {
   constexpr bool IsLayerNorm = std::is_same_v<OpT, LayerNormBackwardOp>;
   constexpr int64_t MostOfTwo = IsLayerNorm ? 448 : 512;
   int64_t Block = Threads * std::max<int64_t>(1, UsualBlock / Threads);
-  if (Accesses <= MostThreads && Block + Threads <= MostOfTwo &&
-      Block + Threads - UsualBlock <= UsualBlock - Block)
+  bool IsNearer = 2 * Block + Threads <= 2 * UsualBlock; // with a row more
+  if (Accesses <= MostThreads && Block + Threads <= MostOfTwo && IsNearer)
     Block += Threads;
   return {{.Rows = Rows,
            .RowsPerBlock = llvm::divideCeil(Rows, Blocks),
