@@ -25,7 +25,9 @@ def row_cases():
             dx = as_double(p) * (as_double(g) - (as_double(p) * as_double(g)).sum(-1, keepdim=True))
             yield Case(f"softmax_backward {shape} {dtype}", "remat.softmax_backward {0}, {1} : {r}",
                        [p, g], [dx.to(dtype)], {0: 1})
-        for rows, columns in ((7, 5), (70, 768), (300, 64), (5, 1000), (4, 4096), (3, 5003), (2, 12288)):
+        # Blocks of the gradients have two rows of 1,600 columns, and of 2,048 that are RMS norm's.
+        for rows, columns in ((7, 5), (70, 768), (300, 64), (5, 1000), (35, 1600), (35, 2048), (4, 4096), (3, 5003),
+                              (2, 12288)):
             for scale_type in ((dtype, F32) if dtype != F32 else (F32,)):
                 yield from layer_norm_cases(rows, columns, dtype, scale_type)
                 yield from rms_norm_cases(rows, columns, dtype, scale_type)
