@@ -102,6 +102,13 @@ inline f16 toF16(float x) {
   return r;
 }
 
+inline unsigned packBF16(float first, float second) {
+  return toBF16(first).bits | unsigned(toBF16(second).bits) << 16;
+}
+inline unsigned packF16(float first, float second) {
+  return toF16(first).bits | unsigned(toF16(second).bits) << 16;
+}
+
 inline float fastExp2(float x) { return exp2f(x); }
 inline float fastReciprocal(float x) { return 1.0f / x; }
 inline void beginKernel() {}

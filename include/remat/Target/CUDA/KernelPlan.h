@@ -16,7 +16,7 @@
 
 namespace remat::cuda {
 
-/// Rows handled by 32 threads each (eight rows a block) or by a block each.
+/// Rows handled by 32 threads each or by a block each.
 struct RowPlan {
   int64_t Threads = 32; ///< of one row
   int64_t RowsPerBlock = 8;

@@ -9,8 +9,10 @@ using namespace remat;
 using namespace remat::cuda;
 
 RowPlan remat::cuda::getRowPlan(int64_t Columns) {
-  if (Columns <= 1024)
+  if (Columns <= 256)
     return {32, 8};
+  if (Columns <= 1024)
+    return {32, 2};
   if (Columns <= 4096)
     return {128, 1};
   if (Columns <= 65536)
@@ -83,7 +85,9 @@ ReducePlan remat::cuda::getReducePlan(llvm::ArrayRef<int64_t> Shape,
 }
 
 int64_t remat::cuda::getNormBackwardBlocks(int64_t Rows) {
-  return std::clamp<int64_t>(llvm::divideCeil(Rows, 32), 1, 256);
+  constexpr int64_t LeastRows = 32, Multiprocessors = 132; // of Hopper
+  return std::clamp<int64_t>(llvm::divideCeil(Rows, LeastRows), 1,
+                             Multiprocessors);
 }
 
 int64_t remat::cuda::getFlatChunks(int64_t Elements) {

@@ -91,9 +91,12 @@ template <typename Shape, typename T, bool HasAddend> struct GradientRow {
         continue;
       if (HasAddend && !Shape::Ahead)
         added[s] = ::load<Shape::N>(addend + i);
-      if (HasAddend)
+      if (HasAddend) {
+        float sum[Shape::N];
         for (int k = 0; k < Shape::N; ++k)
-          x[s][k] = fromFloat<T>(toFloat(x[s][k]) + toFloat(added[s][k]));
+          sum[k] = toFloat(x[s][k]) + toFloat(added[s][k]);
+        fromFloats(sum, x[s]);
+      }
       ::store(to + i, x[s]);
     }
   }
@@ -142,6 +145,7 @@ joinGroups(const float (&sums)[Shape::Steps * Shape::N], float *out) {
   if (Groups == 1)
     return;
   __syncthreads();
+#pragma unroll 1
   for (int i = threadIdx.x; i < C; i += Groups * Shape::Threads) {
     float sum = all[0][i];
     for (int group = 1; group < Groups; ++group)
@@ -171,6 +175,7 @@ forGradientRows(const T *x, const T *dy, const T *addend,
   };
   if (Shape::Ahead)
     loadNext(row);
+#pragma unroll 1
   for (int turn = 0; row < end; row += Shape::Groups, turn ^= 1) {
     if (!Shape::Ahead)
       loadNext(row);
@@ -224,18 +229,19 @@ REMAT_KERNEL layerNormBackward(const T *dy, const T *x, const S *scale,
       }
     }
     sumRow<Shape>(sums, turn);
-    float sumG = sums[0] * (1.0f / C), sumGX = sums[1] * (1.0f / C);
+    float sumG = sums[0] * (1.0f / C), sumGX = sums[1] * (1.0f / C) * r;
 #pragma unroll
     for (int s = 0; s < Steps; ++s) {
       if (Shape::getColumn(s) >= C)
         continue;
       if (!Shape::Ahead)
         loadFloats<M>(scale + Shape::getColumn(s), factor[s]);
+      float out[N];
       for (int k = 0; k < N; ++k) {
-        float normal = (toFloat(now.x[s][k]) - m) * r;
         float scaled = toFloat(now.g[s][k]) * factor[s][k];
-        now.x[s][k] = fromFloat<T>((scaled - sumG - normal * sumGX) * r);
+        out[k] = (scaled - sumG - (toFloat(now.x[s][k]) - m) * sumGX) * r;
       }
+      fromFloats(out, now.x[s]);
     }
     now.store(addend, dx, row);
     if constexpr (HasSum)

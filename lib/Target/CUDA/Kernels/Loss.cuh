@@ -194,11 +194,13 @@ certainGradient(const T *x, int64 target, float offset, float factor, T *dx) {
   float others = 0.0f;
   for (int i = threadIdx.x % Threads * N; i < Shape::C; i += Threads * N) {
     Vec<T, N> v = load<N>(x + i);
+    float out[N];
     for (int k = 0; k < N; ++k) {
       float p = fastExp2(toFloat(v[k]) * Log2E - offset);
       others += i + k == target ? 0.0f : p;
-      v[k] = fromFloat<T>(p * factor);
+      out[k] = p * factor;
     }
+    fromFloats(out, v);
     store(dx + i, v);
   }
   others = groupSum<Threads>(others);
@@ -233,16 +235,16 @@ __device__ __forceinline__ void crossEntropyGradient(const T *x, int64 target,
       int i = begin + u * Threads * N;
       if (i >= C)
         continue;
+      float out[N];
+      for (int k = 0; k < N; ++k)
+        out[k] = fastExp2(toFloat(v[u][k]) * Log2E - offset);
       // One run of the row has the target in it.
       if (target >= i && target < i + N)
         for (int k = 0; k < N; ++k)
-          v[u][k] = fromFloat<T>((fastExp2(toFloat(v[u][k]) * Log2E - offset) -
-                                  (i + k == target ? 1.0f : 0.0f)) *
-                                 factor);
-      else
-        for (int k = 0; k < N; ++k)
-          v[u][k] = fromFloat<T>(fastExp2(toFloat(v[u][k]) * Log2E - offset) *
-                                 factor);
+          out[k] -= i + k == target ? 1.0f : 0.0f;
+      for (int k = 0; k < N; ++k)
+        out[k] *= factor;
+      fromFloats(out, v[u]);
       store(dx + i, v[u]);
     }
   }

@@ -52,6 +52,17 @@ __device__ __forceinline__ f16 toF16(float x) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
   return r;
 }
+// Two numbers as 16-bit types, the first one in the lower half.
+__device__ __forceinline__ uint32 packBF16(float first, float second) {
+  uint32 r;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(second), "f"(first));
+  return r;
+}
+__device__ __forceinline__ uint32 packF16(float first, float second) {
+  uint32 r;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(second), "f"(first));
+  return r;
+}
 
 // 2 to the power of x within 2 units of the last place; tiny results are 0.
 __device__ __forceinline__ float fastExp2(float x) {
@@ -187,12 +198,39 @@ template <> struct Word<16> {
 // or 16.
 template <typename T, int N> union Vec {
   typename Word<N * sizeof(T)>::Type word;
+  uint32 pairs[(N * sizeof(T) + 3) / 4]; ///< where T has 16 bits
   T data[N];
   __device__ __forceinline__ T &operator[](int i) { return data[i]; }
   __device__ __forceinline__ const T &operator[](int i) const {
     return data[i];
   }
 };
+
+// Rounds N numbers to nearest even: of 16 bits two at a time.
+template <typename T, int N>
+__device__ __forceinline__ void fromFloats(const float (&x)[N], Vec<T, N> &to) {
+#pragma unroll
+  for (int k = 0; k < N; ++k)
+    to[k] = fromFloat<T>(x[k]);
+}
+template <int N>
+__device__ __forceinline__ void fromFloats(const float (&x)[N],
+                                           Vec<bf16, N> &to) {
+  if constexpr (N == 1)
+    to[0] = toBF16(x[0]);
+#pragma unroll
+  for (int k = 0; k + 1 < N; k += 2)
+    to.pairs[k / 2] = packBF16(x[k], x[k + 1]);
+}
+template <int N>
+__device__ __forceinline__ void fromFloats(const float (&x)[N],
+                                           Vec<f16, N> &to) {
+  if constexpr (N == 1)
+    to[0] = toF16(x[0]);
+#pragma unroll
+  for (int k = 0; k + 1 < N; k += 2)
+    to.pairs[k / 2] = packF16(x[k], x[k + 1]);
+}
 
 // Loads or stores N elements at p, which is aligned to N * sizeof(T) bytes.
 template <int N, typename T>

@@ -47,10 +47,11 @@ REMAT_KERNEL rmsNorm(const T *x, const S *weight, T *y, float *rstd,
     if (i >= C)
       continue;
     Vec<T, N> v = Cached ? cache[Cached ? s : 0] : load<N>(x + i);
-    float factor[N];
+    float factor[N], out[N];
     loadFloats<M>(weight + i, factor);
     for (int k = 0; k < N; ++k)
-      v[k] = fromFloat<T>(toFloat(v[k]) * r * factor[k]);
+      out[k] = toFloat(v[k]) * r * factor[k];
+    fromFloats(out, v);
     store(y + i, v);
   }
   if (lane == 0)
@@ -95,11 +96,13 @@ REMAT_KERNEL rmsNormBackward(const T *dy, const T *x, const S *weight,
         continue;
       if (!Shape::Ahead)
         loadFloats<M>(weight + Shape::getColumn(s), factor[s]);
+      float out[N];
       for (int k = 0; k < N; ++k) {
         float weighted = toFloat(now.g[s][k]) * factor[s][k];
         float normal = toFloat(now.x[s][k]) * r;
-        now.x[s][k] = fromFloat<T>((weighted - normal * dot[0]) * r);
+        out[k] = (weighted - normal * dot[0]) * r;
       }
+      fromFloats(out, now.x[s]);
     }
     now.store(addend, dx, row);
   };

@@ -97,19 +97,19 @@ static RowSplit<kernels::GradientShape> splitGradient(OpT Op) {
   int64_t Width = getAccessWidth(Moved, Columns);
   // One access of a thread is all of its row where that leaves registers for
   // the next row. Longer rows are spread so that their sums fit in registers.
-  constexpr int64_t MostThreads = 512, UsualBlock = 384;
+  constexpr int64_t MostThreads = 512;
   int64_t Accesses = llvm::divideCeil(Columns, Width);
   int64_t Threads = Accesses <= MostThreads ? llvm::alignTo(Accesses, 32)
                     : Columns <= 8192       ? 256
                                             : 1024;
-  // Two blocks keep memory busy, where a thread's numbers fit in its part of
-  // the registers. The sums of a layer norm are twice as many.
-  constexpr bool IsLayerNorm = std::is_same_v<OpT, LayerNormBackwardOp>;
-  constexpr int64_t MostOfTwo = IsLayerNorm ? 448 : 512;
-  int64_t Block = Threads * std::max<int64_t>(1, UsualBlock / Threads);
-  bool IsNearer = 2 * Block + Threads <= 2 * UsualBlock; // with a row more
-  if (Accesses <= MostThreads && Block + Threads <= MostOfTwo && IsNearer)
-    Block += Threads;
+  // A multiprocessor has one block, with as many rows at a time as leave a
+  // thread's numbers their registers (as nvcc 13.0 gives them for sm_90). The
+  // sums of a layer norm are more, and most where all threads have columns.
+  bool HasMany =
+      std::is_same_v<OpT, LayerNormBackwardOp> && Accesses == Threads;
+  int64_t MostOfBlock = HasMany ? 640 : 768, Block = Threads;
+  if (Accesses <= MostThreads)
+    Block *= std::max<int64_t>(1, MostOfBlock / Threads);
   return {{.Rows = Rows,
            .RowsPerBlock = llvm::divideCeil(Rows, Blocks),
            .Columns = Columns,
@@ -118,9 +118,7 @@ static RowSplit<kernels::GradientShape> splitGradient(OpT Op) {
            .Access = Width,
            .Steps = llvm::divideCeil(Columns, Threads * Width)},
           Width,
-          {.Block = Block,
-           .GridX = Blocks,
-           .BlocksPerMultiprocessor = Block <= MostOfTwo ? 2 : 0}};
+          {.Block = Block, .GridX = Blocks}};
 }
 
 /// A row of f32 a block between the launches for each result but the first.

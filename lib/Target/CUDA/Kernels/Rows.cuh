@@ -68,8 +68,10 @@ template <typename T, typename Shape> REMAT_KERNEL softmax(const T *x, T *y) {
     if (i >= C)
       continue;
     Vec<T, N> v = Cached ? cache[Cached ? s : 0] : load<N>(x + i);
+    float out[N];
     for (int k = 0; k < N; ++k)
-      v[k] = fromFloat<T>(expf(toFloat(v[k]) - high) * scale);
+      out[k] = expf(toFloat(v[k]) - high) * scale;
+    fromFloats(out, v);
     store(y + i, v);
   }
 }
@@ -111,8 +113,10 @@ REMAT_KERNEL softmaxBackward(const T *y, const T *dy, T *dx) {
       continue;
     Vec<T, N> v = Cached ? cacheY[Cached ? s : 0] : load<N>(y + i);
     Vec<T, N> g = Cached ? cacheG[Cached ? s : 0] : load<N>(dy + i);
+    float out[N];
     for (int k = 0; k < N; ++k)
-      v[k] = fromFloat<T>(toFloat(v[k]) * (toFloat(g[k]) - sum));
+      out[k] = toFloat(v[k]) * (toFloat(g[k]) - sum);
+    fromFloats(out, v);
     store(dx + i, v);
   }
 }
@@ -163,11 +167,12 @@ REMAT_KERNEL layerNorm(const T *x, const S *scale, const S *bias, T *y,
     if (i >= C)
       continue;
     Vec<T, N> v = Cached ? cache[Cached ? s : 0] : load<N>(x + i);
-    float factor[N], shift[N];
+    float factor[N], shift[N], out[N];
     loadFloats<M>(scale + i, factor);
     loadFloats<M>(bias + i, shift);
     for (int k = 0; k < N; ++k)
-      v[k] = fromFloat<T>((toFloat(v[k]) - m) * r * factor[k] + shift[k]);
+      out[k] = (toFloat(v[k]) - m) * r * factor[k] + shift[k];
+    fromFloats(out, v);
     store(y + i, v);
   }
   if (lane == 0) {
