@@ -4,8 +4,7 @@
 // operand with accesses of up to 16 bytes, computes, and stores its run of
 // every result. All loads come before all stores and no pointer is
 // `__restrict__`, so a result may lie over an operand of the kernel's shape.
-// With sums over rows (PointwiseSums.h) a thread has such runs of several rows,
-// one after the other.
+// With sums over rows (PointwiseSums.h) a thread has runs of several rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,6 +58,7 @@ private:
     BroadcastIndex Index;
     std::optional<RollIndex> Roll = {}; ///< of what is read by a roll
     bool Vector = false;                ///< a whole run is loaded at once
+    bool IsAhead = false;               ///< and that while one is worked on
   };
   struct Output {
     Value Inner;
@@ -72,6 +72,7 @@ private:
     Body += std::string(size_t(2) * Depth, ' ') + Text.str() + '\n';
   }
 
+  SmallVector<PointwiseSums::Ahead> chooseAhead();
   void printBegin();
   void printLoads();
   void printRun();
@@ -82,7 +83,6 @@ private:
   std::string getUniform(Operation *Op) const;
   /// Declares the value of `Result` as `Expression`, rounded to its type.
   void define(Value Result, const std::string &Expression, StringRef Comment);
-  std::string printComment() const;
   std::string literal(int64_t Number) const {
     return std::to_string(Number) + Suffix.str();
   }
@@ -210,6 +210,8 @@ void PointwisePrinter::printLoads() {
     Names[In.Inner] = Name;
     std::string Index =
         In.Roll ? In.Roll->print("i", Suffix) : In.Index.print("i", Suffix);
+    if (In.IsAhead)
+      continue;
     if (In.Vector && Width > 1)
       line("Run<" + Type + ", " + llvm::Twine(Width) + "> run" +
            llvm::Twine(Number) + "(" + Pointer + " + " +
@@ -346,16 +348,19 @@ void PointwisePrinter::printElement(const Input &In) {
 // The kernel
 //===----------------------------------------------------------------------===//
 
-std::string PointwisePrinter::printComment() const {
-  std::string Text = "// ";
-  llvm::ListSeparator Comma;
-  for (Operation *Op : Ops)
-    if (!isa<ConstantOp, BroadcastOp>(Op) || Ops.size() == 1) {
-      Text += Comma;
-      Text += Op->getName().stripDialect();
-    }
-  Text += " over " + (Shape.empty() ? "one element" : printShape(Shape));
-  return Text + (Sums.empty() ? ".\n" : ", with sums over rows.\n");
+/// Operands of the kernel's shape, as many as registers have room for.
+SmallVector<PointwiseSums::Ahead> PointwisePrinter::chooseAhead() {
+  constexpr int64_t MostBytes = 64;
+  SmallVector<PointwiseSums::Ahead> Chosen;
+  int64_t Left = MostBytes;
+  for (auto [Number, In] : llvm::enumerate(Inputs)) {
+    int64_t Run = Width * getElementBytes(elementOf(In.Inner));
+    In.IsAhead = Width > 1 && !In.Roll && In.Index.isFull() && Run <= Left;
+    Left -= In.IsAhead ? Run : 0;
+    if (In.IsAhead)
+      Chosen.push_back({getTypeName(elementOf(In.Inner)).str(), Number});
+  }
+  return Chosen;
 }
 
 /// The block, the grid and `i`, the first element of the thread's run.
@@ -363,7 +368,7 @@ void PointwisePrinter::printBegin() {
   if (!Sums.empty()) {
     Result.Block[0] = ThreadsPerBlock;
     Result.Grid[0] = Sums.getBlocks(Width);
-    Body += Sums.printBegin(Width, IndexType);
+    Body += Sums.printBegin(Width, IndexType, chooseAhead());
     return;
   }
   int64_t Threads = Count / Width;
@@ -429,7 +434,7 @@ void PointwisePrinter::print(SmallVectorImpl<Launch> &Launches) {
     Sums.addParameters(Parameters, Result.Arguments);
   }
   Result.Name = getPointwiseName(Ops, Shape) + (Sums.empty() ? "" : "_sums");
-  Result.Comment = printComment();
+  Result.Comment = printPointwiseComment(Ops, Shape, !Sums.empty());
   Result.Parameters = llvm::join(Parameters, ", ");
   Result.Body = Body;
   Result.Source = &getExactSource();

@@ -44,7 +44,18 @@ int64_t PointwiseSums::getBlocks(int64_t Width) const {
   return getTiles(Plan, Width) * Plan.Chunks;
 }
 
-std::string PointwiseSums::printBegin(int64_t Width, StringRef Index) const {
+/// Statements that load the next runs from element `From` on.
+static std::string printNext(ArrayRef<PointwiseSums::Ahead> Loaded,
+                             int64_t Width, StringRef From) {
+  std::string Text;
+  for (const PointwiseSums::Ahead &A : Loaded)
+    Text += llvm::formatv("    next{0} = Run<{1}, {2}>(in{0} + {3});\n",
+                          A.Number, A.Type, Width, From);
+  return Text;
+}
+
+std::string PointwiseSums::printBegin(int64_t Width, StringRef Index,
+                                      ArrayRef<Ahead> Loaded) const {
   int64_t Part = llvm::divideCeil(Plan.Reduced, Plan.Chunks);
   std::string Text = llvm::formatv(
       R"(  uint32 lane = threadIdx.x % 32u, part = threadIdx.x / 32u;
@@ -56,12 +67,29 @@ std::string PointwiseSums::printBegin(int64_t Width, StringRef Index) const {
       Index, getTiles(Plan, Width), Width, Part, Plan.Reduced);
   for (const Sum &S : Sums)
     Text += llvm::formatv("  float sum{0}[{1}] = {{};\n", S.Result, Width);
+  for (const Ahead &A : Loaded)
+    Text +=
+        llvm::formatv("  Run<{0}, {1}> next{2};\n", A.Type, Width, A.Number);
+  Text += "  row += part;\n";
+  if (!Loaded.empty())
+    Text += llvm::formatv(
+        "  if (column < {0} && row < end) {{\n{1}  }\n", Plan.Inner,
+        printNext(Loaded, Width,
+                  llvm::formatv("(row * {0} + column)", Plan.Inner).str()));
   Text += llvm::formatv(R"(  if (column < {0})
 #pragma unroll 2
-  for (row += part; row < end; row += 8) {{
+  for (; row < end; row += 8) {{
   {1} i = row * {0} + column;
 )",
                         Plan.Inner, Index);
+  for (const Ahead &A : Loaded)
+    Text += llvm::formatv("  Run<{0}, {1}> run{2} = next{2};\n", A.Type, Width,
+                          A.Number);
+  if (!Loaded.empty())
+    Text += llvm::formatv(
+        "  if (row + 8 < end) {{\n{0}  }\n",
+        printNext(Loaded, Width,
+                  llvm::formatv("(i + {0})", 8 * Plan.Inner).str()));
   return Text;
 }
 

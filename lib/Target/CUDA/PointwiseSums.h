@@ -28,9 +28,18 @@ public:
 
   /// Blocks of 256 threads with runs of `Width` elements.
   int64_t getBlocks(int64_t Width) const;
+  /// An operand of whose rows the next run is loaded while one is worked on:
+  /// its element type, and the number behind the `in` of its pointer and the
+  /// `run` of its run.
+  struct Ahead {
+    std::string Type;
+    size_t Number;
+  };
   /// From the kernel's begin into its loop, where `i` is the first element of
-  /// the thread's run; `Index` is the type of `i`.
-  std::string printBegin(int64_t Width, llvm::StringRef Index) const;
+  /// the thread's run and the runs of `Loaded` are there; `Index` is the type
+  /// of `i`.
+  std::string printBegin(int64_t Width, llvm::StringRef Index,
+                         llvm::ArrayRef<Ahead> Loaded) const;
   /// Adds `Value`, the element of a result at `Place` of the thread's run, to
   /// the sums of that result.
   std::string printAdd(unsigned Result, llvm::StringRef Place,

@@ -64,3 +64,16 @@ std::string cuda::getPointwiseName(ArrayRef<Operation *> Ops,
     Name += "_and_" + std::to_string(Parts.size() - 4) + "_more";
   return Name + "_" + printShape(Shape);
 }
+
+std::string cuda::printPointwiseComment(ArrayRef<Operation *> Ops,
+                                        ArrayRef<int64_t> Shape, bool HasSums) {
+  std::string Text = "// ";
+  llvm::ListSeparator Comma;
+  for (Operation *Op : Ops)
+    if (!isa<ConstantOp, BroadcastOp>(Op) || Ops.size() == 1) {
+      Text += Comma;
+      Text += Op->getName().stripDialect();
+    }
+  Text += " over " + (Shape.empty() ? "one element" : printShape(Shape));
+  return Text + (HasSums ? ", with sums over rows.\n" : ".\n");
+}

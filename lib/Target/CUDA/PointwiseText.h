@@ -29,6 +29,10 @@ std::string printShape(llvm::ArrayRef<int64_t> Shape);
 std::string getPointwiseName(llvm::ArrayRef<mlir::Operation *> Ops,
                              llvm::ArrayRef<int64_t> Shape);
 
+/// The comment above that kernel: its operations and its shape.
+std::string printPointwiseComment(llvm::ArrayRef<mlir::Operation *> Ops,
+                                  llvm::ArrayRef<int64_t> Shape, bool HasSums);
+
 } // namespace remat::cuda
 
 #endif // REMAT_LIB_TARGET_CUDA_POINTWISETEXT_H

@@ -266,6 +266,19 @@ def group_cases():
             yield Case(f"sums of a group ({rows}, {columns}) {dtype}", text, [x, y, scale],
                        [difference, as_double(difference).sum(0).to(dtype), product, as_double(product).sum(0).to(dtype)],
                        {0: 1, 2: 0}, 3e-6 if dtype == F32 else None)
+    # More bytes of operands than are loaded ahead: 8 x (2 + 3 x 4).
+    h, operands = random(70, 264, dtype=BF16), [random(70, 264) for _ in range(3)]
+    full, half = tensor_type(operands[0]), tensor_type(h)
+    total = (as_double(h) + as_double(operands[0]) + as_double(operands[1]) + as_double(operands[2])).float()
+    yield Case("sums of a group of four operands",
+               f"remat.kernel(%h = {{0}} : {half}, %x = {{1}} : {full}, %y = {{2}} : {full}, %z = {{3}} : {full}) -> ({{r}}) {{{{\n"
+               f"    %f = remat.cast %h : {half} to {full}\n"
+               f"    %a = remat.add %f, %x : ({full}, {full}) -> {full}\n"
+               f"    %b = remat.add %a, %y : ({full}, {full}) -> {full}\n"
+               f"    %c = remat.add %b, %z : ({full}, {full}) -> {full}\n"
+               f"    %t = remat.reduce <sum> %c, [0] : ({full}) -> tensor<264xf32>\n"
+               f"    remat.yield %c, %t : {full}, tensor<264xf32>\n  }}}}",
+               [h, *operands], [total, as_double(total).sum(0).float()], {0: 3}, 1e-5)
 
 
 def optimizer_cases():
