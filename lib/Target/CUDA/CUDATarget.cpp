@@ -352,8 +352,9 @@ SmallVector<KernelAttr> CUDATarget::getImplementations(Operation *Op) const {
   if (!cuda::isPointwiseKernel(Op) && !cuda::hasKernels(Op))
     return {};
   cuda::KernelNeeds Needs = cuda::getKernelNeeds(Op);
-  double More = static_cast<double>(Needs.Launches - 1) * LaunchMicroseconds;
-  return {makeKernel(KernelKind::own, getMicroseconds(Op) + More,
+  auto More = static_cast<double>(std::max<int64_t>(Needs.Launches, 1) - 1);
+  return {makeKernel(KernelKind::own,
+                     getMicroseconds(Op) + More * LaunchMicroseconds,
                      Needs.Workspace, Needs.Launches)};
 }
 

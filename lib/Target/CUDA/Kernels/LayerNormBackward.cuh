@@ -145,7 +145,7 @@ joinGroups(const float (&sums)[Shape::Steps * Shape::N], float *out) {
   if (Groups == 1)
     return;
   __syncthreads();
-#pragma unroll 1
+#pragma unroll 1 // it runs once, and code that runs once is read from memory
   for (int i = threadIdx.x; i < C; i += Groups * Shape::Threads) {
     float sum = all[0][i];
     for (int group = 1; group < Groups; ++group)
@@ -175,7 +175,7 @@ forGradientRows(const T *x, const T *dy, const T *addend,
   };
   if (Shape::Ahead)
     loadNext(row);
-#pragma unroll 1
+#pragma unroll 1 // registers have room for one row more, not for two
   for (int turn = 0; row < end; row += Shape::Groups, turn ^= 1) {
     if (!Shape::Ahead)
       loadNext(row);

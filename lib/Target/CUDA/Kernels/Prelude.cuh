@@ -52,7 +52,6 @@ __device__ __forceinline__ f16 toF16(float x) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
   return r;
 }
-// Two numbers as 16-bit types, the first one in the lower half.
 __device__ __forceinline__ uint32 packBF16(float first, float second) {
   uint32 r;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(second), "f"(first));
@@ -176,6 +175,18 @@ template <> __device__ __forceinline__ f8e4m3 fromFloat<f8e4m3>(float x) {
   return toF8E4M3(x);
 }
 
+// Two numbers, each rounded to 16 bits, the first one in the lower half.
+template <typename T>
+__device__ __forceinline__ uint32 pack(float first, float second);
+template <>
+__device__ __forceinline__ uint32 pack<bf16>(float first, float second) {
+  return packBF16(first, second);
+}
+template <>
+__device__ __forceinline__ uint32 pack<f16>(float first, float second) {
+  return packF16(first, second);
+}
+
 // The machine word of a given width: what one load or store moves.
 template <int Bytes> struct Word;
 template <> struct Word<1> {
@@ -198,7 +209,7 @@ template <> struct Word<16> {
 // or 16.
 template <typename T, int N> union Vec {
   typename Word<N * sizeof(T)>::Type word;
-  uint32 pairs[(N * sizeof(T) + 3) / 4]; ///< where T has 16 bits
+  uint32 pairs[(N * sizeof(T) + 3) / 4]; // where T has 16 bits
   T data[N];
   __device__ __forceinline__ T &operator[](int i) { return data[i]; }
   __device__ __forceinline__ const T &operator[](int i) const {
@@ -209,27 +220,14 @@ template <typename T, int N> union Vec {
 // Rounds N numbers to nearest even: of 16 bits two at a time.
 template <typename T, int N>
 __device__ __forceinline__ void fromFloats(const float (&x)[N], Vec<T, N> &to) {
+  if constexpr (sizeof(T) == 2 && N > 1)
 #pragma unroll
-  for (int k = 0; k < N; ++k)
-    to[k] = fromFloat<T>(x[k]);
-}
-template <int N>
-__device__ __forceinline__ void fromFloats(const float (&x)[N],
-                                           Vec<bf16, N> &to) {
-  if constexpr (N == 1)
-    to[0] = toBF16(x[0]);
+    for (int k = 0; k < N; k += 2)
+      to.pairs[k / 2] = pack<T>(x[k], x[k + 1]);
+  else
 #pragma unroll
-  for (int k = 0; k + 1 < N; k += 2)
-    to.pairs[k / 2] = packBF16(x[k], x[k + 1]);
-}
-template <int N>
-__device__ __forceinline__ void fromFloats(const float (&x)[N],
-                                           Vec<f16, N> &to) {
-  if constexpr (N == 1)
-    to[0] = toF16(x[0]);
-#pragma unroll
-  for (int k = 0; k + 1 < N; k += 2)
-    to.pairs[k / 2] = packF16(x[k], x[k + 1]);
+    for (int k = 0; k < N; ++k)
+      to[k] = fromFloat<T>(x[k]);
 }
 
 // Loads or stores N elements at p, which is aligned to N * sizeof(T) bytes.
