@@ -110,13 +110,14 @@ void BudgetLoop::tell(const solver::Progress &Planned) const {
 }
 
 solver::SolveResult BudgetLoop::solve(solver::Strategy Method, int32_t Effort,
-                                      int64_t Target, bool FindMinBudget) {
+                                      int64_t Target, bool FindMinBudget,
+                                      uint64_t MoreSeed) {
   Stopwatch Time;
   solver::SolveOptions Request;
   Request.Method = Method;
   Request.Budget = Target;
   Request.Effort = Effort;
-  Request.Seed = Options.Seed;
+  Request.Seed = Options.Seed + MoreSeed;
   Request.FindMinBudget = FindMinBudget;
   // Only plans are asked for: `findBounds` and `fit` ask for bounds.
   Request.Prove = false;
@@ -290,6 +291,21 @@ LogicalResult BudgetLoop::fit(int64_t Budget) {
   return success();
 }
 
+/// Near the smallest budget, where few plans fit, a search may end with one
+/// that takes far more than what is proven. There another seed searches once
+/// more.
+LogicalResult BudgetLoop::fitAgain(int64_t Budget) {
+  constexpr double Far = 1.3;
+  if (Options.Method != solver::Strategy::Search || Options.Effort == 0 ||
+      isInterrupted() || getFastest(Budget).Microseconds <= Far * PlannerBound)
+    return success();
+  solver::SolveResult Solved = solve(Options.Method, Options.Effort, Budget,
+                                     /*FindMinBudget=*/false, /*MoreSeed=*/1);
+  if (!Solved.Feasible)
+    return success();
+  return failure(failed(attempt(std::move(Solved.Best), Budget)));
+}
+
 /// The fastest plan made before that fits, if it is faster than all made here.
 /// A plan that cannot be read is passed over, and so is one that is not a plan
 /// of this problem: what lies on a disk is not trusted.
@@ -353,7 +369,7 @@ LogicalResult BudgetLoop::run() {
            << "interrupted while planning: no plan of " << *Budget
            << " bytes was found yet, the smallest found needs " << Smallest;
   if (!Refused && Budget && *Budget < Attempts.front().ArenaBytes &&
-      failed(fit(*Budget)))
+      (failed(fit(*Budget)) || failed(fitAgain(*Budget))))
     return failure();
   if (!Refused && failed(trySeeds(Budget)))
     return failure();

@@ -251,3 +251,12 @@ def test_profile_and_progress(tmp_path):
     assert len(set(names)) == len(names) and all(names)
     assert {"forward", "backward", "optimizer"} == {step["phase"] for step in steps}
     assert all(step["ms"] >= 0 for step in steps) and sum(step["ms"] for step in steps) > 0
+
+
+def test_a_plan_far_above_its_bound_is_searched_again(tmp_path):
+    """The first search for GPT-2 350M in its smallest budget ends 64 % above the bound."""
+    graph, report = tmp_path / "graph.mlir", tmp_path / "report.json"
+    graph.write_text(str(gpt2.build(24, 1024, 16, 50304, 16, 1024)))
+    options = ["--device", "cuda", "--autocast", "bf16", "--compile-only", "--budget", "smallest"]
+    assert execute([graph, *options, "--quiet", "--report", report]).returncode == 0
+    assert json.loads(report.read_text())["gap"] < 0.3
