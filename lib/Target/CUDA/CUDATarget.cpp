@@ -155,7 +155,7 @@ static SmallVector<int64_t> listSlices(const AttentionWork &Work) {
 /// 40 that were measured (H200).
 static double getSliceMicroseconds(const AttentionWork &Work, int64_t Slices,
                                    double Rate) {
-  constexpr double Launches = 5, Multiprocessors = 132;
+  constexpr double Launches = 5, Multiprocessors = cuda::Multiprocessors;
   const AttentionSizes &Sizes = Work.Sizes;
   int64_t Blocks = Sizes.Batch * Sizes.Heads / Slices *
                    llvm::divideCeil(Sizes.Keys, KeysOfBlock);
@@ -171,7 +171,8 @@ static double getSliceMicroseconds(const AttentionWork &Work, int64_t Slices,
 /// overlap: as if a causal query saw 645 keys more. Measured on an H200 with
 /// heads of 64 in bf16, at 1,024, 8,192 and 32,768 tokens; forward within 8 %,
 /// backward 2 %, and in any order 3 % (from an H100's times beside those of the
-/// other). Heads of 128 are a third faster at 1,024 tokens.
+/// other); 5 % less here, since within a step the clock is lower. Heads of 128
+/// are a third faster at 1,024 tokens.
 static double getCudnnRate(const AttentionWork &Work, bool Deterministic) {
   constexpr double Narrow = 64, Wide = 128, RateOfWide = 1.35;
   double Width = std::clamp<double>(Work.Sizes.Width, Narrow, Wide);

@@ -51,12 +51,18 @@ std::string cuda::printShape(ArrayRef<int64_t> Shape) {
       "x");
 }
 
-std::string cuda::getPointwiseName(ArrayRef<Operation *> Ops,
-                                   ArrayRef<int64_t> Shape) {
+/// The names of the operations that say what a kernel does.
+static SmallVector<StringRef> getTelling(ArrayRef<Operation *> Ops) {
   SmallVector<StringRef> Parts;
   for (Operation *Op : Ops)
     if (!isa<ConstantOp, BroadcastOp>(Op) || Ops.size() == 1)
       Parts.push_back(Op->getName().stripDialect());
+  return Parts;
+}
+
+std::string cuda::getPointwiseName(ArrayRef<Operation *> Ops,
+                                   ArrayRef<int64_t> Shape) {
+  SmallVector<StringRef> Parts = getTelling(Ops);
   if (Parts.empty())
     Parts.push_back("broadcast");
   std::string Name = llvm::join(ArrayRef(Parts).take_front(4), "_");
@@ -67,13 +73,7 @@ std::string cuda::getPointwiseName(ArrayRef<Operation *> Ops,
 
 std::string cuda::printPointwiseComment(ArrayRef<Operation *> Ops,
                                         ArrayRef<int64_t> Shape, bool HasSums) {
-  std::string Text = "// ";
-  llvm::ListSeparator Comma;
-  for (Operation *Op : Ops)
-    if (!isa<ConstantOp, BroadcastOp>(Op) || Ops.size() == 1) {
-      Text += Comma;
-      Text += Op->getName().stripDialect();
-    }
-  Text += " over " + (Shape.empty() ? "one element" : printShape(Shape));
-  return Text + (HasSums ? ", with sums over rows.\n" : ".\n");
+  return "// " + llvm::join(getTelling(Ops), ", ") + " over " +
+         (Shape.empty() ? "one element" : printShape(Shape)) +
+         (HasSums ? ", with sums over rows.\n" : ".\n");
 }

@@ -16,6 +16,9 @@
 
 namespace remat::cuda {
 
+/// Of Hopper, for which kernels that fill a GPU split their work.
+inline constexpr int64_t Multiprocessors = 132;
+
 /// Rows handled by 32 threads each or by a block each.
 struct RowPlan {
   int64_t Threads = 32; ///< of one row

@@ -85,7 +85,7 @@ ReducePlan remat::cuda::getReducePlan(llvm::ArrayRef<int64_t> Shape,
 }
 
 int64_t remat::cuda::getNormBackwardBlocks(int64_t Rows) {
-  constexpr int64_t LeastRows = 32, Multiprocessors = 132; // of Hopper
+  constexpr int64_t LeastRows = 32;
   return std::clamp<int64_t>(llvm::divideCeil(Rows, LeastRows), 1,
                              Multiprocessors);
 }

@@ -41,12 +41,6 @@ __device__ __forceinline__ bf16 toBF16(float x) {
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
   return r;
 }
-// x as it is once it is a bf16, which is the upper half of a float.
-__device__ __forceinline__ float roundToBF16(float x) {
-  uint32 r;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(x), "f"(0.0f));
-  return __uint_as_float(r);
-}
 __device__ __forceinline__ f16 toF16(float x) {
   f16 r;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
@@ -56,6 +50,10 @@ __device__ __forceinline__ uint32 packBF16(float first, float second) {
   uint32 r;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(second), "f"(first));
   return r;
+}
+// x as it is once it is a bf16, which is the upper half of a float.
+__device__ __forceinline__ float roundToBF16(float x) {
+  return __uint_as_float(packBF16(0.0f, x));
 }
 __device__ __forceinline__ uint32 packF16(float first, float second) {
   uint32 r;

@@ -139,9 +139,9 @@ static Product getProduct(ConvolutionWeightGradOp Op) {
 static constexpr int64_t LeastRows = 16;
 
 static Split splitProduct(const Product &P) {
-  // Enough blocks for two on each of 132 multiprocessors, each with enough
-  // terms to be worth its results' way through memory.
-  constexpr int64_t Tile = 64, Wanted = 264, LeastTerms = 512;
+  // Enough blocks for two on each multiprocessor, each with enough terms to be
+  // worth its results' way through memory.
+  constexpr int64_t Tile = 64, Wanted = 2 * Multiprocessors, LeastTerms = 512;
   int64_t Tiles = static_cast<int64_t>(llvm::divideCeil(P.M, Tile) *
                                        llvm::divideCeil(P.N, Tile)) *
                   P.Groups;
