@@ -66,7 +66,7 @@ def explained(request, tmp_path_factory):
     text = call("remat-opt", folder / "graph.mlir", f"--pass-pipeline={before}", "-o", folder / "rest.mlir")
     (folder / "problem.json").write_text(text)
     known = json.loads(call("remat-solve", "recompute", folder / "problem.json", "--strategy", "none", "--budget", 1 << 50))
-    call("remat-solve", "recompute", folder / "problem.json", "--effort", 0, "--budget", known["peak"] * 6 // 10,
+    call("remat-solve", "recompute", folder / "problem.json", "--effort", 0, "--budget", known["peak"] * 62 // 100,
          "-o", folder / "plan.json")  # fmt: skip
     found = json.loads(call("remat-solve", "explain", folder / "problem.json", folder / "plan.json"))
     return json.loads(text), json.loads((folder / "plan.json").read_text())["sequence"], found
