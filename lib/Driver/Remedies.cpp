@@ -79,6 +79,7 @@ public:
 
   void run() {
     tryKeeps();
+    tryAnyOrder();
     tryOptimizers();
     tryMore(&CompileOptions::MicroBatches, MaxMicroBatches, "--accumulate",
             "each step in as many parts of the batch");
@@ -108,6 +109,7 @@ private:
   bool add(std::string Change, std::string Effect,
            std::optional<int64_t> Smallest);
   void tryKeeps();
+  void tryAnyOrder();
   void tryOptimizers();
   void tryMore(int64_t CompileOptions::*Parts, int64_t Most, StringRef Option,
                std::string Effect);
@@ -183,15 +185,32 @@ void RemedySearch::tryKeeps() {
       findSmallest(*Freed, Options));
 }
 
+static int64_t countClass(const Refusal &Refused, MemoryClass Which) {
+  int64_t Bytes = 0;
+  for (const auto &[Class, Held] : Refused.Classes)
+    if (Class == getMemoryClassName(Which))
+      Bytes += Held;
+  return Bytes;
+}
+
+/// Libraries that add up in a fixed order need a workspace for what is added.
+void RemedySearch::tryAnyOrder() {
+  if (Options.Deterministic == "false" ||
+      countClass(Refused, MemoryClass::Workspaces) == 0)
+    return;
+  CompileOptions Changed = Options;
+  Changed.Deterministic = "false";
+  add("--deterministic false",
+      "gradients of attention are added up in any order: other bits each run",
+      findSmallest(Module, Changed));
+}
+
 /// The least that can be needed without the optimizer's state: it is there all
 /// the time, so that the peak falls by its bytes, but for how blocks are laid
 /// out.
 static int64_t countWithoutState(const Refusal &Refused) {
-  int64_t Bytes = Refused.SmallestFeasibleBytes;
-  for (const auto &[Class, Held] : Refused.Classes)
-    if (Class == getMemoryClassName(MemoryClass::OptimizerState))
-      Bytes -= Held;
-  return Bytes;
+  return Refused.SmallestFeasibleBytes -
+         countClass(Refused, MemoryClass::OptimizerState);
 }
 
 /// Rules that keep less beside each parameter.
