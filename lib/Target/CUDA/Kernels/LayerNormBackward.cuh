@@ -157,7 +157,8 @@ joinGroups(const float (&sums)[Shape::Steps * Shape::N], float *out) {
 
 // Calls `work` with each row of a group, with what is known of the row as
 // numbers, one of each of `known`, and with a turn for `sumRow`. The next row
-// is loaded before, or at least announced.
+// is loaded before, where registers have room, and the first that is not
+// announced.
 template <typename Shape, typename T, bool HasAddend, int Count, typename Work>
 __device__ __forceinline__ void
 forGradientRows(const T *x, const T *dy, const T *addend,
@@ -185,8 +186,10 @@ forGradientRows(const T *x, const T *dy, const T *addend,
       nowKnown[c] = nextKnown[c];
     if (Shape::Ahead)
       loadNext(row + Shape::Groups);
-    else if (row + Shape::Groups < end)
-      next.announce(x, dy, row + Shape::Groups);
+    // The first row that is not loaded yet.
+    typename Shape::Count later = row + (Shape::Ahead ? 2 : 1) * Shape::Groups;
+    if (later < end)
+      next.announce(x, dy, later);
     work(now, row, nowKnown, turn);
   }
 }
