@@ -5,82 +5,16 @@ several budgets, beside PyTorch eager in the same call."""
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import tempfile
 from pathlib import Path
 
+import torch
 from common import BF16, Example, Lines, get_arch, remat_run
+from torch_step import make_gpt, measure_step
 
 GIB = 1 << 30
 BUDGETS = ("unlimited", 16 * GIB, 12 * GIB, 8 * GIB, "smallest")
-
-
-def run_torch(
-    layers: int, width: int, heads: int, vocab: int, batch: int, seq: int, steps: int, compiled: bool = False
-) -> dict:
-    """Median milliseconds and peak bytes of PyTorch's step (fused AdamW, bf16 autocast), eager or by
-    torch.compile."""
-    import torch
-    import torch.nn as nn
-    import torch.nn.functional as F
-
-    class Block(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.ln1, self.ln2 = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.fc, self.out = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-        def forward(self, x):
-            qkv = self.qkv(self.ln1(x)).view(x.shape[0], seq, 3, heads, width // heads)
-            q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
-            a = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + self.proj(a.transpose(1, 2).reshape(x.shape))
-            return x + self.out(F.gelu(self.fc(self.ln2(x)), approximate="tanh"))
-
-    class GPT(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.wte, self.wpe = nn.Embedding(vocab, width), nn.Embedding(seq, width)
-            self.blocks = nn.ModuleList([Block() for _ in range(layers)])
-            self.norm = nn.LayerNorm(width)
-            self.head = nn.Linear(width, vocab, bias=False)
-            self.head.weight = self.wte.weight
-
-        def forward(self, tokens, targets):
-            x = self.wte(tokens) + self.wpe.weight
-            for block in self.blocks:
-                x = block(x)
-            return F.cross_entropy(self.head(self.norm(x)).view(-1, vocab), targets.view(-1))
-
-    torch.manual_seed(0)
-    torch.set_float32_matmul_precision("high")
-    model = GPT().cuda()
-    if compiled:
-        model = torch.compile(model)
-    update = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    data = [torch.randint(0, vocab, (batch, seq), device="cuda") for _ in range(2)]
-    times = []
-    for step in range(steps + 4):
-        if step == 4:
-            torch.cuda.synchronize()
-            torch.cuda.empty_cache()
-            torch.cuda.reset_peak_memory_stats()
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        with torch.autocast("cuda", torch.bfloat16):
-            loss = model(*data)
-        loss.backward()
-        update.step()
-        update.zero_grad(set_to_none=True)
-        end.record()
-        torch.cuda.synchronize()
-        times.append(begin.elapsed_time(end))
-    peak = torch.cuda.max_memory_allocated()
-    del model, update, data, loss
-    torch.cuda.empty_cache()
-    return {"ms": statistics.median(times[4:]), "bytes": peak}
 
 
 def show(label: str, ms: float, peak: int, note: str = "") -> None:
@@ -98,8 +32,11 @@ def main() -> int:
     lines, arch = Lines(options.output), get_arch()
     numbers = [options.layers, options.width, options.heads, options.vocab, options.batch, options.seq]
     graph_options = [x for name, n in zip(sizes, numbers) for x in (f"--{name}", str(n))]
-    eager = run_torch(*numbers, options.steps)
-    show("PyTorch eager", eager["ms"], eager["bytes"])
+    module, batch = make_gpt(*numbers)
+    eager = measure_step(module.cuda(), tuple(entry.cuda() for entry in batch), options.steps, compiled=False)
+    del module, batch
+    torch.cuda.empty_cache()
+    show("PyTorch eager", eager["ms"], eager["peak_bytes"])
     lines.add(system="torch eager", **eager)
     with tempfile.TemporaryDirectory() as name:
         graph = Example("gpt2", "gpt2", graph_options).write(Path(name))

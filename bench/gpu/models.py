@@ -77,13 +77,21 @@ def llama(batch: int, length: int):
     return Loss(), (torch.randint(0, 32000, shape), torch.randint(0, 32000, shape))
 
 
+def llama_1b():
+    """What `python -m remat.torch models:llama_1b` imports."""
+    import torch
+
+    torch.manual_seed(0)
+    return llama(8, 2048)
+
+
 # Name: how it is made, and the most bytes of the GPU's memory that a run of it takes.
 MODELS = {
     "resnet50": (lambda: picture("resnet50", 256), 14 * GIB),
     "densenet121": (lambda: picture("densenet121", 256), 22 * GIB),
     "vit_base": (lambda: picture("vit_base_patch16_224", 256), 22 * GIB),
     "swin_base": (lambda: picture("swin_base_patch4_window7_224", 128), 22 * GIB),
-    "llama_1b": (lambda: llama(8, 2048), 60 * GIB),
+    "llama_1b": (llama_1b, 60 * GIB),
 }
 
 
@@ -94,47 +102,16 @@ def run_peer(model: str, fraction: float, steps: int) -> Dict:
     """torch.compile: the median of a step, forward to update, and the allocator's peak."""
     import torch
     import torch._functorch.config
+    from torch_step import measure_step
 
     torch.manual_seed(0)
-    torch.set_float32_matmul_precision("high")
     torch._functorch.config.activation_memory_budget = fraction
     module, args = MODELS[model][0]()
     pictures = args[0].dim() == 4
     layout = torch.channels_last if pictures else torch.contiguous_format
     module = module.cuda().to(memory_format=layout) if pictures else module.cuda()
     args = [entry.cuda().to(memory_format=layout) if entry.dim() == 4 else entry.cuda() for entry in args]
-    optimizer = torch.optim.AdamW(module.parameters(), lr=1e-4, fused=True)
-    compiled = torch.compile(module)
-
-    def step():
-        with torch.autocast("cuda", torch.bfloat16):
-            loss = compiled(*args)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        return loss
-
-    for _ in range(3):
-        loss = step()
-    torch.cuda.synchronize()
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
-    step()
-    torch.cuda.synchronize()
-    peak = torch.cuda.max_memory_allocated()
-    torch.cuda.empty_cache()
-    gate.wait(peak_bytes=peak, held_bytes=torch.cuda.memory_reserved() + GIB // 2)
-    for _ in range(3):
-        step()
-    times = []
-    for _ in range(steps):
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        loss = step()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(begin.elapsed_time(end))
-    return {"ms": statistics.median(times), "loss": loss.item()}
+    return measure_step(module, tuple(args), steps, compiled=True, ready=gate.wait)
 
 
 def run_remat(model: str, budget: int, steps: int) -> Dict:

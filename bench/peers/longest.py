@@ -12,7 +12,7 @@ import torch
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent / "gpu")]
 
-from gpt2_table import run_torch  # noqa: E402
+from torch_step import make_gpt, measure_step  # noqa: E402
 
 
 def main() -> int:
@@ -25,11 +25,12 @@ def main() -> int:
     for length in options.lengths:
         torch.compiler.reset()
         try:
-            made = run_torch(12, 768, 12, 50304, 1, length, 2, compiled=True)
+            module, batch = make_gpt(12, 768, 12, 50304, 1, length)
+            made = measure_step(module.cuda(), tuple(entry.cuda() for entry in batch), 2, compiled=True)
         except torch.OutOfMemoryError:
             print(f"  {length} tokens: out of memory within {options.gib:g} GiB")
             break
-        print(f"  {length} tokens: {made['ms']:.1f} ms, {made['bytes'] / 2**20:.0f} MiB", flush=True)
+        print(f"  {length} tokens: {made['ms']:.1f} ms, {made['peak_bytes'] / 2**20:.0f} MiB", flush=True)
     return 0
 
 
