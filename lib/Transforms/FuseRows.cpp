@@ -1,13 +1,15 @@
 //===- FuseRows.cpp - row operations that read their rows once ------------===//
 //
 // Pairs of operations over the same rows that one kernel runs with fewer reads:
-// a cross entropy and its gradient, a norm's gradient and what is added to it.
+// a cross entropy and its gradient, the gradient of a norm or of a table of
+// embeddings and what is added to it.
 // The operation that stands for both gives the same bits, so that it does not
 // matter where a pair is found.
 //
 //===----------------------------------------------------------------------===//
 
 #include "FuseRows.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "remat/Analysis/Uses.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -107,13 +109,29 @@ static void fuseLoss(CrossEntropyOp Loss) {
 }
 
 //===----------------------------------------------------------------------===//
-// Gradients of norms
+// Gradients that add
 //===----------------------------------------------------------------------===//
 
-/// The only reader of the operand's gradient, where that adds something of its
-/// type to it.
+/// The result to which a gradient adds its addend.
+template <typename OpT> static Value getRows(OpT Gradient) {
+  return Gradient.getOperandGrad();
+}
+static Value getRows(EmbeddingBackwardOp Gradient) {
+  return Gradient.getTableGrad();
+}
+
+/// What stands for an addend of the result's type.
+template <typename OpT> static Value getAddend(OpT, Value Addend) {
+  return Addend;
+}
+static Value getAddend(EmbeddingBackwardOp, Value Addend) {
+  return skipWidening(Addend);
+}
+
+/// The only reader of the rows, where that adds something of their type to
+/// them.
 template <typename OpT> static AddOp findAddition(OpT Gradient) {
-  Value Rows = Gradient.getOperandGrad();
+  Value Rows = getRows(Gradient);
   if (Gradient.getAddend() || !Rows.hasOneUse())
     return nullptr;
   auto Add = dyn_cast<AddOp>(*Rows.user_begin());
@@ -130,8 +148,9 @@ template <typename OpT> static bool joinAddition(OpT Gradient) {
   AddOp Add = findAddition(Gradient);
   if (!Add || isControlled(Add) || isControlled(Gradient))
     return false;
-  Value Rows = Gradient.getOperandGrad();
-  Value Addend = Add.getLhs() == Rows ? Add.getRhs() : Add.getLhs();
+  Value Rows = getRows(Gradient);
+  Value Added = Add.getLhs() == Rows ? Add.getRhs() : Add.getLhs();
+  Value Addend = getAddend(Gradient, Added);
   // Of a norm whose operand is its weight too, both gradients are added.
   if (Addend.getDefiningOp() == Gradient)
     return false;
@@ -144,6 +163,8 @@ template <typename OpT> static bool joinAddition(OpT Gradient) {
   takePlace(Gradient, Gradient, Add);
   Add.getResult().replaceAllUsesWith(Rows);
   Add->erase();
+  if (Operation *Cast = Added.getDefiningOp(); Cast && isOpTriviallyDead(Cast))
+    Cast->erase();
   return true;
 }
 
@@ -156,6 +177,8 @@ void remat::fuseRowOperations(func::FuncOp Func) {
   for (auto Gradient : llvm::to_vector(Body.getOps<LayerNormBackwardOp>()))
     joinAddition(Gradient);
   for (auto Gradient : llvm::to_vector(Body.getOps<RMSNormBackwardOp>()))
+    joinAddition(Gradient);
+  for (auto Gradient : llvm::to_vector(Body.getOps<EmbeddingBackwardOp>()))
     joinAddition(Gradient);
   for (auto Loss : llvm::to_vector(Body.getOps<CrossEntropyOp>()))
     fuseLoss(Loss);

@@ -13,7 +13,7 @@
 namespace remat {
 
 /// Lets one operation stand for two over the same rows: a cross entropy and its
-/// gradient, a norm's gradient and an addition.
+/// gradient, the gradient of a norm or of an embedding and an addition.
 void fuseRowOperations(mlir::func::FuncOp Func);
 
 /// Says of an operation that stands for both that it is made of them, in the

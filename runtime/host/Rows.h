@@ -8,6 +8,7 @@
 #define REMAT_RUNTIME_HOST_ROWS_H
 
 #include "ops/Numeric.h"
+#include "ops/Op.h"
 #include "ops/Reduction.h"
 #include <cstdint>
 
@@ -65,6 +66,24 @@ void softmaxBackwardRow(const T *Y, const T *G, T *Out, int64_t Count) {
   }));
   for (int64_t I = 0; I < Count; ++I)
     Out[I] = narrow<T>(widen(Y[I]) * (widen(G[I]) - Dot));
+}
+
+/// Rounds `Count` floats to what elements of `Type` are.
+inline void roundFloats(DType Type, float *Row, int64_t Count) {
+  dispatchFloat(Type, [&](auto *Null) {
+    using T = std::remove_pointer_t<decltype(Null)>;
+    for (int64_t I = 0; I < Count; ++I)
+      Row[I] = widen(narrow<T>(Row[I]));
+  });
+}
+
+/// Adds the `Count` elements of `V` from `First` on to a row.
+inline void addRow(const Value &V, int64_t First, int64_t Count, float *Row) {
+  dispatchFloat(V.Type, [&](auto *From) {
+    From = reinterpret_cast<decltype(From)>(V.Data);
+    for (int64_t I = 0; I < Count; ++I)
+      Row[I] += widen(From[First + I]);
+  });
 }
 
 } // namespace remat::runtime

@@ -286,6 +286,22 @@ func.func @f(%i: tensor<4xi32>, %g: tensor<4x8xf32>) {
 
 // -----
 
+func.func @f(%i: tensor<4xi32>, %g: tensor<4x8xbf16>, %a: tensor<10x8xf32>) {
+  // expected-error @below {{addend is 'tensor<10x8xf32>', but the result 'tensor<10x8xbf16>' must be of its shape and no narrower}}
+  %0 = remat.embedding_backward %i, %g add %a : (tensor<4xi32>, tensor<4x8xbf16>, tensor<10x8xf32>) -> tensor<10x8xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%i: tensor<4xi32>, %g: tensor<4x8xf32>, %a: tensor<8xf32>) {
+  // expected-error @below {{addend is 'tensor<8xf32>', but the result 'tensor<10x8xf32>' must be of its shape and no narrower}}
+  %0 = remat.embedding_backward %i, %g add %a : (tensor<4xi32>, tensor<4x8xf32>, tensor<8xf32>) -> tensor<10x8xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<4x10xf32>, %t: tensor<10xi32>) {
   // expected-error @+2 {{targets 'tensor<10xi32>' must have the shape of the rows of logits 'tensor<4x10xf32>'}}
   // expected-error @+1 {{failed to infer returned types}}

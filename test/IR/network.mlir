@@ -86,6 +86,8 @@ func.func @embedding(%ids: tensor<2x8xi32>, %table: tensor<100x16xf32>) {
   %0 = remat.embedding %ids, %table : (tensor<2x8xi32>, tensor<100x16xf32>) -> tensor<2x8x16xf32>
   // CHECK: remat.embedding_backward %{{.*}}, %{{.*}} : (tensor<2x8xi32>, tensor<2x8x16xf32>) -> tensor<100x16xf32>
   %1 = remat.embedding_backward %ids, %0 : (tensor<2x8xi32>, tensor<2x8x16xf32>) -> tensor<100x16xf32>
+  // CHECK: remat.embedding_backward %{{.*}}, %{{.*}} add %{{.*}} : (tensor<2x8xi32>, tensor<2x8x16xf32>, tensor<100x16xf32>) -> tensor<100x16xf32>
+  %2 = remat.embedding_backward %ids, %0 add %1 : (tensor<2x8xi32>, tensor<2x8x16xf32>, tensor<100x16xf32>) -> tensor<100x16xf32>
   return
 }
 

@@ -99,16 +99,16 @@ def make_layer_norm(c: Context) -> None:
     normalised(c)
 
 
-def addends(c: Context, x) -> list:
-    """Perhaps a value that a gradient of x adds."""
-    return [c.like(x.shape, x.dtype)] if c.chance(0.5) else []
+def addends(c: Context, shape, dtype) -> list:
+    """Perhaps a value that a gradient adds."""
+    return [c.like(shape, dtype)] if c.chance(0.5) else []
 
 
 @maker("layer_norm_backward", 0.4)
 def make_layer_norm_backward(c: Context) -> None:
     x, scale, _, mean, rstd = normalised(c)
     grad = c.like(x.shape, x.dtype)
-    read = [grad, x, scale, mean, rstd] + addends(c, x)
+    read = [grad, x, scale, mean, rstd] + addends(c, x.shape, x.dtype)
     types = (x.value.type, scale.value.type, scale.value.type)
     head = "{0}, {1}, {2}, {3}, {4}" + (" add {5}" if read[5:] else "")
     attributes = {}
@@ -181,7 +181,7 @@ def make_rms_norm(c: Context) -> None:
 def make_rms_norm_backward(c: Context) -> None:
     x, weight, rstd = divided(c)
     grad = c.like(x.shape, x.dtype)
-    read = [grad, x, weight, rstd] + addends(c, x)
+    read = [grad, x, weight, rstd] + addends(c, x.shape, x.dtype)
     types = (x.value.type, weight.value.type)
     head = "{0}, {1}, {2}, {3}" + (" add {4}" if read[4:] else "")
     made = c.graph.add("rms_norm_backward", head, [v.value for v in read], types)
@@ -274,10 +274,13 @@ def make_embedding_backward(c: Context) -> None:
     grad = c.float(rank=1, most=c.most)
     rows = c.rng.choice(c.sizes)
     ids = c.integers(grad.shape[:-1], rows)
-    types = (TensorType((rows, grad.shape[-1]), grad.dtype),)
-    made = c.graph.add("embedding_backward", "{0}, {1}", (ids.value, grad.value), types)
-    bound = grad.elements * grad.largest
-    c.made(made[0], -bound, bound, grad, adjoint=False)
+    shape = (rows, grad.shape[-1])
+    read = [ids, grad] + addends(c, shape, grad.dtype)
+    head = "{0}, {1}" + " add {2}" * (len(read) == 3)
+    types = (TensorType(shape, grad.dtype),)
+    made = c.graph.add("embedding_backward", head, [one.value for one in read], types)
+    bound = grad.elements * grad.largest + sum(added.largest for added in read[2:])
+    c.made(made[0], -bound, bound, *read[1:], adjoint=False)
 
 
 def classified(c: Context):

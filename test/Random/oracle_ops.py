@@ -397,9 +397,10 @@ def embedding(o, ids, table):
 
 
 @op("embedding_backward")
-def embedding_backward(o, ids, grad):
+def embedding_backward(o, ids, grad, addend=None):
     table = torch.zeros(o.result_types[0].shape, dtype=torch.float64)
-    return table.index_add(0, ids.reshape(-1).long(), grad.reshape(-1, grad.shape[-1]))
+    table = table.index_add(0, ids.reshape(-1).long(), grad.reshape(-1, grad.shape[-1]))
+    return with_addend(o, table, addend)
 
 
 # Losses and optimizers -------------------------------------------------------------------------

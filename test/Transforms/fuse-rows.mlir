@@ -1,5 +1,6 @@
-// Operations over the same rows that become one, before planning: a norm's
-// gradient and what is added to it, a cross entropy and its gradient.
+// Operations over the same rows that become one, before planning: the gradient
+// of a norm or of an embedding and what is added to it, a cross entropy and its
+// gradient.
 // RUN: remat-opt --remat-fuse --split-input-file %s | FileCheck %s
 // RUN: remat-opt --remat-fuse=mode=after-plan --split-input-file %s | FileCheck %s --check-prefix=AFTER
 
@@ -62,6 +63,41 @@ func.func @own_weight(%g: tensor<8xf32>, %w: tensor<8xf32>, %r: tensor<f32>) -> 
   %0:2 = remat.rms_norm_backward %g, %w, %w, %r : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>)
   %1 = remat.add %0#0, %0#1 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
+}
+
+// -----
+
+// A table's gradient, to which that of the logits is added: widened first or not.
+// CHECK-LABEL: func.func @table
+// CHECK-NEXT: %[[T:.*]] = remat.embedding_backward %arg0, %arg1 add %arg2 : (tensor<3x2xi32>, tensor<3x2x8xbf16>, tensor<5x8xbf16>) -> tensor<5x8xf32>
+// CHECK-NEXT: %[[F:.*]] = remat.embedding_backward %arg0, %arg1 add %arg3 : {{.*}} tensor<5x8xf32>) -> tensor<5x8xf32>
+// CHECK-NEXT: return %[[T]], %[[F]]
+func.func @table(%ids: tensor<3x2xi32>, %g: tensor<3x2x8xbf16>, %a: tensor<5x8xbf16>,
+    %f: tensor<5x8xf32>) -> (tensor<5x8xf32>, tensor<5x8xf32>) {
+  %0 = remat.embedding_backward %ids, %g : (tensor<3x2xi32>, tensor<3x2x8xbf16>) -> tensor<5x8xf32>
+  %1 = remat.cast %a : tensor<5x8xbf16> to tensor<5x8xf32>
+  %2 = remat.add %1, %0 : (tensor<5x8xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  %3 = remat.embedding_backward %ids, %g : (tensor<3x2xi32>, tensor<3x2x8xbf16>) -> tensor<5x8xf32>
+  %4 = remat.add %3, %f : (tensor<5x8xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  return %2, %4 : tensor<5x8xf32>, tensor<5x8xf32>
+}
+
+// -----
+
+// What is widened from no float, or repeated over the rows, is added as it is.
+// CHECK-LABEL: func.func @table_apart
+// CHECK: %[[C:.*]] = remat.cast %arg2
+// CHECK: remat.embedding_backward %arg0, %arg1 add %[[C]]
+// CHECK: remat.embedding_backward %arg0, %arg1 :
+// CHECK: remat.add
+func.func @table_apart(%ids: tensor<6xi32>, %g: tensor<6x8xf32>, %a: tensor<5x8xi1>,
+    %f: tensor<8xf32>) -> (tensor<5x8xf32>, tensor<5x8xf32>) {
+  %0 = remat.embedding_backward %ids, %g : (tensor<6xi32>, tensor<6x8xf32>) -> tensor<5x8xf32>
+  %1 = remat.cast %a : tensor<5x8xi1> to tensor<5x8xf32>
+  %2 = remat.add %1, %0 : (tensor<5x8xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  %3 = remat.embedding_backward %ids, %g : (tensor<6xi32>, tensor<6x8xf32>) -> tensor<5x8xf32>
+  %4 = remat.add %3, %f : (tensor<5x8xf32>, tensor<8xf32>) -> tensor<5x8xf32>
+  return %2, %4 : tensor<5x8xf32>, tensor<5x8xf32>
 }
 
 // -----

@@ -15,6 +15,9 @@ std::optional<ElementType> getElementType(mlir::Type Type);
 /// Whether `Type` is a float that operations compute with.
 bool isComputedFloat(mlir::Type Type);
 
+/// Whether every value of type `From` is a value of type `To`.
+bool isLossless(mlir::Type From, mlir::Type To);
+
 } // namespace remat
 
 #endif // REMAT_IR_ELEMENTTYPES_H

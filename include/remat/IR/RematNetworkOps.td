@@ -266,18 +266,23 @@ def Remat_EmbeddingOp : Remat_Op<"embedding", [
 }
 
 def Remat_EmbeddingBackwardOp : Remat_Op<"embedding_backward", [
-    Remat_Cost, Remat_Loops, Remat_PlacedLoops]> {
+    Remat_Cost, Remat_Loops, Remat_PlacedLoops, Remat_InPlaceFromOperands]> {
   let summary = "sums gradient rows into the table rows that they came from";
   let description = [{
     ids [rows...] and grad [rows..., C] give [V, C]. The sum for each row runs in
-    f32 in the order of the ids: it is the same at every run. Rows that no id names
-    are zero. The elements of grad may be narrower than those of the result: that
-    they are widened first changes nothing, so canonicalization takes the cast away.
+    f32 in the order of the ids, of which whole runs of 32 that name the row, as
+    they lie sorted, are summed first: it is the same at every run. Rows that no id names are zero. An
+    addend [V, C] is added in f32 after that is rounded; the result may lie over it.
+    The elements of grad and of the addend may be narrower than those of the
+    result: that they are widened first changes nothing, so canonicalization takes
+    the cast of grad away, and remat-fuse that of the addend.
   }];
-  let arguments = (ins Remat_IntTensor:$ids, Remat_FloatTensor:$grad);
+  let arguments = (ins Remat_IntTensor:$ids, Remat_FloatTensor:$grad,
+                       Optional<Remat_FloatTensor>:$addend);
   let results = (outs Remat_FloatTensor:$tableGrad);
   let assemblyFormat = [{
-    $ids `,` $grad attr-dict `:` functional-type(operands, results)
+    $ids `,` $grad (`add` $addend^)? attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let hasFolder = 1;

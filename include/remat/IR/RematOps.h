@@ -129,6 +129,10 @@ namespace remat {
 /// there are at least two.
 bool isColumnSum(mlir::Operation *Op);
 
+/// What a cast widens to `V`, where it is of floats that operations compute
+/// with and loses nothing; else `V`.
+mlir::Value skipWidening(mlir::Value V);
+
 } // namespace remat
 
 #endif // REMAT_IR_REMATOPS_H

@@ -398,9 +398,10 @@ def Fuse : Remat_Pass<"remat-fuse", "assigned"> {
 
     Before planning it also saves reads of whole tensors. A cross entropy and its
     gradient become `remat.cross_entropy_with_grad`, and what is added to the
-    gradient of a norm, as where a residual branches off, becomes its addend. On
-    CUDA the kernel that writes a large tensor also yields its sum over all
-    dimensions but the last, as the gradient of a bias is. The order of every sum
+    gradient of a norm, as where a residual branches off, or of an embedding, as
+    where its table makes the logits too, becomes its addend. On CUDA the kernel
+    that writes a large tensor also yields its sum over all dimensions but the
+    last, as the gradient of a bias is. The order of every sum
     stays, and with it every bit.
 
     Before:

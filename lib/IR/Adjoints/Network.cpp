@@ -232,7 +232,8 @@ LogicalResult EmbeddingOp::buildAdjoint(OpBuilder &Builder,
                                         MutableArrayRef<Value> OperandGrads) {
   if (Needed[1] && ResultGrads[0])
     OperandGrads[1] = EmbeddingBackwardOp::create(
-        Builder, getLoc(), getTable().getType(), getIds(), ResultGrads[0]);
+        Builder, getLoc(), getTable().getType(), getIds(), ResultGrads[0],
+        /*addend=*/Value());
   return success();
 }
 

@@ -1,5 +1,6 @@
 //===- Elementwise.cpp - types and expressions ------------------*- C++ -*-===//
 
+#include "remat/IR/ElementTypes.h"
 #include "remat/IR/RematOps.h"
 
 using namespace mlir;
@@ -47,6 +48,16 @@ template <typename OpType> static LogicalResult verifyShapes(OpType Op) {
 }
 
 LogicalResult CastOp::verify() { return verifyShapes(*this); }
+
+Value remat::skipWidening(Value V) {
+  auto Cast = V.getDefiningOp<CastOp>();
+  if (!Cast)
+    return V;
+  Type From = getElementTypeOrSelf(Cast.getOperand());
+  return isComputedFloat(From) && isLossless(From, getElementTypeOrSelf(V))
+             ? Value(Cast.getOperand())
+             : V;
+}
 
 LogicalResult BitcastOp::verify() {
   RankedTensorType From = getOperand().getType(), To = getType();

@@ -149,15 +149,6 @@ OpFoldResult SelectOp::fold(FoldAdaptor Operands) {
   return {};
 }
 
-/// Whether every value of type `From` is a value of type `To`.
-static bool isLossless(Type From, Type To) {
-  if (From.isInteger(1) || From == To)
-    return true;
-  if (isa<FloatType>(From))
-    return To.isF32();
-  return From.isInteger(32) && To.isInteger(64);
-}
-
 /// Converts a splat; null where the result is not defined (a float that does
 /// not fit an integer).
 static Attribute foldCast(ShapedType Type, Attribute Operand) {

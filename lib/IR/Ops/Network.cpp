@@ -2,6 +2,7 @@
 
 #include "OpUtils.h"
 #include "mlir/IR/PatternMatch.h"
+#include "remat/IR/ElementTypes.h"
 #include "remat/IR/RematOps.h"
 
 using namespace mlir;
@@ -319,22 +320,32 @@ LogicalResult EmbeddingBackwardOp::verify() {
   if (Grad.getShape() != ArrayRef(Shape))
     return emitOpError() << "grad is " << Grad << ", but ids and result give "
                          << Table.clone(Shape);
-  if (Grad.getElementType() != Table.getElementType() &&
-      Grad.getElementTypeBitWidth() >= Table.getElementTypeBitWidth())
+  if (!isLossless(Grad.getElementType(), Table.getElementType()))
     return emitOpError() << "grad has elements of " << Grad.getElementType()
                          << ", which are no narrower floats than the result's "
                          << Table.getElementType();
+  if (!getAddend())
+    return success();
+  RankedTensorType Addend = getTensorType(getAddend());
+  if (Addend.getShape() != Table.getShape() ||
+      !isLossless(Addend.getElementType(), Table.getElementType()))
+    return emitOpError() << "addend is " << Addend << ", but the result "
+                         << Table << " must be of its shape and no narrower";
   return success();
 }
 
-OpFoldResult EmbeddingBackwardOp::fold(FoldAdaptor) {
-  auto Widened = getGrad().getDefiningOp<CastOp>();
-  if (!Widened ||
-      !isa<BFloat16Type, Float16Type>(
-          getElementTypeOrSelf(Widened.getOperand())) ||
-      !getElementTypeOrSelf(Widened.getType()).isF32())
+SmallVector<unsigned>
+EmbeddingBackwardOp::getReusableOperands(unsigned Result) {
+  if (!getAddend() || getAddend().getType() != getTableGrad().getType())
     return {};
-  getGradMutable().assign(Widened.getOperand());
+  return {getAddendMutable()[0].getOperandNumber()};
+}
+
+OpFoldResult EmbeddingBackwardOp::fold(FoldAdaptor) {
+  Value Narrow = skipWidening(getGrad());
+  if (Narrow == getGrad())
+    return {};
+  getGradMutable().assign(Narrow);
   return getResult();
 }
 

@@ -131,9 +131,12 @@ SmallVector<Loop> EmbeddingOp::getLoops() {
   return Loops;
 }
 
+/// An addend is added once, so that parts of a sum with one are none of it.
 SmallVector<Loop> EmbeddingBackwardOp::getLoops() {
-  SmallVector<Loop> Loops;
   int64_t Rows = getTensorType(getIds()).getRank();
+  if (getAddend())
+    return {{{None, Rows, 1}, {1}}};
+  SmallVector<Loop> Loops;
   for (int64_t Dim = 0; Dim < Rows; ++Dim)
     Loops.push_back({{Dim, Dim}, {None}});
   Loops.push_back({{None, Rows}, {1}});

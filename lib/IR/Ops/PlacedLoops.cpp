@@ -79,6 +79,8 @@ SmallVector<Value> EmbeddingOp::buildPlacedSlice(OpBuilder &Builder,
 }
 
 SmallVector<Loop> EmbeddingBackwardOp::getPlacedLoops() {
+  if (getAddend())
+    return {{{Loop::None, Loop::None, 0}, {0}}};
   return {{{Loop::None, Loop::None}, {0}}};
 }
 
@@ -94,7 +96,8 @@ SmallVector<Value> EmbeddingBackwardOp::buildPlacedSlice(OpBuilder &Builder,
   Value Grad = B.select(addColumn(B, Ids.IsHere), Operands[1],
                         B.scalarLike(0.0, Operands[1]));
   Type Part = getTableGrad().getType().clone(Shape);
-  return {EmbeddingBackwardOp::create(B, Part, Ids.Clamped, Grad)};
+  return {EmbeddingBackwardOp::create(B, Part, Ids.Clamped, Grad,
+                                      getAddend() ? Operands[2] : Value())};
 }
 
 //===----------------------------------------------------------------------===//

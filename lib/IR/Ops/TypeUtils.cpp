@@ -42,6 +42,14 @@ bool isComputedFloat(Type T) {
   return Row && isFloat(*Row);
 }
 
+bool isLossless(Type From, Type To) {
+  if (From.isInteger(1) || From == To)
+    return true;
+  if (isa<FloatType>(From))
+    return To.isF32();
+  return From.isInteger(32) && To.isInteger(64);
+}
+
 int64_t getElementBytes(Type ElementType) {
   if (!ElementType.isIntOrFloat())
     return 0;

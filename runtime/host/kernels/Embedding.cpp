@@ -2,6 +2,7 @@
 
 #include "host/Context.h"
 #include "host/Kernel.h"
+#include "host/Rows.h"
 #include "ops/Index.h"
 #include "ops/Numeric.h"
 #include <new>
@@ -27,29 +28,39 @@ static Status runEmbedding(const OpCall &Op, Context &C) {
   return {};
 }
 
-/// Sums the gradient rows `Sorted[First..Last)`, all of one id, in their order.
-static void sumRows(const Value &Grad, ScratchArray<int64_t> &Sorted,
-                    int64_t First, int64_t Last, const Value &Result,
-                    int64_t Id) {
+/// The table's row `Id`: the sum of the gradient rows `Sorted[First..Last)`, of
+/// which whole runs of the sorted ones are summed first, and what is added to
+/// it once it is rounded.
+static void sumRows(const OpCall &Op, std::span<const int64_t> Sorted,
+                    size_t First, size_t Last, int64_t Id) {
+  constexpr size_t Run = 32;
   constexpr int64_t Block = 256;
+  const Value &Result = Op.Results[0];
   int64_t Columns = Result.Shape[1];
-  float Total[Block], Row[Block];
   for (int64_t Column = 0; Column < Columns; Column += Block) {
     int64_t Count = std::min(Block, Columns - Column);
-    std::fill(Total, Total + Count, 0.0f);
-    for (int64_t I = First; I < Last; ++I) {
-      loadFloats(Grad.Type, Grad.Data, Sorted[I] * Columns + Column, Count,
-                 Row);
+    float Total[Block] = {};
+    for (size_t I = First; I < Last;) {
+      bool IsRun = I % Run == 0 && I + Run <= Last;
+      auto Rows = Sorted.subspan(I, IsRun ? Run : 1);
+      float Sum[Block] = {};
+      for (int64_t Position : Rows)
+        addRow(Op.Operands[1], Position * Columns + Column, Count, Sum);
       for (int64_t J = 0; J < Count; ++J)
-        Total[J] += Row[J];
+        Total[J] += Sum[J];
+      I += Rows.size();
     }
-    storeFloats(Result.Type, Result.Data, Id * Columns + Column, Count, Total);
+    int64_t Place = Id * Columns + Column;
+    if (Op.has(2)) {
+      roundFloats(Result.Type, Total, Count);
+      addRow(Op.Operands[2], Place, Count, Total);
+    }
+    storeFloats(Result.Type, Result.Data, Place, Count, Total);
   }
 }
 
 static Status runEmbeddingBackward(const OpCall &Op, Context &C) {
-  const Value &Ids = Op.Operands[0], &Grad = Op.Operands[1];
-  const Value &Result = Op.Results[0];
+  const Value &Ids = Op.Operands[0], &Result = Op.Results[0];
   REMAT_TRY(checkIds(Ids, Result.Shape[0]));
   ScratchArray<int64_t> Sorted(C, Ids.NumElements);
   std::iota(Sorted.begin(), Sorted.end(), 0);
@@ -68,7 +79,8 @@ static Status runEmbeddingBackward(const OpCall &Op, Context &C) {
       int64_t End = Begin;
       while (End < Ids.NumElements && IdOf(Sorted[End]) == Id)
         ++End;
-      sumRows(Grad, Sorted, Begin, End, Result, Id);
+      sumRows(Op, {Sorted.data(), size_t(Ids.NumElements)}, size_t(Begin),
+              size_t(End), Id);
       Begin = End;
     }
   });

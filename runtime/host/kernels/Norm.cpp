@@ -139,16 +139,6 @@ static std::pair<float, float> getMeanAndRstd(const OpCall &Op, int64_t Row) {
 /// What is added to the gradient of the operand, perhaps missing: stands last.
 static const Value &getAddend(const OpCall &Op) { return Op.Operands.back(); }
 
-/// Rounds a row and adds that of the addend.
-static void addRow(const Value &Addend, int64_t Base, int64_t Columns,
-                   float *Row) {
-  dispatchFloat(Addend.Type, [&](auto *Null) {
-    using T = std::remove_pointer_t<decltype(Null)>;
-    for (int64_t I = 0; I < Columns; ++I)
-      Row[I] = widen(narrow<T>(Row[I])) + widen(Addend.as<T>()[Base + I]);
-  });
-}
-
 /// The gradient of the operand's row. `Scratch` holds two rows: the scaled
 /// gradient and the normalised operand, read before anything is written.
 static void differentiateRow(const OpCall &Op, int64_t Row, const float *Scale,
@@ -172,8 +162,10 @@ static void differentiateRow(const OpCall &Op, int64_t Row, const float *Scale,
   });
   for (int64_t I = 0; I < Columns; ++I)
     Scaled[I] = Rstd * (Scaled[I] - MeanGrad - Normalised[I] * MeanDot);
-  if (getAddend(Op).Present)
+  if (getAddend(Op).Present) {
+    roundFloats(Out.Type, Scaled, Columns);
     addRow(getAddend(Op), Base, Columns, Scaled);
+  }
   storeFloats(Out.Type, Out.Data, Base, Columns, Scaled);
 }
 

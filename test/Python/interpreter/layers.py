@@ -172,8 +172,8 @@ def embedding(call, ids, table):
 
 
 @op("embedding_backward")
-def embedding_backward(call, ids, grad):
+def embedding_backward(call, ids, grad, addend=0.0):
     table_grad = np.zeros(call.result_type.shape)
     check_ids(ids, table_grad.shape[0], "id")
     np.add.at(table_grad, ids.reshape(-1), grad.reshape(-1, grad.shape[-1]))
-    return table_grad
+    return table_grad + addend

@@ -175,7 +175,8 @@ def shape_cases():
 
 def embedding_cases():
     for dtype in (F32, BF16):
-        for rows, columns, count in ((11, 5, 30), (50, 24, 3000), (70000, 8, 1500), (300, 768, 100)):
+        for rows, columns, count in ((11, 5, 30), (50, 24, 3000), (70000, 8, 1500), (300, 768, 100), (5, 1000, 700),
+                                     (9, 2, 140000)):
             table = random(rows, columns, dtype=dtype)
             for id_type in (torch.int32, torch.int64):
                 ids = torch.randint(0, rows, (count,), dtype=id_type)
@@ -189,8 +190,13 @@ def embedding_cases():
                 sums = torch.zeros(rows, columns, dtype=torch.float64)
                 sums.index_add_(0, safe, as_double(g) * known[:, None])
                 for to in dict.fromkeys((dtype, F32)):
-                    yield Case(f"embedding_backward {rows} {columns} {count} {dtype} to {to}",
-                               "remat.embedding_backward {0}, {1} : ({o}) -> ({r})", [ids, g], [sums.to(to)])
+                    name = f"embedding_backward {rows} {columns} {count} {dtype} to {to}"
+                    yield Case(name, "remat.embedding_backward {0}, {1} : ({o}) -> ({r})", [ids, g], [sums.to(to)])
+                    for of in dict.fromkeys((dtype, to)):
+                        added = random(rows, columns, dtype=of)
+                        total = as_double(sums.to(to)) + as_double(added)
+                        yield Case(f"{name} added to {of}", "remat.embedding_backward {0}, {1} add {2} : ({o}) -> ({r})",
+                                   [ids, g, added], [total.to(to)], {0: 2} if of == to else None)
 
 
 def loss_cases():

@@ -52,19 +52,27 @@ int64_t getNormBackwardBlocks(int64_t Rows);
 /// Parts in which a sum over all of `Elements` is made.
 int64_t getFlatChunks(int64_t Elements);
 
-/// The radix sort of embedding_backward: stable, eight bits a pass.
+/// The radix sort of embedding_backward, stable and of eight bits a pass, and
+/// what lies in its workspace.
 struct SortPlan {
-  static constexpr int64_t Tile = 1024; ///< ids a block sorts in one pass
+  static constexpr int64_t Block = 1024; ///< ids that a block takes at a time
   static constexpr int64_t Digits = 256;
-  int64_t Ids = 0, Tiles = 0, Passes = 0;
-  /// Byte offsets in the workspace: two arrays each of keys and positions, and
-  /// the digit counts of each tile.
+  static constexpr int64_t Run = 32; ///< sorted positions that are summed first
+  int64_t Ids = 0, Rows = 0, Columns = 0, Passes = 0;
+  int64_t Tile = 0, Tiles = 0; ///< ids of a block, and blocks
+  int64_t getRuns() const { return Ids / Run; }
+  /// Byte offsets in the workspace: two arrays each of keys and positions, the
+  /// digit counts of each pass and tile, where each row's positions begin, the
+  /// first of them, and the f32 sums of runs.
   int64_t getKeys(int64_t Which) const;
-  int64_t getPositions(int64_t Which) const;
-  int64_t getCounts() const;
-  int64_t getBytes() const;
+  int64_t getPositions(int64_t Which) const { return getKeys(2 + Which); }
+  int64_t getCounts(int64_t Pass) const;
+  int64_t getBegins() const { return getCounts(Passes); }
+  int64_t getFirsts() const;
+  int64_t getRunSums() const;
+  int64_t getBytes() const { return getRunSums() + getRuns() * Columns * 4; }
 };
-SortPlan getSortPlan(int64_t Ids, int64_t TableRows);
+SortPlan getSortPlan(int64_t Ids, int64_t TableRows, int64_t Columns);
 
 /// What the own kernels of an operation take.
 struct KernelNeeds {

@@ -31,76 +31,139 @@ static void addEmbedding(EmbeddingOp Op, Launches &Out) {
       Out);
 }
 
-/// One pass of the sort, over digit number `Pass`. The first reads the ids, the
-/// others the keys and positions that the one before left.
-static void addSortPass(const SortPlan &Plan, int64_t Pass, int64_t TableRows,
-                        const TypeName &IdType, Launches &Out) {
-  bool IsFirst = Pass == 0;
-  int64_t From = Pass % 2, To = 1 - From;
-  TypeName Type = IsFirst ? IdType : TypeName("uint32");
-  Passed Ids = IsFirst ? operand(0) : workspace(Plan.getKeys(From));
-  kernels::SortPass Sort = {.Ids = Plan.Ids,
-                            .Rows = TableRows,
-                            .Shift = Pass * 8,
-                            .Tile = SortPlan::Tile,
-                            .Tiles = Plan.Tiles};
-  LaunchSize Size = {.Block = SortPlan::Tile, .GridX = Plan.Tiles};
+/// The sort's pass over digit number `Pass`.
+static kernels::SortPass getPass(const SortPlan &Plan, int64_t Pass) {
+  return {.Ids = Plan.Ids,
+          .Rows = Plan.Rows,
+          .Shift = Pass * 8,
+          .Tile = Plan.Tile,
+          .Tiles = Plan.Tiles};
+}
+
+/// The first pass reads the ids, the others the keys and positions that the one
+/// before left.
+static void addSort(const SortPlan &Plan, const TypeName &IdType,
+                    Launches &Out) {
+  LaunchSize Size = {.Block = SortPlan::Block, .GridX = Plan.Tiles};
   addLaunch("sort_count",
-            kernels::SortCount{.I = Type,
-                               .Pass = Sort,
-                               .Ids = Ids,
-                               .Counts = workspace(Plan.getCounts())},
+            kernels::SortCount{.I = IdType,
+                               .Pass = getPass(Plan, 0),
+                               .Passes = Plan.Passes,
+                               .Ids = operand(0),
+                               .Counts = workspace(Plan.getCounts(0))},
             Size, Out);
-  addLaunch("sort_scan",
-            kernels::SortScan{.Count = Plan.Tiles * SortPlan::Digits,
-                              .Counts = workspace(Plan.getCounts())},
-            {.Block = 1024}, Out);
+  for (int64_t Pass = 0; Pass < Plan.Passes; ++Pass) {
+    bool IsFirst = Pass == 0, IsLast = Pass + 1 == Plan.Passes;
+    int64_t From = Pass % 2, To = 1 - From;
+    addLaunch("sort_scatter",
+              kernels::SortScatter{
+                  .I = IsFirst ? IdType : TypeName("uint32"),
+                  .Pass = getPass(Plan, Pass),
+                  .IsFirst = IsFirst,
+                  .Next = getPass(Plan, Pass + 1),
+                  .IsLast = IsLast,
+                  .Ids = IsFirst ? operand(0) : workspace(Plan.getKeys(From)),
+                  .Positions = workspace(Plan.getPositions(From)),
+                  .Counts = workspace(Plan.getCounts(Pass)),
+                  .ToKeys = workspace(Plan.getKeys(To)),
+                  .ToPositions = workspace(Plan.getPositions(To)),
+                  .NextCounts =
+                      IsLast ? absent() : workspace(Plan.getCounts(Pass + 1))},
+              Size, Out);
+  }
+  int64_t Sorted = Plan.Passes % 2;
   addLaunch(
-      "sort_scatter",
-      kernels::SortScatter{.I = Type,
-                           .Pass = Sort,
-                           .IsFirst = IsFirst,
-                           .Ids = Ids,
-                           .Positions = workspace(Plan.getPositions(From)),
-                           .Begins = workspace(Plan.getCounts()),
-                           .ToKeys = workspace(Plan.getKeys(To)),
-                           .ToPositions = workspace(Plan.getPositions(To))},
-      Size, Out);
+      "find_rows",
+      kernels::FindRows{.Ids = Plan.Ids,
+                        .Rows = Plan.Rows,
+                        .Keys = workspace(Plan.getKeys(Sorted)),
+                        .Positions = workspace(Plan.getPositions(Sorted)),
+                        .Begins = workspace(Plan.getBegins()),
+                        .Firsts = workspace(Plan.getFirsts())},
+      {.Block = 256, .GridX = int64_t(llvm::divideCeil(Plan.Rows + 1, 256))},
+      Out);
+}
+
+static SortPlan getSortPlan(EmbeddingBackwardOp Op) {
+  RankedTensorType Table = getType(Op.getTableGrad());
+  return cuda::getSortPlan(getCount(Op.getIds()), Table.getDimSize(0),
+                           Table.getDimSize(1));
+}
+
+/// What is added, or what stands for it where nothing is.
+static Value getAdded(EmbeddingBackwardOp Op) {
+  return Op.getAddend() ? Op.getAddend() : Op.getGrad();
+}
+
+namespace {
+/// How the table's rows are shared out.
+struct TableSplit {
+  kernels::TableShape Shape;
+  int64_t Threads, Parts; ///< of a block, and blocks for a row
+};
+} // namespace
+
+/// A thread has at most 16 bytes of a row of the gradient and of the addend.
+static TableSplit splitTable(EmbeddingBackwardOp Op) {
+  constexpr int64_t MostThreads = 256, MostBytes = 16, MostWidth = 4;
+  RankedTensorType Table = getType(Op.getTableGrad());
+  int64_t Columns = Table.getDimSize(1);
+  llvm::SmallVector<Value> Moved = {Op.getGrad(), getAdded(Op),
+                                    Op.getTableGrad()};
+  int64_t Width = std::min(getAccessWidth(Moved, Columns), MostWidth);
+  int64_t Widest = std::max(getBytes(Op.getGrad()), getBytes(getAdded(Op)));
+  int64_t Steps = MostBytes / (MostWidth * Widest);
+  int64_t Wanted = llvm::alignTo(llvm::divideCeil(Columns, Width * Steps), 32);
+  int64_t Threads = std::min(MostThreads, Wanted);
+  return {{.Rows = Table.getDimSize(0),
+           .Columns = Columns,
+           .Threads = Threads,
+           .Access = Width,
+           .Steps = Steps},
+          Threads,
+          int64_t(llvm::divideCeil(Columns, Threads * Width * Steps))};
 }
 
 static void addEmbeddingBackward(EmbeddingBackwardOp Op, Launches &Out) {
-  RankedTensorType Table = getType(Op.getTableGrad());
-  int64_t Rows = Table.getDimSize(0), Columns = Table.getDimSize(1);
-  SortPlan Plan = getSortPlan(getCount(Op.getIds()), Rows);
-  for (int64_t Pass = 0; Pass < Plan.Passes; ++Pass)
-    addSortPass(Plan, Pass, Rows, getName(Op.getIds()), Out);
-
-  int64_t Width = std::min<int64_t>(
-      4, getAccessWidth({Op.getGrad(), Op.getTableGrad()}, Columns));
-  int64_t Threads = std::min<int64_t>(
-      256, llvm::alignTo(llvm::divideCeil(Columns, Width), 32));
+  constexpr int64_t RowsOfBlock = 2;
+  SortPlan Plan = getSortPlan(Op);
+  addSort(Plan, getName(Op.getIds()), Out);
+  TableSplit Split = splitTable(Op);
+  int64_t Sorted = Plan.Passes % 2;
+  if (Plan.getRuns())
+    addLaunch(
+        "sum_runs",
+        kernels::SumRuns{.G = getName(Op.getGrad()),
+                         .Shape = Split.Shape,
+                         .Keys = workspace(Plan.getKeys(Sorted)),
+                         .Positions = workspace(Plan.getPositions(Sorted)),
+                         .Grad = operand(1),
+                         .Runs = workspace(Plan.getRunSums())},
+        {.Block = Split.Threads, .GridX = Plan.getRuns(), .GridY = Split.Parts},
+        Out);
   addLaunch("embedding_backward",
             kernels::EmbeddingBackward{
                 .T = getName(Op.getTableGrad()),
                 .G = getName(Op.getGrad()),
-                .Ids = Plan.Ids,
-                .C = Columns,
-                .Block = Threads,
-                .N = Width,
-                .Keys = workspace(Plan.getKeys(Plan.Passes % 2)),
-                .Positions = workspace(Plan.getPositions(Plan.Passes % 2)),
+                .A = getName(getAdded(Op)),
+                .Shape = Split.Shape,
+                .HasAddend = Op.getAddend() != nullptr,
+                .Begins = workspace(Plan.getBegins()),
+                .Firsts = workspace(Plan.getFirsts()),
+                .Positions = workspace(Plan.getPositions(Sorted)),
                 .Grad = operand(1),
+                .Runs = workspace(Plan.getRunSums()),
+                .Addend = Op.getAddend() ? operand(2) : absent(),
                 .TableGrad = result(0)},
-            {.Block = Threads,
-             .GridX = Rows,
-             .GridY = int64_t(llvm::divideCeil(Columns, Threads * Width))},
+            {.Block = Split.Threads,
+             .GridX = int64_t(llvm::divideCeil(Plan.Rows, RowsOfBlock)),
+             .GridY = Split.Parts},
             Out);
 }
 
 static KernelNeeds getBackwardNeeds(EmbeddingBackwardOp Op) {
-  int64_t Rows = getType(Op.getTableGrad()).getDimSize(0);
-  SortPlan Plan = getSortPlan(getCount(Op.getIds()), Rows);
-  return {Plan.getBytes(), 3 * Plan.Passes + 1};
+  SortPlan Plan = getSortPlan(Op);
+  return {Plan.getBytes(), Plan.Passes + 3 + (Plan.getRuns() ? 1 : 0)};
 }
 
 llvm::ArrayRef<OwnKernels> remat::cuda::getEmbeddingKernels() {

@@ -1,8 +1,8 @@
 //===- Embedding.cuh - rows of a table and their gradient -----------------===//
 //
-// The gradient sorts the positions by id with a stable radix sort (integer
-// counts, no atomics on global memory) and then sums each table row's positions
-// in order.
+// The gradient sorts the positions by id with a stable radix sort (Satish et
+// al., 2009; atomics count integers only), finds where each table row's
+// positions begin, and sums these in order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,9 +27,11 @@ REMAT_KERNEL embedding(const I *ids, const T *table, T *y) {
 }
 
 // One pass of the sort of `ids` ids of a table of `rows` rows: by the eight
-// bits from `shift` on, in `tiles` tiles of `tile` ids.
+// bits from `shift` on, in `tiles` tiles of `tile` ids. A block has a tile, of
+// which it takes as many ids at a time as it has threads.
 template <int ids, int64 rows, int shift, int tile, int tiles> struct SortPass {
   enum : int { Ids = ids, Tile = tile, Tiles = tiles, Digits = 256 };
+  enum : int { Block = 1024 };
   // An id outside the table is sorted behind all others.
   static __device__ __forceinline__ uint32 key(int64 id) {
     return id >= 0 && id < rows ? (uint32)id : (uint32)rows;
@@ -37,146 +39,285 @@ template <int ids, int64 rows, int shift, int tile, int tiles> struct SortPass {
   static __device__ __forceinline__ uint32 digit(uint32 key) {
     return key >> shift & (Digits - 1);
   }
+  static __device__ __forceinline__ int getEnd() {
+    int end = ((int)blockIdx.x + 1) * Tile;
+    return end < Ids ? end : Ids;
+  }
 };
 
-// Counts how often each value of the sort's digit occurs in a tile of keys:
-// counts is [digits, tiles].
-template <typename I, typename Pass>
+// Counts how often each value of the first digit occurs in a tile of keys:
+// counts is [tiles, digits]. Those of the other passes, behind it, are cleared.
+template <typename I, typename Pass, int Passes>
 REMAT_KERNEL sortCount(const I *ids, int *counts) {
-  __shared__ int sums[Pass::Digits];
-  int i = blockIdx.x * Pass::Tile + threadIdx.x;
-  if (threadIdx.x < Pass::Digits)
+  constexpr int Digits = Pass::Digits;
+  __shared__ int sums[Digits];
+  if (threadIdx.x < Digits)
     sums[threadIdx.x] = 0;
   __syncthreads();
-  if (i < Pass::Ids) {
-    int64 id = ids[i];
-    atomicAdd(&sums[Pass::digit(Pass::key(id))], 1);
-  }
+  for (int i = blockIdx.x * Pass::Tile + threadIdx.x; i < Pass::getEnd();
+       i += Pass::Block)
+    atomicAdd(&sums[Pass::digit(Pass::key(ids[i]))], 1);
   __syncthreads();
-  if (threadIdx.x < Pass::Digits)
-    counts[threadIdx.x * Pass::Tiles + blockIdx.x] = sums[threadIdx.x];
+  if (threadIdx.x >= Digits)
+    return;
+  counts += blockIdx.x * Digits + threadIdx.x;
+  *counts = sums[threadIdx.x];
+  for (int pass = 1; pass < Passes; ++pass)
+    counts[pass * Pass::Tiles * Digits] = 0;
 }
 
-// Replaces Count counts by the sum of those before each.
-template <int Count> REMAT_KERNEL sortScan(int *counts) {
-  constexpr int Run = (Count + 1023) / 1024;
-  __shared__ int sums[32];
-  int begin = threadIdx.x * Run;
-  int end = begin + Run < Count ? begin + Run : Count;
-  int own = 0;
-  for (int i = begin; i < end; ++i)
-    own += counts[i];
-  int lane = threadIdx.x % 32, warp = threadIdx.x / 32, sum = own;
+// Where the first key of a tile with each digit goes: behind all keys of
+// smaller digits and those of the same digit in the tiles before.
+template <typename Pass>
+__device__ __forceinline__ void findBegins(const int *counts,
+                                           int (&begins)[Pass::Digits]) {
+  constexpr int Digits = Pass::Digits, Parts = Pass::Block / Digits;
+  __shared__ int all[Digits], before[Digits], warps[Digits / 32];
+  int digit = threadIdx.x % Digits, lane = threadIdx.x % 32;
+  if (threadIdx.x < Digits)
+    all[digit] = before[digit] = 0;
+  __syncthreads();
+  int sum = 0, sumBefore = 0;
+#pragma unroll 8
+  for (int t = threadIdx.x / Digits; t < Pass::Tiles; t += Parts) {
+    int count = counts[t * Digits + digit];
+    sum += count;
+    sumBefore += t < (int)blockIdx.x ? count : 0;
+  }
+  atomicAdd(&all[digit], sum);
+  atomicAdd(&before[digit], sumBefore);
+  __syncthreads();
+  int own = all[digit];
+  sum = own;
 #pragma unroll
   for (int step = 1; step < 32; step *= 2) {
-    int before = __shfl_up_sync(0xffffffffu, sum, step);
+    int other = __shfl_up_sync(0xffffffffu, sum, step);
     if (lane >= step)
-      sum += before;
+      sum += other;
   }
-  if (lane == 31)
-    sums[warp] = sum;
+  if (threadIdx.x < Digits && lane == 31)
+    warps[digit / 32] = sum;
   __syncthreads();
-  sum -= own;
-  for (int w = 0; w < warp; ++w)
-    sum += sums[w];
-  for (int i = begin; i < end; ++i) {
-    int count = counts[i];
-    counts[i] = sum;
-    sum += count;
-  }
-}
-
-// Puts each key and position of a tile at its place in the order of the sort's
-// digit; equal digits keep their order. In the first pass the position of an id
-// is its index.
-template <typename I, typename Pass, bool IsFirst>
-REMAT_KERNEL sortScatter(const I *ids, const int *positions, const int *begins,
-                         uint32 *toKeys, int *toPositions) {
-  constexpr int Warps = Pass::Tile / 32, Digits = Pass::Digits;
-  __shared__ int counts[Warps][Digits];
-  int i = blockIdx.x * Pass::Tile + threadIdx.x;
-  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  for (int d = lane; d < Digits; d += 32)
-    counts[warp][d] = 0;
-  __syncthreads();
-  bool valid = i < Pass::Ids;
-  int64 id = valid ? (int64)ids[i] : 0;
-  uint32 key = Pass::key(id);
-  // Threads behind the end have a digit of their own.
-  uint32 digit = valid ? Pass::digit(key) : Digits;
-  uint32 same = __match_any_sync(0xffffffffu, digit);
-  int rank = __popc(same & ((1u << lane) - 1));
-  if (valid && rank == 0)
-    counts[warp][digit] = __popc(same);
-  __syncthreads();
-  if (!valid)
+  if (threadIdx.x >= Digits)
     return;
-  int place = begins[digit * Pass::Tiles + blockIdx.x] + rank;
-  for (int w = 0; w < warp; ++w)
-    place += counts[w][digit];
-  toKeys[place] = key;
-  toPositions[place] = IsFirst ? i : positions[i];
+  sum += before[digit] - own;
+  for (int w = 0; w < digit / 32; ++w)
+    sum += warps[w];
+  begins[digit] = sum;
 }
 
-// Where the keys of `row`, and of the row behind it, begin among Ids sorted
-// keys. The lanes of a warp cut what is left into 32 parts at a time, so that
-// it waits three times for one of 32,768 keys.
-template <int Ids>
-__device__ __forceinline__ void findBounds(const uint32 *keys, uint32 row,
-                                           int (&low)[2]) {
-  int lane = threadIdx.x % 32;
-  int high[2] = {Ids, Ids};
-  low[0] = low[1] = 0;
-  while (low[0] < high[0] || low[1] < high[1]) {
+// Puts each key and position of a tile at its place in the order of the pass's
+// digit; equal digits keep their order. In the first pass the position of an id
+// is its index. Counts the digits of the pass behind it, if there is one.
+template <typename I, typename Pass, bool IsFirst, typename Next, bool IsLast>
+REMAT_KERNEL sortScatter(const I *ids, const int *positions, const int *counts,
+                         uint32 *toKeys, int *toPositions, int *nextCounts) {
+  constexpr int Warps = Pass::Block / 32, Digits = Pass::Digits;
+  __shared__ int begins[Digits], shares[Warps][Digits];
+  findBegins<Pass>(counts, begins);
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (int begin = blockIdx.x * Pass::Tile; begin < Pass::getEnd();
+       begin += Pass::Block) {
+    for (int d = lane; d < Digits; d += 32)
+      shares[warp][d] = 0;
+    __syncthreads();
+    int i = begin + threadIdx.x;
+    bool valid = i < Pass::getEnd();
+    uint32 key = Pass::key(valid ? (int64)ids[i] : 0);
+    // Threads behind the end have a digit of their own.
+    uint32 digit = valid ? Pass::digit(key) : Digits;
+    uint32 same = __match_any_sync(0xffffffffu, digit);
+    int rank = __popc(same & ((1u << lane) - 1));
+    if (valid && rank == 0)
+      shares[warp][digit] = __popc(same);
+    __syncthreads();
+    if (valid) {
+      int place = begins[digit] + rank;
+      for (int w = 0; w < warp; ++w)
+        place += shares[w][digit];
+      toKeys[place] = key;
+      toPositions[place] = IsFirst ? i : positions[i];
+      if (!IsLast)
+        atomicAdd(&nextCounts[place / Next::Tile * Digits + Next::digit(key)],
+                  1);
+    }
+    if (Pass::Tile == Pass::Block)
+      return;
+    __syncthreads();
+    if (threadIdx.x < Digits)
+      for (int w = 0; w < Warps; ++w)
+        begins[threadIdx.x] += shares[w][threadIdx.x];
+    __syncthreads();
+  }
+}
+
+// Where the positions of each row begin among Ids sorted keys, and the first of
+// them: both have one more than the table has rows.
+template <int Ids, int64 Rows>
+REMAT_KERNEL findRows(const uint32 *keys, const int *positions, int *begins,
+                      int *firsts) {
+  int64 row = (int64)blockIdx.x * 256 + threadIdx.x;
+  if (row > Rows)
+    return;
+  int low = 0, high = Ids;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (keys[middle] < row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  begins[row] = low;
+  firsts[row] = low < Ids ? positions[low] : 0;
+}
+
+// How the rows of a table are shared out: a block of `threads` threads has some
+// neighbours of `columns` elements, `access` at a time in `steps` steps. Of the
+// sorted positions each whole run of `Run` that names one row is summed first.
+template <int64 rows, int columns, int threads, int access, int steps>
+struct TableShape {
+  enum : int64 { Rows = rows };
+  enum : int { C = columns, Threads = threads, RowsOfBlock = 2, Run = 32 };
+  enum : int { N = access, Steps = steps, Elements = access * steps };
+
+  static __device__ __forceinline__ int getColumn(int step) {
+    return ((blockIdx.y * Steps + step) * Threads + threadIdx.x) * N;
+  }
+};
+
+// What a thread has of a row.
+template <typename Shape, typename T> struct TableRow {
+  Vec<T, Shape::N> v[Shape::Steps];
+
+  __device__ __forceinline__ void load(const T *rows, int64 row) {
 #pragma unroll
-    for (int side = 0; side < 2; ++side) {
-      int part = (high[side] - low[side] + 31) / 32;
-      int last = low[side] + (lane + 1) * part - 1;
-      bool below =
-          last >= low[side] && last < high[side] && keys[last] < row + side;
-      low[side] += __popc(__ballot_sync(0xffffffffu, below)) * part;
-      int end = low[side] + part - 1;
-      high[side] = end < high[side] ? end : high[side];
+    for (int s = 0; s < Shape::Steps; ++s)
+      if (Shape::getColumn(s) < Shape::C)
+        v[s] = ::load<Shape::N>(rows + row * Shape::C + Shape::getColumn(s));
+  }
+  __device__ __forceinline__ void store(T *rows, int64 row) const {
+#pragma unroll
+    for (int s = 0; s < Shape::Steps; ++s)
+      if (Shape::getColumn(s) < Shape::C)
+        ::store(rows + row * Shape::C + Shape::getColumn(s), v[s]);
+  }
+  __device__ __forceinline__ void addTo(float (&sum)[Shape::Elements]) const {
+#pragma unroll
+    for (int s = 0; s < Shape::Steps; ++s)
+      if (Shape::getColumn(s) < Shape::C)
+        for (int k = 0; k < Shape::N; ++k)
+          sum[s * Shape::N + k] += toFloat(v[s][k]);
+  }
+  // Rounds the sum.
+  __device__ __forceinline__ void take(const float (&sum)[Shape::Elements]) {
+#pragma unroll
+    for (int s = 0; s < Shape::Steps; ++s) {
+      float x[Shape::N];
+      for (int k = 0; k < Shape::N; ++k)
+        x[k] = sum[s * Shape::N + k];
+      fromFloats(x, v[s]);
     }
   }
+};
+
+// Adds rows to the sum in order: those that `which` says of [begin, end).
+// Unroll of them are loaded at a time.
+template <typename Shape, int Unroll, typename T, typename Which>
+__device__ __forceinline__ void addTableRows(const T *rows, int begin, int end,
+                                             Which which,
+                                             float (&sum)[Shape::Elements]) {
+#pragma unroll 1
+  for (int p = begin; p < end; p += Unroll) {
+    TableRow<Shape, T> loaded[Unroll];
+#pragma unroll
+    for (int u = 0; u < Unroll; ++u)
+      if (p + u < end)
+        loaded[u].load(rows, which(p + u));
+#pragma unroll
+    for (int u = 0; u < Unroll; ++u)
+      if (p + u < end)
+        loaded[u].addTo(sum);
+  }
 }
 
-// The gradient of each table row of C elements: the sum, in order, of the
-// gradient rows of those of the Ids positions that named it. A block of Block
-// threads has a row or a part of one.
-template <typename T, typename G, int Ids, int C, int Block, int N>
-REMAT_KERNEL embeddingBackward(const uint32 *keys, const int *positions,
-                               const G *grad, T *tableGrad) {
-  constexpr int Unroll = 8;
-  uint32 row = blockIdx.x;
-  int bounds[2];
-  findBounds<Ids>(keys, row, bounds);
-  int i = (blockIdx.y * Block + threadIdx.x) * N;
-  if (i >= C)
+// The sum of the gradient's rows at each run of sorted positions, if they name
+// one row.
+template <typename G, typename Shape>
+REMAT_KERNEL sumRuns(const uint32 *keys, const int *positions, const G *grad,
+                     float *runs) {
+  constexpr int Run = Shape::Run;
+  int begin = blockIdx.x * Run;
+  uint32 key = keys[begin];
+  if (key != keys[begin + Run - 1] || key >= Shape::Rows)
     return;
-  float sum[N];
-  for (int k = 0; k < N; ++k)
-    sum[k] = 0.0f;
-  int p = bounds[0];
-  for (; p + Unroll <= bounds[1]; p += Unroll) {
-    Vec<G, N> v[Unroll];
+  float sum[Shape::Elements] = {};
+  addTableRows<Shape, 8>(
+      grad, begin, begin + Run, [&](int p) { return positions[p]; }, sum);
+  TableRow<Shape, float> total;
+  total.take(sum);
+  total.store(runs, blockIdx.x);
+}
+
+// The gradient of each table row: the sum of the gradient rows at the positions
+// that named it, rounded, and the addend. Most rows have few positions: the
+// first ones of all rows of a block are loaded together.
+template <typename T, typename G, typename A, typename Shape, bool HasAddend>
+REMAT_KERNEL embeddingBackward(const int *begins, const int *firsts,
+                               const int *positions, const G *grad,
+                               const float *runs, const A *addend,
+                               T *tableGrad) {
+  constexpr int Rows = Shape::RowsOfBlock, Run = Shape::Run;
+  int64 first = (int64)blockIdx.x * Rows;
+  int bounds[Rows + 1];
+  TableRow<Shape, G> early[Rows];
+  TableRow<Shape, A> added[Rows];
 #pragma unroll
-    for (int u = 0; u < Unroll; ++u)
-      v[u] = load<N>(grad + (int64)positions[p + u] * C + i);
+  for (int r = 0; r <= Rows; ++r)
+    bounds[r] = begins[first + r < Shape::Rows ? first + r : Shape::Rows];
+  auto isRun = [&](int r) {
+    return bounds[r] % Run == 0 && bounds[r] + Run <= bounds[r + 1];
+  };
 #pragma unroll
-    for (int u = 0; u < Unroll; ++u)
-      for (int k = 0; k < N; ++k)
-        sum[k] += toFloat(v[u][k]);
+  for (int r = 0; r < Rows; ++r) {
+    int64 row = first + r < Shape::Rows ? first + r : Shape::Rows - 1;
+    if (HasAddend)
+      added[r].load(addend, row);
+    int position = firsts[row];
+    if (bounds[r] < bounds[r + 1])
+      early[r].load(grad, position);
   }
-  for (; p < bounds[1]; ++p) {
-    Vec<G, N> v = load<N>(grad + (int64)positions[p] * C + i);
-    for (int k = 0; k < N; ++k)
-      sum[k] += toFloat(v[k]);
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    if (first + r >= Shape::Rows)
+      return;
+    float sum[Shape::Elements] = {};
+    int p = bounds[r], end = bounds[r + 1];
+    if (p < end && !isRun(r)) {
+      early[r].addTo(sum);
+      ++p;
+    }
+    // First those before the next whole run, if there is one, then all runs.
+#pragma unroll 1
+    while (p < end) {
+      int next = (p + Run - 1) / Run * Run;
+      int stop = next + Run <= end ? next : end;
+      int last = stop + (end - stop) / Run * Run;
+      addTableRows<Shape, 4>(
+          grad, p, stop, [&](int p) { return positions[p]; }, sum);
+      addTableRows<Shape, 2>(
+          runs, stop / Run, last / Run, [](int p) { return p; }, sum);
+      p = last;
+    }
+    TableRow<Shape, T> rounded;
+    rounded.take(sum);
+    if (HasAddend) {
+      float total[Shape::Elements] = {};
+      rounded.addTo(total);
+      added[r].addTo(total);
+      rounded.take(total);
+    }
+    rounded.store(tableGrad, first + r);
   }
-  Vec<T, N> rounded;
-  for (int k = 0; k < N; ++k)
-    rounded[k] = fromFloat<T>(sum[k]);
-  store(tableGrad + (int64)row * C + i, rounded);
 }
 
 } // namespace kernels

@@ -97,16 +97,26 @@ int64_t remat::cuda::getFlatChunks(int64_t Elements) {
 int64_t SortPlan::getKeys(int64_t Which) const {
   return llvm::alignTo(Ids * 4, 16) * Which;
 }
-int64_t SortPlan::getPositions(int64_t Which) const {
-  return getKeys(2 + Which);
+int64_t SortPlan::getCounts(int64_t Pass) const {
+  return getKeys(4) + Pass * Tiles * Digits * 4;
 }
-int64_t SortPlan::getCounts() const { return getKeys(4); }
-int64_t SortPlan::getBytes() const { return getCounts() + Tiles * Digits * 4; }
+int64_t SortPlan::getFirsts() const {
+  return getBegins() + llvm::alignTo((Rows + 1) * 4, 16);
+}
+int64_t SortPlan::getRunSums() const {
+  return getFirsts() + llvm::alignTo((Rows + 1) * 4, 16);
+}
 
-SortPlan remat::cuda::getSortPlan(int64_t Ids, int64_t TableRows) {
+SortPlan remat::cuda::getSortPlan(int64_t Ids, int64_t TableRows,
+                                  int64_t Columns) {
+  // Every block reads the counts of all.
+  constexpr int64_t MostTiles = 128;
   SortPlan Plan;
   Plan.Ids = Ids;
-  Plan.Tiles = llvm::divideCeil(Ids, SortPlan::Tile);
+  Plan.Rows = TableRows;
+  Plan.Columns = Columns;
+  Plan.Tile = llvm::alignTo(llvm::divideCeil(Ids, MostTiles), SortPlan::Block);
+  Plan.Tiles = llvm::divideCeil(Ids, Plan.Tile);
   // Ids outside the table sort behind it, as TableRows.
   Plan.Passes = llvm::divideCeil(llvm::Log2_64(TableRows) + 1, 8);
   return Plan;
