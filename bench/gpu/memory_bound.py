@@ -34,7 +34,7 @@ F32, BF16 = torch.float32, torch.bfloat16
 ROWS, WIDTH, VOCAB = 32 * 1024, 768, 50304
 SUM = "remat.reduce #remat.reduction<sum> {0}, [0] : ({o}) -> ({r})"
 RUNS = 20
-PIECE = 128 << 10
+PIECE, MOST_COPIED = 128 << 10, 192 << 20
 
 
 @dataclass
@@ -196,9 +196,9 @@ def run(row: Row, operation: dict, machine: check_kernels.GPU) -> dict:
         return launch
 
     moved = row.moved or sum(map(get_bytes, case.operands)) + sum(map(get_bytes, case.results))
-    # What is no multiple of 128 KiB is copied at two thirds of the rate.
+    # What is no multiple of 128 KiB is copied at two thirds of the rate, and so are half a GB and more.
     half = moved // 2
-    copied_bytes = half // PIECE * PIECE or max(half // 16 * 16, 16)
+    copied_bytes = min(half // PIECE * PIECE, MOST_COPIED) or max(half // 16 * 16, 16)
     source, target = (torch.empty(copied_bytes, dtype=torch.uint8, device="cuda") for _ in range(2))
 
     def copy(stream) -> None:
