@@ -7,7 +7,7 @@
 #   random sanitizer gpt2 resume curve (default: all)
 #   models partition: beside torch.compile, many minutes each; only when named,
 #   as are memory: each memory-bound kernel of GPT-2 beside a copy, and rows: GPT-2
-#   at many sizes and options beside the predicted time
+#   and Llama at many sizes and options beside the predicted time and torch.compile
 #
 # REMAT_BIN names the folder of the tools (default build/bin), REMAT_LIBRARY the
 # library of the Python package (default: that of the tools), REMAT_DATA a token
@@ -81,7 +81,8 @@ for part in $parts; do
   gpt2) run gpt2 python3 bench/gpu/gpt2_table.py -o "$out/gpt2.jsonl" ;;
   curve)
     run curve python3 bench/parity/loss_curve.py --device cuda --layers 12 --width 768 --heads 12 \
-      --vocab 50304 --batch 32 --seq 1024 --autocast bf16 --steps 100 --learning-rate 1e-4 \
+      --vocab 50304 --batch 32 --seq 1024 --autocast bf16 --steps 200 --learning-rate 1e-4 \
+      --budget 4GiB --slices 8 --tolerance 1e-3 --threads "$(nproc)" \
       ${REMAT_DATA:+--data "$REMAT_DATA"} -o "$out/curve.json" ;;
   *)
     echo "no part named '$part'" >&2
