@@ -10,7 +10,7 @@
 #include "remat/Driver/Remedies.h"
 #include "remat/Analysis/MemoryProfile.h"
 #include "remat/Analysis/ValueNames.h"
-#include "remat/IR/RematDialect.h"
+#include "remat/IR/RematOps.h"
 #include "remat/IR/TypeUtils.h"
 #include "remat/Support/Threads.h"
 #include "llvm/ADT/STLExtras.h"
@@ -79,7 +79,7 @@ public:
 
   void run() {
     tryKeeps();
-    tryAnyOrder();
+    tryWorkspaces();
     tryOptimizers();
     tryMore(&CompileOptions::MicroBatches, MaxMicroBatches, "--accumulate",
             "each step in as many parts of the batch");
@@ -108,8 +108,10 @@ private:
   std::optional<int64_t> findSmallest(ModuleOp Graph, CompileOptions Changed);
   bool add(std::string Change, std::string Effect,
            std::optional<int64_t> Smallest);
+  void addOrCount(std::string Change, std::string Effect,
+                  std::optional<int64_t> Smallest, int64_t Counted);
   void tryKeeps();
-  void tryAnyOrder();
+  void tryWorkspaces();
   void tryOptimizers();
   void tryMore(int64_t CompileOptions::*Parts, int64_t Most, StringRef Option,
                std::string Effect);
@@ -159,6 +161,18 @@ bool RemedySearch::add(std::string Change, std::string Effect,
   return true;
 }
 
+/// Where there was no time to plan so, `Counted` stands for the smallest
+/// budget: that of now, less what is there at its peak and would not be.
+void RemedySearch::addOrCount(std::string Change, std::string Effect,
+                              std::optional<int64_t> Smallest,
+                              int64_t Counted) {
+  if (Smallest)
+    add(std::move(Change), std::move(Effect), Smallest);
+  else if (Counted < Refused.SmallestFeasibleBytes)
+    Refused.Remedies.push_back({std::move(Change), std::move(Effect), Counted,
+                                Remedy::Certainty::About});
+}
+
 /// Without what forbids to compute a value again.
 void RemedySearch::tryKeeps() {
   if (!Options.Controls.Keep.empty()) {
@@ -193,24 +207,26 @@ static int64_t countClass(const Refusal &Refused, MemoryClass Which) {
   return Bytes;
 }
 
-/// Libraries that add up in a fixed order need a workspace for what is added.
-void RemedySearch::tryAnyOrder() {
-  if (Options.Deterministic == "false" ||
-      countClass(Refused, MemoryClass::Workspaces) == 0)
+/// cuDNN's gradients of attention that are added up in a fixed order need a
+/// workspace that grows with the square of the length.
+void RemedySearch::tryWorkspaces() {
+  int64_t Held = countClass(Refused, MemoryClass::Workspaces);
+  if (Held == 0 ||
+      Refused.PeakOpName != AttentionBackwardOp::getOperationName())
     return;
-  CompileOptions Changed = Options;
-  Changed.Deterministic = "false";
-  add("--deterministic false",
-      "gradients of attention are added up in any order: other bits each run",
-      findSmallest(Module, Changed));
-}
-
-/// The least that can be needed without the optimizer's state: it is there all
-/// the time, so that the peak falls by its bytes, but for how blocks are laid
-/// out.
-static int64_t countWithoutState(const Refusal &Refused) {
-  return Refused.SmallestFeasibleBytes -
-         countClass(Refused, MemoryClass::OptimizerState);
+  auto Try = [&](std::string CompileOptions::*Option, const char *Value,
+                 const char *Change, const char *Effect) {
+    if (Options.*Option == Value)
+      return;
+    CompileOptions Changed = Options;
+    Changed.*Option = Value;
+    addOrCount(Change, Effect, findSmallest(Module, Changed),
+               Refused.SmallestFeasibleBytes - Held);
+  };
+  Try(&CompileOptions::Deterministic, "false", "--deterministic false",
+      "gradients of attention are added up in any order: other bits each run");
+  Try(&CompileOptions::Attention, "own", "--attention own",
+      "slower kernels, whose bits are others");
 }
 
 /// Rules that keep less beside each parameter.
@@ -227,13 +243,9 @@ void RemedySearch::tryOptimizers() {
                        : Now.Momentum != 0 ? "--optimizer sgd --momentum 0"
                                            : "--optimizer sgd";
   std::string Effect = "no state beside the parameters; it trains another way";
-  std::optional<int64_t> Smallest = findSmallest(Module, Changed);
-  int64_t Counted = countWithoutState(Refused);
-  if (Smallest)
-    add(Change, Effect, Smallest);
-  else if (Counted < Refused.SmallestFeasibleBytes)
-    Refused.Remedies.push_back(
-        {Change, Effect, Counted, Remedy::Certainty::About});
+  addOrCount(Change, Effect, findSmallest(Module, Changed),
+             Refused.SmallestFeasibleBytes -
+                 countClass(Refused, MemoryClass::OptimizerState));
   Changed = Options;
   Changed.Optimizer.Kind = "adafactor";
   add("--optimizer adafactor",
