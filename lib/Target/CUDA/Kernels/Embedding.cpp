@@ -37,7 +37,8 @@ static kernels::SortPass getPass(const SortPlan &Plan, int64_t Pass) {
           .Rows = Plan.Rows,
           .Shift = Pass * 8,
           .Tile = Plan.Tile,
-          .Tiles = Plan.Tiles};
+          .Tiles = Plan.Tiles,
+          .Block = SortPlan::Block};
 }
 
 /// The first pass reads the ids, the others the keys and positions that the one
@@ -95,6 +96,10 @@ static Value getAdded(EmbeddingBackwardOp Op) {
   return Op.getAddend() ? Op.getAddend() : Op.getGrad();
 }
 
+/// Table rows of a block: more have more loads under way, and wait for each
+/// other where ids name neighbours often.
+static constexpr int64_t RowsOfBlock = 2;
+
 namespace {
 /// How the table's rows are shared out.
 struct TableSplit {
@@ -119,13 +124,14 @@ static TableSplit splitTable(EmbeddingBackwardOp Op) {
            .Columns = Columns,
            .Threads = Threads,
            .Access = Width,
-           .Steps = Steps},
+           .Steps = Steps,
+           .RowsOfBlock = RowsOfBlock,
+           .Run = SortPlan::Run},
           Threads,
           int64_t(llvm::divideCeil(Columns, Threads * Width * Steps))};
 }
 
 static void addEmbeddingBackward(EmbeddingBackwardOp Op, Launches &Out) {
-  constexpr int64_t RowsOfBlock = 2;
   SortPlan Plan = getSortPlan(Op);
   addSort(Plan, getName(Op.getIds()), Out);
   TableSplit Split = splitTable(Op);

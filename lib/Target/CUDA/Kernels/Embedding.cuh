@@ -27,11 +27,12 @@ REMAT_KERNEL embedding(const I *ids, const T *table, T *y) {
 }
 
 // One pass of the sort of `ids` ids of a table of `rows` rows: by the eight
-// bits from `shift` on, in `tiles` tiles of `tile` ids. A block has a tile, of
-// which it takes as many ids at a time as it has threads.
-template <int ids, int64 rows, int shift, int tile, int tiles> struct SortPass {
+// bits from `shift` on, in `tiles` tiles of `tile` ids. A block of `block`
+// threads has a tile, of which it takes as many ids at a time.
+template <int ids, int64 rows, int shift, int tile, int tiles, int block>
+struct SortPass {
   enum : int { Ids = ids, Tile = tile, Tiles = tiles, Digits = 256 };
-  enum : int { Block = 1024 };
+  enum : int { Block = block };
   // An id outside the table is sorted behind all others.
   static __device__ __forceinline__ uint32 key(int64 id) {
     return id >= 0 && id < rows ? (uint32)id : (uint32)rows;
@@ -171,13 +172,16 @@ REMAT_KERNEL findRows(const uint32 *keys, const int *positions, int *begins,
   firsts[row] = low < Ids ? positions[low] : 0;
 }
 
-// How the rows of a table are shared out: a block of `threads` threads has some
-// neighbours of `columns` elements, `access` at a time in `steps` steps. Of the
-// sorted positions each whole run of `Run` that names one row is summed first.
-template <int64 rows, int columns, int threads, int access, int steps>
+// How the rows of a table are shared out: a block of `threads` threads has
+// `rowsOfBlock` neighbours of `columns` elements, `access` at a time in `steps`
+// steps. Of the sorted positions each whole run of `run` that names one row is
+// summed first.
+template <int64 rows, int columns, int threads, int access, int steps,
+          int rowsOfBlock, int run>
 struct TableShape {
   enum : int64 { Rows = rows };
-  enum : int { C = columns, Threads = threads, RowsOfBlock = 2, Run = 32 };
+  enum : int { C = columns, Threads = threads };
+  enum : int { RowsOfBlock = rowsOfBlock, Run = run };
   enum : int { N = access, Steps = steps, Elements = access * steps };
 
   static __device__ __forceinline__ int getColumn(int step) {
