@@ -140,7 +140,7 @@ struct Plan {
 Plan basePlan(const Problem &P);
 
 /// Takes out steps whose outputs nobody reads, where the op runs again later.
-/// The first step of the op `Spared` stays.
+/// Steps of the op `Spared` stay.
 void dropUnread(const Problem &P, Plan &S, OpId Spared = None);
 
 /// The values whose storage is released after each step of the plan, derived

@@ -261,5 +261,5 @@ Plan remat::solver::emitKept(const Model &M, const std::vector<OpId> &Order) {
 }
 
 void remat::solver::dropUnread(const Model &M, Plan &S) {
-  dropUnread(M.P, S, M.AnyNever ? M.Turn : None);
+  dropUnread(M.P, S, M.Turn);
 }

@@ -186,8 +186,8 @@ Plan emitKept(const Model &M, const std::vector<OpId> &Order);
 Plan withWaiting(const Model &M, Plan S);
 std::vector<OpId> withWaiting(const Model &M, const std::vector<OpId> &Order);
 
-/// Takes out steps that nobody reads, but for the first run of the turn, from
-/// which `Keep::Never` counts.
+/// Takes out steps that nobody reads; those of the turn stay: `Keep::Never`
+/// counts from its first run.
 void dropUnread(const Model &M, Plan &S);
 
 /// Gives every step the fastest choice that fits the budget, else the leanest.

@@ -52,7 +52,11 @@ SolveResult remat::solver::certify(const Model &M, const SolveOptions &O,
                                    const Watch &D, SearchResult Found) {
   SolveResult R;
   R.Best = std::move(Found.Best);
-  dropUnread(M, R.Best);
+  // The search keeps all runs of the turn, whether they are read or not.
+  if (M.AnyNever)
+    dropUnread(M, R.Best);
+  else
+    dropUnread(M.P, R.Best);
   VerifyResult V = verify(M.P, R.Best, O.Budget);
   R.Feasible = V.Ok;
   Certificate &C = R.Proof;

@@ -95,9 +95,6 @@ void remat::solver::dropUnread(const Problem &P, Plan &S, OpId Spared) {
   std::vector<int32_t> Count(P.Ops.size(), 0);
   for (const Step &X : S.Sequence)
     ++Count[X.Op];
-  size_t First = 0;
-  while (First < S.Sequence.size() && S.Sequence[First].Op != Spared)
-    ++First;
   std::vector<bool> Wanted(P.Values.size(), false);
   for (ValueId V : P.Results)
     Wanted[V] = true;
@@ -107,7 +104,7 @@ void remat::solver::dropUnread(const Problem &P, Plan &S, OpId Spared) {
     bool Read = std::any_of(O.Outputs.begin(), O.Outputs.end(),
                             [&](ValueId V) { return Wanted[V]; });
     int32_t &Instances = Count[S.Sequence[I].Op];
-    if (!Read && Instances > 1 && I != First) {
+    if (!Read && Instances > 1 && S.Sequence[I].Op != Spared) {
       --Instances;
       continue;
     }
