@@ -292,18 +292,23 @@ LogicalResult BudgetLoop::fit(int64_t Budget) {
 }
 
 /// Near the smallest budget, where few plans fit, a search may end with one
-/// that takes far more than what is proven. There another seed searches once
-/// more.
+/// that takes far more than what is proven. There other seeds search as well,
+/// which finds more in the time than more effort does.
 LogicalResult BudgetLoop::fitAgain(int64_t Budget) {
-  constexpr double Far = 1.3;
-  if (Options.Method != solver::Strategy::Search || Options.Effort == 0 ||
-      isInterrupted() || getFastest(Budget).Microseconds <= Far * PlannerBound)
+  constexpr double Far = 1.2;
+  constexpr int32_t LeastSeeds = 3;
+  if (Options.Method != solver::Strategy::Search || Options.Effort == 0)
     return success();
-  solver::SolveResult Solved = solve(Options.Method, Options.Effort, Budget,
-                                     /*FindMinBudget=*/false, /*MoreSeed=*/1);
-  if (!Solved.Feasible)
-    return success();
-  return failure(failed(attempt(std::move(Solved.Best), Budget)));
+  for (int32_t I = 1; I <= std::max(LeastSeeds, Options.Effort); ++I) {
+    if (isInterrupted() ||
+        getFastest(Budget).Microseconds <= Far * PlannerBound)
+      return success();
+    solver::SolveResult Solved = solve(Options.Method, /*Effort=*/1, Budget,
+                                       /*FindMinBudget=*/false, /*MoreSeed=*/I);
+    if (Solved.Feasible && failed(attempt(std::move(Solved.Best), Budget)))
+      return failure();
+  }
+  return success();
 }
 
 /// The fastest plan made before that fits, if it is faster than all made here.
