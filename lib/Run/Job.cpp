@@ -180,7 +180,11 @@ Outcome run::compileTogether(ToolOptions &O, CompiledFile &Compiled) {
   auto Marks = allGather(*O.TheRanks, Mark);
   if (!Marks)
     return fail(Marks.getError().getMessage());
-  return judge(*Marks, O.TheRanks->getRank(), Text);
+  Outcome How = judge(*Marks, O.TheRanks->getRank(), Text);
+  // All end now, and mpirun signals to the others once the first one has.
+  if (How != Outcome::Done)
+    handleInterrupts(true);
+  return How;
 }
 
 //===----------------------------------------------------------------------===//

@@ -174,8 +174,7 @@ def test_a_refused_budget_is_told_once(files, tmp_path):
     path = tmp_path / "report.json"
     options = ["--parallel", "data", "--budget", 1000, "--report", path]
     _, errors = ranks.run(2, words(files, *options), expect=2)
-    # mpirun interrupts the other rank where the first has ended, and that may say so.
-    assert errors.count("remat-run: error: the budget") == 1, errors
+    assert errors.count("budget") >= 1 and errors.count("remat-run: error") == 1, errors
     assert '"refused"' in path.read_text()
 
 
