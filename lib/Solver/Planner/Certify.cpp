@@ -52,11 +52,8 @@ SolveResult remat::solver::certify(const Model &M, const SolveOptions &O,
                                    const Watch &D, SearchResult Found) {
   SolveResult R;
   R.Best = std::move(Found.Best);
-  // The search keeps all runs of the turn, whether they are read or not.
-  if (M.AnyNever)
-    dropUnread(M, R.Best);
-  else
-    dropUnread(M.P, R.Best);
+  // The search keeps all runs of the turn, whether `Never` needs them or not.
+  dropUnread(M.P, R.Best, M.AnyNever ? M.Turn : None);
   VerifyResult V = verify(M.P, R.Best, O.Budget);
   R.Feasible = V.Ok;
   Certificate &C = R.Proof;
