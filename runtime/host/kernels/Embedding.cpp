@@ -5,6 +5,7 @@
 #include "host/Rows.h"
 #include "ops/Index.h"
 #include "ops/Numeric.h"
+#include "remat/Support/EmbeddingRun.h"
 #include <new>
 #include <numeric>
 
@@ -33,7 +34,7 @@ static Status runEmbedding(const OpCall &Op, Context &C) {
 /// it once it is rounded.
 static void sumRows(const OpCall &Op, std::span<const int64_t> Sorted,
                     size_t First, size_t Last, int64_t Id) {
-  constexpr size_t Run = 32;
+  constexpr size_t Run = remat::EmbeddingRun;
   constexpr int64_t Block = 256;
   const Value &Result = Op.Results[0];
   int64_t Columns = Result.Shape[1];

@@ -11,6 +11,7 @@
 #define REMAT_TARGET_CUDA_KERNELPLAN_H
 
 #include "mlir/IR/Operation.h"
+#include "remat/Support/EmbeddingRun.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
 
@@ -57,10 +58,9 @@ int64_t getFlatChunks(int64_t Elements);
 struct SortPlan {
   static constexpr int64_t Block = 1024; ///< ids that a block takes at a time
   static constexpr int64_t Digits = 256;
-  static constexpr int64_t Run = 32; ///< sorted positions that are summed first
   int64_t Ids = 0, Rows = 0, Columns = 0, Passes = 0;
   int64_t Tile = 0, Tiles = 0; ///< ids of a block, and blocks
-  int64_t getRuns() const { return Ids / Run; }
+  int64_t getRuns() const { return Ids / EmbeddingRun; }
   /// Byte offsets in the workspace: two arrays each of keys and positions, the
   /// digit counts of each pass and tile, where each row's positions begin, the
   /// first of them, and the f32 sums of runs.

@@ -126,7 +126,7 @@ static TableSplit splitTable(EmbeddingBackwardOp Op) {
            .Access = Width,
            .Steps = Steps,
            .RowsOfBlock = RowsOfBlock,
-           .Run = SortPlan::Run},
+           .Run = EmbeddingRun},
           Threads,
           int64_t(llvm::divideCeil(Columns, Threads * Width * Steps))};
 }

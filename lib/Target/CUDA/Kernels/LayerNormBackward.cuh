@@ -157,7 +157,7 @@ joinGroups(const float (&sums)[Shape::Steps * Shape::N], float *out) {
 
 // Calls `work` with each row of a group, with what is known of the row as
 // numbers, one of each of `known`, and with a turn for `sumRow`. The next row
-// is loaded before, where registers have room, and the first that is not
+// is loaded before, where registers have room; the first one that is not is
 // announced.
 template <typename Shape, typename T, bool HasAddend, int Count, typename Work>
 __device__ __forceinline__ void
