@@ -2,9 +2,8 @@
 //
 // Pairs of operations over the same rows that one kernel runs with fewer reads:
 // a cross entropy and its gradient, the gradient of a norm or of a table of
-// embeddings and what is added to it.
-// The operation that stands for both gives the same bits, so that it does not
-// matter where a pair is found.
+// embeddings and what is added to it. The operation that stands for both gives
+// the same bits, so that it does not matter where a pair is found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,26 +111,10 @@ static void fuseLoss(CrossEntropyOp Loss) {
 // Gradients that add
 //===----------------------------------------------------------------------===//
 
-/// The result to which a gradient adds its addend.
-template <typename OpT> static Value getRows(OpT Gradient) {
-  return Gradient.getOperandGrad();
-}
-static Value getRows(EmbeddingBackwardOp Gradient) {
-  return Gradient.getTableGrad();
-}
-
-/// What stands for an addend of the result's type.
-template <typename OpT> static Value getAddend(OpT, Value Addend) {
-  return Addend;
-}
-static Value getAddend(EmbeddingBackwardOp, Value Addend) {
-  return skipWidening(Addend);
-}
-
-/// The only reader of the rows, where that adds something of their type to
-/// them.
+/// The only reader of the first result, where that adds something of its type
+/// to it.
 template <typename OpT> static AddOp findAddition(OpT Gradient) {
-  Value Rows = getRows(Gradient);
+  Value Rows = Gradient->getResult(0);
   if (Gradient.getAddend() || !Rows.hasOneUse())
     return nullptr;
   auto Add = dyn_cast<AddOp>(*Rows.user_begin());
@@ -148,9 +131,10 @@ template <typename OpT> static bool joinAddition(OpT Gradient) {
   AddOp Add = findAddition(Gradient);
   if (!Add || isControlled(Add) || isControlled(Gradient))
     return false;
-  Value Rows = getRows(Gradient);
+  Value Rows = Gradient->getResult(0);
   Value Added = Add.getLhs() == Rows ? Add.getRhs() : Add.getLhs();
-  Value Addend = getAddend(Gradient, Added);
+  Value Addend =
+      isa<EmbeddingBackwardOp>(Gradient) ? skipWidening(Added) : Added;
   // Of a norm whose operand is its weight too, both gradients are added.
   if (Addend.getDefiningOp() == Gradient)
     return false;

@@ -271,11 +271,11 @@ def Remat_EmbeddingBackwardOp : Remat_Op<"embedding_backward", [
   let description = [{
     ids [rows...] and grad [rows..., C] give [V, C]. The sum for each row runs in
     f32 in the order of the ids, of which whole runs of 32 that name the row, as
-    they lie sorted, are summed first: it is the same at every run. Rows that no id names are zero. An
-    addend [V, C] is added in f32 after that is rounded; the result may lie over it.
-    The elements of grad and of the addend may be narrower than those of the
-    result: that they are widened first changes nothing, so canonicalization takes
-    the cast of grad away, and remat-fuse that of the addend.
+    they lie sorted, are summed first: it is the same each time. Rows that no id
+    names are zero. An addend [V, C] is added in f32 once the sum is rounded; the
+    result may lie over it. The elements of grad and of the addend may be narrower
+    than those of the result: that they are widened first changes nothing, so
+    canonicalization takes the cast of grad away, and remat-fuse that of the addend.
   }];
   let arguments = (ins Remat_IntTensor:$ids, Remat_FloatTensor:$grad,
                        Optional<Remat_FloatTensor>:$addend);

@@ -401,8 +401,8 @@ def Fuse : Remat_Pass<"remat-fuse", "assigned"> {
     gradient of a norm, as where a residual branches off, or of an embedding, as
     where its table makes the logits too, becomes its addend. On CUDA the kernel
     that writes a large tensor also yields its sum over all dimensions but the
-    last, as the gradient of a bias is. The order of every sum
-    stays, and with it every bit.
+    last, as the gradient of a bias is. The order of every sum stays, and with it
+    every bit.
 
     Before:
     ```mlir
