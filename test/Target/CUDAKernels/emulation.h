@@ -14,6 +14,7 @@
 #define REMAT_EMULATION 1
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <csetjmp>
 #include <cstdint>
@@ -143,6 +144,7 @@ inline uint64_t Progress;
 inline Barrier Block, Parts[16];
 inline std::vector<Barrier> Warps;
 inline std::vector<uint64_t> Slots;
+inline std::vector<std::array<unsigned, 6>> Operands; ///< of products of tiles
 
 __attribute__((noinline)) inline void yield() {
   if (!_setjmp(Fibers[Now].Here))
@@ -217,6 +219,45 @@ template <typename T> unsigned __match_any_sync(unsigned, T Value) {
   waitWarp();
   return Same;
 }
+// As Mma.cuh says.
+template <bool Transposed> void loadTiles(unsigned (&To)[4], const void *Row) {
+  using namespace emulation;
+  Slots[Now] = reinterpret_cast<uintptr_t>(Row);
+  waitWarp();
+  unsigned Lane = Now % 32, Along = Lane / 4, Across = Lane % 4 * 2;
+  for (unsigned I = 0; I < 4; ++I) {
+    unsigned short Pair[2];
+    for (unsigned K = 0; K < 2; ++K) {
+      unsigned OfRow = Transposed ? Across + K : Along;
+      unsigned Column = Transposed ? Along : Across + K;
+      auto *At =
+          reinterpret_cast<const uint4 *>(Slots[Now / 32 * 32 + 8 * I + OfRow]);
+      uint4 Words = *At; // 16 bytes that must be aligned
+      memcpy(&Pair[K], reinterpret_cast<char *>(&Words) + 2 * Column, 2);
+    }
+    To[I] = Pair[0] | unsigned(Pair[1]) << 16;
+  }
+  waitWarp();
+}
+template <typename T>
+void multiplyTiles(float (&C)[4], const unsigned (&A)[4], unsigned B0,
+                   unsigned B1) {
+  using namespace emulation;
+  Operands[Now] = {A[0], A[1], A[2], A[3], B0, B1};
+  waitWarp();
+  auto Element = [](unsigned Lane, unsigned Word, unsigned Half) {
+    unsigned Bits = Operands[Now / 32 * 32 + Lane][Word] >> 16 * Half;
+    return toFloat(T{static_cast<unsigned short>(Bits)});
+  };
+  unsigned Lane = Now % 32;
+  for (unsigned I = 0; I < 4; ++I) {
+    unsigned Row = Lane / 4, Column = Lane % 4 * 2 + I % 2;
+    for (unsigned K = 0; K < 16; ++K)
+      C[I] += Element(Row * 4 + K % 8 / 2, I / 2 + K / 8 * 2, K % 2) *
+              Element(Column * 4 + K % 8 / 2, 4 + K / 8, K % 2);
+  }
+  waitWarp();
+}
 inline unsigned __ballot_sync(unsigned Mask, bool Value) {
   unsigned Same = __match_any_sync(Mask, Value);
   return Value ? Same : ~Same;
@@ -233,6 +274,7 @@ inline void runBlock(unsigned Threads) {
   std::fill(std::begin(Parts), std::end(Parts), Barrier());
   Warps.assign((Threads + 31) / 32, {});
   Slots.assign((Threads + 31) / 32 * 32, 0);
+  Operands.resize(Slots.size());
   for (unsigned I = 0; I < Threads; ++I) {
     Fiber &F = Fibers[I];
     F.Started = F.Done = false;

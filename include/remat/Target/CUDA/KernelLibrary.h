@@ -34,6 +34,9 @@ int64_t getAlignment(mlir::Value Value);
 /// Whether own kernels exist for this operation.
 bool hasKernels(mlir::Operation *Op);
 
+/// Whether the own kernels of attention or its backward use tensor cores.
+bool usesTensorCores(mlir::Operation *Attention);
+
 /// Elements of the widest heads that own kernels of attention take: what fits
 /// in shared memory.
 int64_t getWidestAttention();

@@ -25,7 +25,7 @@ REMAT_KERNEL attention(const E *q, const E *k, const E *v,
   int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
   int64 tile = blockIdx.x % Shape::Tiles, head = blockIdx.x / Shape::Tiles;
   int64 b = head / H, h = head % H;
-  Dropout<Shape, HasDropout> dropout = {seed, step, id, dropoutP, keepFactor};
+  Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
   float *tileQ = (float *)memory, *tileK = tileQ + M * (D + 1);
   float *tileV = tileK + M * (D + 1), *tileP = tileV + M * (D + 1);
   int64 first = tile * M;

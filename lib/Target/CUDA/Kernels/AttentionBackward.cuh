@@ -96,7 +96,7 @@ attentionBackwardKeyValue(const E *grad, const E *q, const E *k, const E *v,
   int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
   int64 tile = blockIdx.x % Shape::Tiles, of = blockIdx.x / Shape::Tiles;
   int64 b = of / Shape::KeyH, keyHead = of % Shape::KeyH;
-  Dropout<Shape, HasDropout> dropout = {seed, step, id, dropoutP, keepFactor};
+  Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
   float *tileQ = (float *)memory, *tileK = tileQ + M * (D + 1);
   float *tileV = tileK + M * (D + 1), *tileG = tileV + M * (D + 1);
   float *tileP = tileG + M * (D + 1), *tileS = tileP + M * (M + 1);
@@ -170,7 +170,7 @@ REMAT_KERNEL attentionBackwardQuery(const E *grad, const E *q, const E *k,
   int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
   int64 tile = blockIdx.x % Shape::Tiles, head = blockIdx.x / Shape::Tiles;
   int64 b = head / H, h = head % H;
-  Dropout<Shape, HasDropout> dropout = {seed, step, id, dropoutP, keepFactor};
+  Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
   float *tileQ = (float *)memory, *tileK = tileQ + M * (D + 1);
   float *tileV = tileK + M * (D + 1), *tileG = tileV + M * (D + 1);
   float *tileP = tileG + M * (D + 1), *tileS = tileP + M * (M + 1);

@@ -1,10 +1,10 @@
 //===- AttentionTiles.cuh - what the kernels of attention share -----------===//
 //
-// For f32, masks, dropout, or where cuDNN is absent. Tiles of the score matrix
-// live in shared memory and are never written (FlashAttention, Dao et al.,
-// 2022); arithmetic is f32. The backward makes the scores twice, once for the
-// gradients of key and value and once for that of query, so that every sum has
-// one order and no atomics are needed.
+// For f32, and heads that AttentionMma.cuh does not take. Tiles of the score
+// matrix live in shared memory and are never written (FlashAttention, Dao et
+// al., 2022); arithmetic is f32. The backward makes the scores twice, once for
+// the gradients of key and value and once for that of query, so that every sum
+// has one order and no atomics are needed.
 //
 // 256 threads are a 16 x 16 grid over a tile of M = 16 R queries and M keys:
 // thread (ty, tx) has rows ty + 16 a and columns tx + 16 b.
@@ -50,6 +50,8 @@ enum class MaskKind { None, Seen, Added };
 template <typename Element, MaskKind kind, int64 strideB, int64 strideH,
           int64 strideT, int64 strideS>
 struct Mask {
+  enum : bool { Any = kind != MaskKind::None };
+
   static __device__ __forceinline__ int64 at(int64 b, int64 h, int64 t,
                                              int64 s) {
     return s * strideS + t * strideT + h * strideH + b * strideB;
@@ -87,10 +89,17 @@ struct AttentionShape {
   enum : int { H = heads, KeyH = keyHeads, Group = heads / keyHeads };
   enum : int { D = width, R = rows, M = 16 * rows };
   enum : int { Tiles = tiles, Columns = (width + 15) / 16 };
+  enum : int { SharedStride = 16 * Columns + 8 }; // as Mma.cuh asks for
   enum : bool { Causal = causal };
 
   static __device__ __forceinline__ bool inside(int64 t, int64 s) {
     return t < T && s < S && (!Causal || (s <= t && s + window > t));
+  }
+  // Whether that is so of all these queries and keys.
+  static __device__ __forceinline__ bool insideAll(int64 t, int queryCount,
+                                                   int64 s, int keyCount) {
+    return t + queryCount <= T && s + keyCount <= S &&
+           (!Causal || (s + keyCount - 1 <= t && s + window >= t + queryCount));
   }
   // Where the tiles of keys begin and end of which the queries of the tile from
   // `first` on see any.
@@ -109,24 +118,51 @@ struct AttentionShape {
     int64 end = begin + M - 1 + window;
     return Causal && end < T ? end : (int64)T;
   }
+  // The number of a block's tile of queries: those that see most keys begin
+  // first.
+  static __device__ __forceinline__ int64 longestFirst(int64 block) {
+    return Causal ? Tiles - 1 - block : block;
+  }
 };
 
 // What dropout multiplies the probability of (t, s) of a head by, counted over
 // all batches. Each head draws with a seed of its own (HeadSeeds.h).
 template <typename Shape, bool hasDropout> struct Dropout {
-  const int64 *seed, *step;
-  int64 id;
-  float probability, factor;
+  int64 seed, step, id;
+  uint32 least; // word that keeps: its uniformOf is at least probability
+  float factor;
 
-  __device__ __forceinline__ float keep(int64 head, int64 t, int64 s) const {
+  __device__ __forceinline__ Dropout(const int64 *seed, const int64 *step,
+                                     int64 id, float probability, float factor)
+      : id(id), factor(factor) {
     if constexpr (hasDropout) {
-      int64 own = *seed + head % Shape::H * 0x5851F42D4C95;
-      int64 element = (head / Shape::H * Shape::T + t) * Shape::S + s;
-      return randomUniform(own, id, *step, element) >= probability ? factor
-                                                                   : 0.0f;
-    } else {
-      return 1.0f;
+      this->seed = *seed;
+      this->step = *step;
+      least = probability < 1.0f ? (uint32)ceilf(probability * 16777216.0f) << 8
+                                 : 0xffffffffu;
     }
+  }
+  static __device__ __forceinline__ int64 elementOf(int64 head, int64 t,
+                                                    int64 s) {
+    return (head / Shape::H * Shape::T + t) * Shape::S + s;
+  }
+  // The random words of four elements, of which this is one.
+  __device__ __forceinline__ uint4 four(int64 head, int64 element) const {
+    return philox(seed + head % Shape::H * 0x5851F42D4C95, id, step,
+                  element >> 2);
+  }
+  __device__ __forceinline__ bool keeps(uint32 word) const {
+    return word >= least;
+  }
+  __device__ __forceinline__ bool keeps(int64 head, int64 t, int64 s) const {
+    int64 element = elementOf(head, t, s);
+    return keeps(wordOf(four(head, element), (int)(element & 3)));
+  }
+  __device__ __forceinline__ float keep(int64 head, int64 t, int64 s) const {
+    if constexpr (hasDropout)
+      return keeps(head, t, s) ? factor : 0.0f;
+    else
+      return 1.0f;
   }
 };
 

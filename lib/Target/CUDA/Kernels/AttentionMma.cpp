@@ -1,0 +1,181 @@
+//===- AttentionMma.cpp - own attention by tensor cores -------------------===//
+//
+// AttentionMma.cuh says how the work is split.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionProblem.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::cuda;
+
+constexpr int64_t WidestHead = 128, NarrowHead = 64;
+
+bool remat::cuda::hasMmaAttention(const AttentionProblem &P) {
+  return (P.Type == "bf16" || P.Type == "f16") && P.Width <= WidestHead;
+}
+
+bool remat::cuda::usesTensorCores(Operation *Attention) {
+  if (auto Forward = dyn_cast<AttentionOp>(Attention))
+    return hasMmaAttention(AttentionProblem(Forward));
+  return hasMmaAttention(
+      AttentionProblem(cast<AttentionBackwardOp>(Attention)));
+}
+
+namespace {
+/// How a kernel works: its block has a tile of `Rows`, 16 of them a warp, and
+/// `Portion` rows of the other side at a time in shared memory, of which a warp
+/// multiplies by `Part` at a time. The compiler leaves registers for `Blocks`
+/// on a multiprocessor; 0: as it comes. Chosen by measurement on an H200.
+struct MmaTiles {
+  int64_t Rows, Portion, Part, Blocks;
+
+  /// The launch for `Tiled` queries or keys of `Heads` heads, with rows of
+  /// `Width` elements in shared memory: two portions of two operands, `More`
+  /// rows, and `Bytes`.
+  LaunchSize getLaunch(const AttentionProblem &P, int64_t Tiled, int64_t Heads,
+                       int64_t More = 0, int64_t Bytes = 0) const {
+    int64_t Row = (llvm::alignTo(P.Width, 16) + 8) * 2;
+    return {.Block = 2 * Rows,
+            .GridX = int64_t(llvm::divideCeil(Tiled, Rows)) * P.Batch * Heads,
+            .SharedBytes = (4 * Portion + More) * Row + Bytes,
+            .BlocksPerMultiprocessor = Blocks};
+  }
+};
+} // namespace
+
+/// Elements that one access of all of an operation's tensors may move: part of
+/// a head's, of query, key, value, results and gradients.
+static int64_t getAccess(Operation *Op, const AttentionProblem &P) {
+  llvm::SmallVector<Value> Moved;
+  for (Value V : llvm::concat<Value>(Op->getOperands(), Op->getResults()))
+    if (getName(V) == P.Type && getColumns(V) == P.Width)
+      Moved.push_back(V);
+  return getAccessWidth(Moved, P.Width);
+}
+
+void remat::cuda::addMmaAttention(AttentionOp Op, const AttentionProblem &P,
+                                  Launches &Out) {
+  MmaTiles Tiles = P.Width <= NarrowHead
+                       ? MmaTiles{64, 64, 64, P.IsRandom ? 3 : 4}
+                       : MmaTiles{64, 64, 64, 0};
+  addLaunch("attention",
+            kernels::AttentionMma{.E = P.Type,
+                                  .MaskElement = P.Mask.Element,
+                                  .MaskOf = P.Mask,
+                                  .Shape = P.getShape(Tiles.Rows, P.Queries),
+                                  .HasDropout = P.IsRandom,
+                                  .Portion = Tiles.Portion,
+                                  .Access = getAccess(Op, P),
+                                  .Q = P.passQkv(0),
+                                  .K = P.passQkv(1),
+                                  .V = P.passQkv(2),
+                                  .Mask = P.passMask(),
+                                  .Seed = P.passSeed(),
+                                  .Step = P.passStep(),
+                                  .Id = P.passId(),
+                                  .Out = result(0),
+                                  .Lse = result(1),
+                                  .Scale = P.Scale,
+                                  .DropoutP = P.DropoutP,
+                                  .KeepFactor = P.getKeepFactor()},
+            Tiles.getLaunch(P, P.Queries, P.Heads), Out);
+}
+
+static void addKeyValueGradients(AttentionBackwardOp Op,
+                                 const AttentionProblem &P, Launches &Out) {
+  bool Held = P.Width <= NarrowHead;
+  MmaTiles Tiles = Held ? MmaTiles{64, 64, 16, 3} : MmaTiles{64, 32, 32, 0};
+  addLaunch(
+      "attention_backward_key_value",
+      kernels::AttentionMmaKeyValue{.E = P.Type,
+                                    .MaskElement = P.Mask.Element,
+                                    .MaskOf = P.Mask,
+                                    .Shape = P.getShape(Tiles.Rows, P.Keys),
+                                    .HasDropout = P.IsRandom,
+                                    .Portion = Tiles.Portion,
+                                    .Part = Tiles.Part,
+                                    .Access = getAccess(Op, P),
+                                    .Held = Held,
+                                    .Grad = operand(0),
+                                    .Q = P.passQkv(0),
+                                    .K = P.passQkv(1),
+                                    .V = P.passQkv(2),
+                                    .Terms = workspace(),
+                                    .Mask = P.passMask(),
+                                    .Seed = P.passSeed(),
+                                    .Step = P.passStep(),
+                                    .Id = P.passId(),
+                                    .GradK = result(P.IsPacked ? 0 : 1),
+                                    .GradV = result(P.IsPacked ? 0 : 2),
+                                    .Scale = P.Scale,
+                                    .DropoutP = P.DropoutP,
+                                    .KeepFactor = P.getKeepFactor()},
+      Tiles.getLaunch(P, P.Keys, P.KeyHeads, Held ? 0 : 2 * Tiles.Rows,
+                      /*Bytes=*/4 * Tiles.Portion * 4),
+      Out);
+}
+
+static void addQueryGradient(AttentionBackwardOp Op, const AttentionProblem &P,
+                             Launches &Out) {
+  MmaTiles Tiles = P.Width <= NarrowHead ? MmaTiles{128, 64, 16, 2}
+                                         : MmaTiles{64, 64, 32, 0};
+  addLaunch(
+      "attention_backward_query",
+      kernels::AttentionMmaQuery{.E = P.Type,
+                                 .MaskElement = P.Mask.Element,
+                                 .MaskOf = P.Mask,
+                                 .Shape = P.getShape(Tiles.Rows, P.Queries),
+                                 .HasDropout = P.IsRandom,
+                                 .Portion = Tiles.Portion,
+                                 .Part = Tiles.Part,
+                                 .Access = getAccess(Op, P),
+                                 .Grad = operand(0),
+                                 .Q = P.passQkv(0),
+                                 .K = P.passQkv(1),
+                                 .V = P.passQkv(2),
+                                 .Terms = workspace(),
+                                 .Mask = P.passMask(),
+                                 .Seed = P.passSeed(),
+                                 .Step = P.passStep(),
+                                 .Id = P.passId(),
+                                 .GradQ = result(0),
+                                 .Scale = P.Scale,
+                                 .DropoutP = P.DropoutP,
+                                 .KeepFactor = P.getKeepFactor()},
+      Tiles.getLaunch(P, P.Queries, P.Heads), Out);
+}
+
+/// What a query needs, for all of them.
+static void addTerms(AttentionBackwardOp Op, const AttentionProblem &P,
+                     Launches &Out) {
+  int64_t Rows = P.Batch * P.Queries * P.Heads;
+  BackwardOperands Given(Op);
+  Value Output = Op.getOutput();
+  int64_t Access = getAccessWidth({Op.getGrad(), Output}, P.Width);
+  int64_t Lanes = std::min<int64_t>(32, llvm::PowerOf2Ceil(P.Width / Access));
+  addLaunch(
+      "attention_terms",
+      kernels::AttentionMmaTerms{.E = P.Type,
+                                 .Rows = Rows,
+                                 .T = P.Queries,
+                                 .H = P.Heads,
+                                 .D = P.Width,
+                                 .Access = Access,
+                                 .Lanes = Lanes,
+                                 .Grad = operand(0),
+                                 .Output = operand(Given.Output),
+                                 .Lse = operand(Given.Lse),
+                                 .Terms = workspace()},
+      {.Block = 256, .GridX = int64_t(llvm::divideCeil(Rows * Lanes, 256))},
+      Out);
+}
+
+void remat::cuda::addMmaGradients(AttentionBackwardOp Op,
+                                  const AttentionProblem &P, Launches &Out) {
+  addTerms(Op, P, Out);
+  addKeyValueGradients(Op, P, Out);
+  addQueryGradient(Op, P, Out);
+}

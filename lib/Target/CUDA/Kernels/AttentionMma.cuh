@@ -1,0 +1,279 @@
+//===- AttentionMma.cuh - attention by tensor cores, forward --------------===//
+//
+// For 16-bit types and heads of up to 128 elements; AttentionTiles.cuh is for
+// the rest and says how the work is split. Scores, their sums and all results
+// are f32 until they are rounded; probabilities are rounded to the operands'
+// type before they are multiplied, as in FlashAttention-2 (Dao, 2023). Each
+// warp has rows of the block's tile to itself, of which it makes the scores
+// with `portion` rows of the other side at a time: those are in shared memory,
+// and the next ones are on their way.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "AttentionTiles.cuh"
+#include "Mma.cuh"
+
+namespace kernels {
+
+// The sum and the maximum of the four threads that share a row of a tile.
+__device__ __forceinline__ float quadSum(float x) {
+  x += __shfl_xor_sync(0xffffffffu, x, 1);
+  return x + __shfl_xor_sync(0xffffffffu, x, 2);
+}
+__device__ __forceinline__ float quadMax(float x) {
+  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
+  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
+}
+
+__device__ __forceinline__ float log2e() { return 1.4426950408889634f; }
+
+// What scores are in base 2 of what `scoreMmaTile` leaves.
+template <typename MaskOf>
+__device__ __forceinline__ float factorOfScores(float scale) {
+  return !MaskOf::Any && scale > 0.0f ? scale * log2e() : 1.0f;
+}
+
+// A tile of products becomes scores, but for the factor above; those of pairs
+// that do not see each other -infinity. Rows are queries from t on and columns
+// keys from s on, or the other way round if transposed; `whole` says that all
+// are inside.
+template <typename Shape, typename MaskOf, bool transposed,
+          typename MaskElement>
+__device__ __forceinline__ void
+scoreMmaTile(float (&x)[4], float scale, bool whole, const MaskElement *mask,
+             int64 head, int64 t, int64 s) {
+  int64 b = head / Shape::H, h = head % Shape::H;
+  if (!MaskOf::Any && !(scale > 0.0f))
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      x[i] *= scale * log2e();
+  if (whole && !MaskOf::Any)
+    return;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    int64 query = t + (transposed ? columnInTile(i) : rowInTile(i));
+    int64 key = s + (transposed ? rowInTile(i) : columnInTile(i));
+    if (!Shape::inside(query, key) || !MaskOf::seen(mask, b, h, query, key))
+      x[i] = -infinity();
+    else if (MaskOf::Any)
+      x[i] = MaskOf::add(x[i] * scale, mask, b, h, query, key) * log2e();
+  }
+}
+
+// Which numbers of a tile dropout keeps, a bit each. Where four neighbours of a
+// row are what one call of the generator makes, each thread makes four and
+// tells the others.
+template <typename Shape, bool transposed>
+__device__ __forceinline__ uint32 keepTile(const Dropout<Shape, true> &dropout,
+                                           int64 head, int64 t, int64 s) {
+  uint32 kept = 0;
+  if constexpr (Shape::S % 4 != 0) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      kept |= (uint32)dropout.keeps(
+                  head, t + (transposed ? columnInTile(i) : rowInTile(i)),
+                  s + (transposed ? rowInTile(i) : columnInTile(i)))
+              << i;
+  } else {
+    constexpr int Fours = transposed ? 4 : 2; // in each row of keys
+    int lane = threadIdx.x % 32;
+    uint4 words = dropout.four(
+        head, dropout.elementOf(head, t + lane / Fours, s + lane % Fours * 4));
+    uint32 own = (uint32)dropout.keeps(words.x) |
+                 (uint32)dropout.keeps(words.y) << 1 |
+                 (uint32)dropout.keeps(words.z) << 2 |
+                 (uint32)dropout.keeps(words.w) << 3;
+    // Two neighbours of a row of keys are in the same four.
+#pragma unroll
+    for (int i = 0; i < 4; i += transposed ? 1 : 2) {
+      int query = transposed ? columnInTile(i) : rowInTile(i);
+      int key = transposed ? rowInTile(i) : columnInTile(i);
+      uint32 four =
+          __shfl_sync(0xffffffffu, own, query * Fours + key / 4) >> key % 4;
+      kept |= (four & (transposed ? 1 : 3)) << i;
+    }
+  }
+  return kept;
+}
+template <typename Shape, bool transposed>
+__device__ __forceinline__ uint32 keepTile(const Dropout<Shape, false> &, int64,
+                                           int64, int64) {
+  return 15;
+}
+
+// Writes a tile's two rows of two neighbours, each times the row's factor, for
+// rows of which there are `valid` and `columns` columns.
+template <int access, typename E>
+__device__ __forceinline__ void
+storeTile(E *to, int64 apart, const float (&x)[4], float first, float second,
+          int64 valid, int columns) {
+#pragma unroll
+  for (int i = 0; i < 4; i += 2) {
+    int row = rowInTile(i), column = columnInTile(i);
+    float factor = i == 0 ? first : second;
+    if (row >= valid)
+      continue;
+    E *place = to + row * apart + column;
+    if constexpr (access > 1) {
+      if (column < columns)
+        *reinterpret_cast<uint32 *>(place) =
+            pack<E>(x[i] * factor, x[i + 1] * factor);
+    } else {
+      if (column < columns)
+        place[0] = fromFloat<E>(x[i] * factor);
+      if (column + 1 < columns)
+        place[1] = fromFloat<E>(x[i + 1] * factor);
+    }
+  }
+}
+
+// What a warp has of 16 queries' results: of each row the maximum of the scores
+// in base 2 so far, this thread's part of the sum of probabilities, and the sum
+// of values, both relative to the maximum.
+template <int tiles> struct MmaSums {
+  float high[2], sum[2], value[tiles][4];
+
+  __device__ __forceinline__ MmaSums() : value() {
+    high[0] = high[1] = -infinity();
+    sum[0] = sum[1] = 0.0f;
+  }
+  // A row has a score of `top`; gives what its next ones are relative to.
+  __device__ __forceinline__ float raise(int row, float top) {
+    top = fmaxf(high[row], top);
+    float base = top == -infinity() ? 0.0f : top;
+    float shrink = fastExp2(high[row] - base);
+    high[row] = top;
+    sum[row] *= shrink;
+#pragma unroll
+    for (int c = 0; c < tiles; ++c) {
+      value[c][2 * row] *= shrink;
+      value[c][2 * row + 1] *= shrink;
+    }
+    return base;
+  }
+};
+
+// The scores of 16 queries from t on and of keys from s on become what the
+// values are multiplied by.
+template <typename Shape, typename MaskOf, typename Sums, typename MaskElement,
+          typename DropoutOf, int N>
+__device__ __forceinline__ void
+softmaxMmaTiles(float (&score)[N][4], Sums &sums, float scale,
+                const MaskElement *mask, const DropoutOf &dropout, int64 head,
+                int64 t, int64 s) {
+  bool whole = Shape::insideAll(t, 16, s, 8 * N);
+  float factor = factorOfScores<MaskOf>(scale), base[2];
+  float top[2] = {-infinity(), -infinity()};
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+    scoreMmaTile<Shape, MaskOf, false>(score[n], scale, whole, mask, head, t,
+                                       s + 8 * n);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      top[i / 2] = fmaxf(top[i / 2], score[n][i]);
+  }
+#pragma unroll
+  for (int r = 0; r < 2; ++r)
+    base[r] = sums.raise(r, quadMax(top[r]) * factor);
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+    uint32 kept = keepTile<Shape, false>(dropout, head, t, s + 8 * n);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      float p = fastExp2(score[n][i] * factor - base[i / 2]);
+      sums.sum[i / 2] += p;
+      score[n][i] = kept >> i & 1 ? p : 0.0f;
+    }
+  }
+}
+
+// Writes the results of 16 queries from t on, times what dropout multiplies
+// those that it keeps by.
+template <typename Shape, int access, typename Sums, typename E>
+__device__ __forceinline__ void writeMmaTiles(const Sums &sums, float factor,
+                                              E *out, float *lse, int64 head,
+                                              int64 t) {
+  constexpr int H = Shape::H, D = Shape::D;
+  float inverse[2];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    float total = quadSum(sums.sum[r]);
+    inverse[r] = total > 0.0f ? factor / total : 0.0f;
+    int64 row = t + rowInTile(2 * r);
+    if (threadIdx.x % 4 == 0 && row < Shape::T)
+      lse[head * Shape::T + row] =
+          total > 0.0f ? sums.high[r] / log2e() + logf(total) : -infinity();
+  }
+  out += ((head / H * Shape::T + t) * H + head % H) * D;
+#pragma unroll
+  for (int c = 0; c < 2 * Shape::Columns; ++c)
+    storeTile<access>(out + 8 * c, H * D, sums.value[c], inverse[0], inverse[1],
+                      Shape::T - t, D - 8 * c);
+}
+
+// Starts to copy a tile of rows of keys from s on, or nothing from `end` on,
+// and the same of values.
+template <int N, typename Shape, int threads, int access, typename E>
+__device__ __forceinline__ void copyKeys(E *toK, E *toV, const E *k, const E *v,
+                                         int64 s, int64 end) {
+  constexpr int Stride = Shape::SharedStride;
+  if (s < end) {
+    copyRows<N, Shape::D, Stride, threads, access>(
+        toK, k + s * Shape::KStride, Shape::KStride, Shape::S - s);
+    copyRows<N, Shape::D, Stride, threads, access>(
+        toV, v + s * Shape::KStride, Shape::KStride, Shape::S - s);
+  }
+  endCopies();
+}
+
+// A tile of queries a block, 16 of them a warp; what is passed is as in
+// `attention`.
+template <typename E, typename MaskElement, typename MaskOf, typename Shape,
+          bool HasDropout, int portion, int access>
+REMAT_KERNEL attentionMma(const E *q, const E *k, const E *v,
+                          const MaskElement *mask, const int64 *seed,
+                          const int64 *step, int64 id, E *out, float *lse,
+                          float scale, float dropoutP, float keepFactor) {
+  constexpr int64 T = Shape::T, S = Shape::S;
+  constexpr int H = Shape::H, D = Shape::D, M = Shape::M, N = portion;
+  constexpr int C = Shape::Columns, Stride = Shape::SharedStride;
+  constexpr int Threads = 2 * M, Elements = N * Stride;
+  REMAT_SHARED(memory);
+  int64 head = blockIdx.x / Shape::Tiles, b = head / H, h = head % H;
+  int64 first = Shape::longestFirst(blockIdx.x % Shape::Tiles) * M;
+  Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
+  E *tileK = (E *)memory, *tileV = tileK + 2 * Elements;
+  q += Shape::QOffset + (b * T + first) * Shape::QStride + h * D;
+  k += Shape::KOffset + b * S * Shape::KStride + h / Shape::Group * D;
+  v += Shape::VOffset + b * S * Shape::KStride + h / Shape::Group * D;
+  int own = threadIdx.x / 32 * 16; // the warp's first row
+  copyRows<M, D, Stride, Threads, access>(tileK, q, Shape::QStride, T - first);
+  endCopies();
+  waitForBlockCopies<0>();
+  LeftRows<E, Stride, C, true> queries(tileK + own * Stride);
+  __syncthreads();
+
+  int64 t = first + own, s = Shape::firstKey(first), end = Shape::endKey(first);
+  MmaSums<2 * C> sums;
+  copyKeys<N, Shape, Threads, access>(tileK, tileV, k, v, s, end);
+  for (int half = 0; s < end; s += N, half ^= 1) {
+    const E *keys = tileK + half * Elements, *values = tileV + half * Elements;
+    copyKeys<N, Shape, Threads, access>(tileK + (half ^ 1) * Elements,
+                                        tileV + (half ^ 1) * Elements, k, v,
+                                        s + N, end);
+    waitForBlockCopies<1>();
+    if (!Shape::Causal || s < t + 16) {
+      float score[N / 8][4] = {};
+      queries.multiplyByTransposed(score, keys);
+      softmaxMmaTiles<Shape, MaskOf>(score, sums, scale, mask, dropout, head, t,
+                                     s);
+      multiplyBy<E, Stride>(sums.value, score, values);
+    }
+    __syncthreads();
+  }
+  writeMmaTiles<Shape, access>(sums, dropout.factor, out, lse, head, t);
+}
+
+} // namespace kernels

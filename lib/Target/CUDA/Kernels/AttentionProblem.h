@@ -1,0 +1,71 @@
+//===- AttentionProblem.h - attention as its kernels see it -----*- C++ -*-===//
+
+#ifndef REMAT_LIB_TARGET_CUDA_KERNELS_ATTENTIONPROBLEM_H
+#define REMAT_LIB_TARGET_CUDA_KERNELS_ATTENTIONPROBLEM_H
+
+#include "KernelWriter.h"
+#include "remat/IR/AttentionSizes.h"
+
+namespace remat::cuda {
+
+/// What the forward and the backward operation have in common.
+struct AttentionProblem : AttentionSizes {
+  bool IsPacked, IsCausal;
+  int64_t Window; ///< the queries' number where there is none
+  double Scale, DropoutP;
+  bool IsRandom;
+  std::string Type;
+  /// The mask's type and strides; dimensions of size 1 repeat.
+  kernels::Mask Mask;
+
+  explicit AttentionProblem(AttentionOp Op) : AttentionProblem(Op, 0) {}
+  explicit AttentionProblem(AttentionBackwardOp Op) : AttentionProblem(Op, 1) {}
+
+  /// What dropout multiplies what it keeps by.
+  double getKeepFactor() const { return IsRandom ? 1.0 / (1.0 - DropoutP) : 1; }
+  /// Sizes and strides, where blocks have tiles of `Rows` of `Tiled` queries or
+  /// keys.
+  kernels::AttentionShape getShape(int64_t Rows, int64_t Tiled) const;
+
+  /// Query, key or value, which may be parts of one operand.
+  Passed passQkv(unsigned Index) const {
+    return operand(FirstQkv + (IsPacked ? 0 : Index));
+  }
+  /// What there is of these is passed.
+  Passed passMask() const { return MaskIndex ? operand(*MaskIndex) : absent(); }
+  Passed passSeed() const { return IsRandom ? operand(SeedIndex) : absent(); }
+  Passed passStep() const {
+    return IsRandom ? operand(SeedIndex + 1) : absent();
+  }
+  Passed passId() const { return IsRandom ? integer(Id) : absent(); }
+
+private:
+  template <typename OpT> AttentionProblem(OpT Op, unsigned FirstQkv);
+
+  int64_t Id;
+  unsigned FirstQkv, SeedIndex; ///< operand numbers
+  std::optional<unsigned> MaskIndex;
+};
+
+/// What the launches of the backward pass beside the problem, by number.
+struct BackwardOperands {
+  unsigned Output, Lse;
+
+  explicit BackwardOperands(AttentionBackwardOp Op)
+      : Output(Op.getOutputMutable().getOperandNumber()),
+        Lse(Op.getLseMutable().getOperandNumber()) {}
+};
+
+/// Whether the kernels of AttentionMma.cuh take it: 16-bit types, and heads of
+/// up to 128 elements.
+bool hasMmaAttention(const AttentionProblem &P);
+
+/// Appends their launches: the forward; the gradients of key and value, and
+/// that of query, where `AttentionDelta` has filled the workspace.
+void addMmaAttention(AttentionOp Op, const AttentionProblem &P, Launches &Out);
+void addMmaGradients(AttentionBackwardOp Op, const AttentionProblem &P,
+                     Launches &Out);
+
+} // namespace remat::cuda
+
+#endif // REMAT_LIB_TARGET_CUDA_KERNELS_ATTENTIONPROBLEM_H
