@@ -109,7 +109,9 @@ std::string compileSource(const NVRTC &N, const std::string &Source,
       N.CreateProgram(&P, Source.c_str(), "program.cu", 0, nullptr, nullptr);
   if (Code != 0)
     return std::string("NVRTC made no program: ") + N.GetErrorString(Code);
-  std::string ArchOption = "--gpu-architecture=" + Arch.str();
+  // Hopper's own instructions, which no later GPU has.
+  std::string ArchOption =
+      "--gpu-architecture=" + (Arch == "sm_90" ? "sm_90a" : Arch.str());
   const char *Options[] = {ArchOption.c_str(), "--std=c++17"};
   Code = N.CompileProgram(P, std::size(Options), Options);
   size_t Size = 0;

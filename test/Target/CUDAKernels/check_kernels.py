@@ -3,7 +3,7 @@
   check_kernels.py --print-kernels build/bin/print-kernels              on the host, emulated block by block
   check_kernels.py --print-kernels build/bin/print-kernels --save F     writes the kernels' sources only
   check_kernels.py --kernels F --device cuda                            on a GPU, with CuPy
-  check_kernels.py --kernels F --nvrtc libnvrtc.so.13                   compiles only, for every architecture
+  check_kernels.py --print-kernels P --nvrtc libnvrtc.so.13             compiles only, for every architecture
 """
 
 import argparse
@@ -25,9 +25,15 @@ GUARD = 512
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
 
-def make_module(all_cases):
+def name_target(architecture):
+    """What NVRTC is asked for, as remat asks it (lib/Target/CUDA/NVRTC.cpp): Hopper's own instructions, too."""
+    return "sm_90a" if architecture == "sm_90" else architecture
+
+
+def make_module(all_cases, arch):
     """The cases as functions of one module."""
     lines = []
+    target = f' attributes {{remat.target = #remat.target<cuda, arch = "{arch}">}}' if arch else ""
     for number, case in enumerate(all_cases):
         names = [f"%a{i}" for i in range(len(case.operands))]
         types = [tensor_type(t) for t in case.operands]
@@ -37,14 +43,14 @@ def make_module(all_cases):
         returned = ", ".join(f"%r#{i}" if len(results) > 1 else "%r" for i in range(len(results)))
         halved = [" {remat.in_halves}" if case.lies_in_halves(i) else "" for i in range(len(names))]
         arguments = ", ".join(f"{n}: {t}{h}" for n, t, h in zip(names, types, halved))
-        lines.append(f"func.func @case{number}({arguments}) -> ({', '.join(results)}) {{\n  {outs} = {text}\n"
+        lines.append(f"func.func @case{number}({arguments}) -> ({', '.join(results)}){target} {{\n  {outs} = {text}\n"
                      f"  return {returned} : {', '.join(results)}\n}}")
     return "\n".join(lines) + "\n"
 
 
-def print_kernels(tool, all_cases):
+def print_kernels(tool, all_cases, arch=None):
     with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
-        file.write(make_module(all_cases))
+        file.write(make_module(all_cases, arch))
         file.flush()
         return json.loads(subprocess.run([tool, file.name], check=True, stdout=subprocess.PIPE).stdout)
 
@@ -60,6 +66,10 @@ def name_kernels(operations):
                 texts.append(source.replace("@NAME@", names[source]))
             launch["entry"] = names[source]
     return texts
+
+
+def get_library(kernels):
+    return "\n".join(source["text"] for source in kernels["sources"])
 
 
 class Emulator:
@@ -110,6 +120,10 @@ class Emulator:
         pass
 
 
+def get_device_arch():
+    return "sm_{}{}".format(*torch.cuda.get_device_capability())
+
+
 class GPU:
     device = "cuda"
 
@@ -117,18 +131,29 @@ class GPU:
         import cupy
         self.cupy = cupy
         torch.zeros(1, device="cuda")
-        self.module = cupy.RawModule(code=prelude + "".join(texts), backend="nvrtc", options=("--std=c++17",))
+        self.module = cupy.cuda.function.Module()
+        self.module.load(self.compile(prelude + "".join(texts), name_target(get_device_arch())))
         self.functions = {}
+
+    def compile(self, source, target):
+        from cupy.cuda import nvrtc
+        program = nvrtc.createProgram(source, "kernels.cu", (), ())
+        try:
+            nvrtc.compileProgram(program, (f"--gpu-architecture={target}", "--std=c++17"))
+        except nvrtc.NVRTCError:
+            sys.exit(nvrtc.getProgramLog(program))
+        return nvrtc.getCUBIN(program)
 
     def launch(self, launch, addresses, stream=None):
         name = launch["entry"]
         if name not in self.functions:
             self.functions[name] = self.module.get_function(name)
             if launch["shared"] > 48 * 1024:
-                self.functions[name].max_dynamic_shared_size_bytes = launch["shared"]
+                most = self.cupy.cuda.driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                self.cupy.cuda.driver.funcSetAttribute(self.functions[name].ptr, most, launch["shared"])
         values = tuple(self.cupy.uint64(a) for a in addresses)
         with stream or self.cupy.cuda.Stream.null:
-            self.functions[name](tuple(launch["grid"]), tuple(launch["block"]), values, shared_mem=launch["shared"])
+            self.functions[name](tuple(launch["grid"]), tuple(launch["block"]), values, launch["shared"])
 
     def synchronize(self):
         torch.cuda.synchronize()
@@ -228,13 +253,16 @@ def run_in_processes(pairs, machine):
     return sum(abs(process.exitcode) for process in running)
 
 
-def compile_all(nvrtc, prelude, texts):
-    nvrtc = ctypes.CDLL(nvrtc)
-    source = (prelude + "".join(texts)).encode()
+def compile_all(path, kernels_for):
+    """Compiles what `kernels_for` gives for each architecture."""
+    nvrtc = ctypes.CDLL(path)
     for architecture in ARCHITECTURES:
+        kernels = kernels_for(architecture)
+        texts = name_kernels(kernels["operations"])
+        source = (get_library(kernels) + "".join(texts)).encode()
         program = ctypes.c_void_p()
         nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"kernels.cu", 0, None, None)
-        options = (ctypes.c_char_p * 2)(b"--gpu-architecture=" + architecture.encode(), b"--std=c++17")
+        options = (ctypes.c_char_p * 2)(b"--gpu-architecture=" + name_target(architecture).encode(), b"--std=c++17")
         failed = nvrtc.nvrtcCompileProgram(program, 2, options)
         size = ctypes.c_size_t()
         nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
@@ -251,6 +279,7 @@ def main():
     parser.add_argument("--kernels", help="kernels that --save has written")
     parser.add_argument("--save", help="write the kernels to this file and stop")
     parser.add_argument("--device", choices=("emulated", "cuda"), default="emulated")
+    parser.add_argument("--arch", help="what kernels are for, as sm_90: some are Hopper's own (default: on a GPU its own)")
     parser.add_argument("--nvrtc", help="only compile, with this NVRTC")
     parser.add_argument("--only", default="", help="cases whose name contains this")
     options = parser.parse_args()
@@ -261,8 +290,11 @@ def main():
     if options.kernels:
         with open(options.kernels) as file:
             kernels = json.load(file)
+    elif options.nvrtc:
+        return compile_all(options.nvrtc, lambda arch: print_kernels(options.print_kernels, chosen, arch))
     else:
-        kernels = print_kernels(options.print_kernels, chosen)
+        arch = options.arch or (get_device_arch() if options.device == "cuda" else None)
+        kernels = print_kernels(options.print_kernels, chosen, arch)
     if options.save:
         with open(options.save, "w") as file:
             json.dump(kernels, file)
@@ -271,9 +303,7 @@ def main():
     if len(operations) != len(chosen):
         sys.exit(f"{len(chosen)} cases, but kernels for {len(operations)}")
     texts = name_kernels(operations)
-    library = "\n".join(source["text"] for source in kernels["sources"])
-    if options.nvrtc:
-        return compile_all(options.nvrtc, library, texts)
+    library = get_library(kernels)
     machine = (GPU if options.device == "cuda" else Emulator)(library, texts, operations)
     pairs = list(zip(chosen, operations))
     if options.device == "cuda":

@@ -117,6 +117,12 @@ inline void prefetch(const void *) {}
 template <int Bytes> void startCopy(void *to, const void *from) {
   memcpy(to, from, Bytes);
 }
+inline void startCopyOrZero(void *to, const void *from, bool inside) {
+  if (inside)
+    memcpy(to, from, 16);
+  else
+    memset(to, 0, 16);
+}
 inline void endCopies() {}
 template <int Left> void waitForCopies() {}
 
@@ -256,6 +262,53 @@ void multiplyTiles(float (&C)[4], const unsigned (&A)[4], unsigned B0,
       C[I] += Element(Row * 4 + K % 8 / 2, I / 2 + K / 8 * 2, K % 2) *
               Element(Column * 4 + K % 8 / 2, 4 + K / 8, K % 2);
   }
+  waitWarp();
+}
+// As Wgmma.cuh says.
+typedef const char *TileAddress;
+inline TileAddress addressOfTile(const void *P) {
+  return static_cast<const char *>(P);
+}
+inline unsigned char *alignForTiles(unsigned char *P) {
+  return P + (0 - reinterpret_cast<uintptr_t>(P)) % 1024;
+}
+inline void beginProducts() {}
+inline void endProducts() {}
+template <int Left> void waitForProducts() {}
+inline void shareWithProducts() {}
+/// Element `Column` of row `Row` of a tile.
+template <typename T>
+float elementOfTile(TileAddress Tile, unsigned Row, unsigned Column) {
+  auto Place = reinterpret_cast<uintptr_t>(Tile) + Row * 128 + Column * 2;
+  T Element;
+  memcpy(&Element, reinterpret_cast<char *>(Place ^ Place / 128 % 8 * 16), 2);
+  return toFloat(Element);
+}
+template <typename T, int N>
+void multiplyGroup(float (&C)[N][4], TileAddress A, TileAddress B, bool Add) {
+  unsigned Lane = emulation::Now % 32, First = emulation::Now / 32 % 4 * 16;
+  for (unsigned I = 0; I < 4 * N; ++I) {
+    float Sum = Add ? C[I / 4][I % 4] : 0;
+    for (unsigned K = 0; K < 16; ++K)
+      Sum += elementOfTile<T>(A, First + Lane / 4 + I / 2 % 2 * 8, K) *
+             elementOfTile<T>(B, I / 4 * 8 + Lane % 4 * 2 + I % 2, K);
+    C[I / 4][I % 4] = Sum;
+  }
+}
+template <typename T>
+void multiplyGroup(float (*C)[4], const unsigned (&A)[4], TileAddress B) {
+  using namespace emulation;
+  Operands[Now] = {A[0], A[1], A[2], A[3]};
+  waitWarp();
+  unsigned Lane = Now % 32;
+  for (unsigned I = 0; I < 32; ++I)
+    for (unsigned K = 0; K < 16; ++K) {
+      unsigned From = Now / 32 * 32 + Lane / 4 * 4 + K % 8 / 2;
+      unsigned Word = Operands[From][I / 2 % 2 + K / 8 * 2] >> K % 2 * 16;
+      C[I / 4][I % 4] +=
+          toFloat(T{static_cast<unsigned short>(Word)}) *
+          elementOfTile<T>(B, K, I / 4 * 8 + Lane % 4 * 2 + I % 2);
+    }
   waitWarp();
 }
 inline unsigned __ballot_sync(unsigned Mask, bool Value) {

@@ -24,6 +24,13 @@ bool remat::cuda::usesTensorCores(Operation *Attention) {
       AttentionProblem(cast<AttentionBackwardOp>(Attention)));
 }
 
+/// Whether groups of four warps multiply, as Wgmma.cuh says: rows of 64 or 128
+/// elements.
+static bool isGrouped(const AttentionProblem &P) {
+  int64_t Padded = llvm::alignTo(P.Width, 16);
+  return P.IsForHopper && (Padded == NarrowHead || Padded == WidestHead);
+}
+
 namespace {
 /// How a kernel works: its block has a tile of `Rows`, 16 of them a warp, and
 /// `Portion` rows of the other side at a time in shared memory, of which a warp
@@ -32,19 +39,44 @@ namespace {
 struct MmaTiles {
   int64_t Rows, Portion, Part, Blocks;
 
-  /// The launch for `Tiled` queries or keys of `Heads` heads, with rows of
-  /// `Width` elements in shared memory: two portions of two operands, `More`
-  /// rows, and `Bytes`.
+  /// The launch for `Tiled` queries or keys of `Heads` heads: in shared memory
+  /// are two portions of two operands and `More` rows of a head, and `Bytes`.
   LaunchSize getLaunch(const AttentionProblem &P, int64_t Tiled, int64_t Heads,
-                       int64_t More = 0, int64_t Bytes = 0) const {
-    int64_t Row = (llvm::alignTo(P.Width, 16) + 8) * 2;
+                       int64_t More, int64_t Bytes = 0) const {
+    int64_t Padded = llvm::alignTo(P.Width, 16);
+    int64_t Row = 2 * (isGrouped(P) ? Padded : Padded + 8);
+    int64_t ToAlign = isGrouped(P) ? 1024 - 16 : 0;
     return {.Block = 2 * Rows,
             .GridX = int64_t(llvm::divideCeil(Tiled, Rows)) * P.Batch * Heads,
-            .SharedBytes = (4 * Portion + More) * Row + Bytes,
+            .SharedBytes = (4 * Portion + More) * Row + Bytes + ToAlign,
             .BlocksPerMultiprocessor = Blocks};
   }
 };
 } // namespace
+
+static MmaTiles getForwardTiles(const AttentionProblem &P) {
+  if (isGrouped(P))
+    return P.Width <= NarrowHead ? MmaTiles{128, 64, 64, 2}
+                                 : MmaTiles{128, 64, 64, 0};
+  return P.Width <= NarrowHead ? MmaTiles{64, 64, 64, P.IsRandom ? 3 : 4}
+                               : MmaTiles{64, 64, 64, 0};
+}
+
+static MmaTiles getKeyValueTiles(const AttentionProblem &P) {
+  if (isGrouped(P))
+    return P.Width <= NarrowHead ? MmaTiles{64, 64, 64, 3}
+                                 : MmaTiles{64, 64, 64, 0};
+  return P.Width <= NarrowHead ? MmaTiles{64, 64, 16, 3}
+                               : MmaTiles{64, 32, 32, 0};
+}
+
+static MmaTiles getQueryTiles(const AttentionProblem &P) {
+  if (isGrouped(P))
+    return P.Width <= NarrowHead ? MmaTiles{64, 64, 64, 3}
+                                 : MmaTiles{64, 64, 64, 0};
+  return P.Width <= NarrowHead ? MmaTiles{128, 64, 16, 2}
+                               : MmaTiles{64, 64, 32, 0};
+}
 
 /// Elements that one access of all of an operation's tensors may move: part of
 /// a head's, of query, key, value, results and gradients.
@@ -58,36 +90,37 @@ static int64_t getAccess(Operation *Op, const AttentionProblem &P) {
 
 void remat::cuda::addMmaAttention(AttentionOp Op, const AttentionProblem &P,
                                   Launches &Out) {
-  MmaTiles Tiles = P.Width <= NarrowHead
-                       ? MmaTiles{64, 64, 64, P.IsRandom ? 3 : 4}
-                       : MmaTiles{64, 64, 64, 0};
-  addLaunch("attention",
-            kernels::AttentionMma{.E = P.Type,
-                                  .MaskElement = P.Mask.Element,
-                                  .MaskOf = P.Mask,
-                                  .Shape = P.getShape(Tiles.Rows, P.Queries),
-                                  .HasDropout = P.IsRandom,
-                                  .Portion = Tiles.Portion,
-                                  .Access = getAccess(Op, P),
-                                  .Q = P.passQkv(0),
-                                  .K = P.passQkv(1),
-                                  .V = P.passQkv(2),
-                                  .Mask = P.passMask(),
-                                  .Seed = P.passSeed(),
-                                  .Step = P.passStep(),
-                                  .Id = P.passId(),
-                                  .Out = result(0),
-                                  .Lse = result(1),
-                                  .Scale = P.Scale,
-                                  .DropoutP = P.DropoutP,
-                                  .KeepFactor = P.getKeepFactor()},
-            Tiles.getLaunch(P, P.Queries, P.Heads), Out);
+  MmaTiles Tiles = getForwardTiles(P);
+  addLaunch(
+      "attention",
+      kernels::AttentionMma{.E = P.Type,
+                            .MaskElement = P.Mask.Element,
+                            .MaskOf = P.Mask,
+                            .Shape = P.getShape(Tiles.Rows, P.Queries),
+                            .HasDropout = P.IsRandom,
+                            .Portion = Tiles.Portion,
+                            .Access = getAccess(Op, P),
+                            .Grouped = isGrouped(P),
+                            .Q = P.passQkv(0),
+                            .K = P.passQkv(1),
+                            .V = P.passQkv(2),
+                            .Mask = P.passMask(),
+                            .Seed = P.passSeed(),
+                            .Step = P.passStep(),
+                            .Id = P.passId(),
+                            .Out = result(0),
+                            .Lse = result(1),
+                            .Scale = P.Scale,
+                            .DropoutP = P.DropoutP,
+                            .KeepFactor = P.getKeepFactor()},
+      Tiles.getLaunch(P, P.Queries, P.Heads, isGrouped(P) ? Tiles.Rows : 0),
+      Out);
 }
 
 static void addKeyValueGradients(AttentionBackwardOp Op,
                                  const AttentionProblem &P, Launches &Out) {
-  bool Held = P.Width <= NarrowHead;
-  MmaTiles Tiles = Held ? MmaTiles{64, 64, 16, 3} : MmaTiles{64, 32, 32, 0};
+  bool Held = !isGrouped(P) && P.Width <= NarrowHead;
+  MmaTiles Tiles = getKeyValueTiles(P);
   addLaunch(
       "attention_backward_key_value",
       kernels::AttentionMmaKeyValue{.E = P.Type,
@@ -99,6 +132,7 @@ static void addKeyValueGradients(AttentionBackwardOp Op,
                                     .Part = Tiles.Part,
                                     .Access = getAccess(Op, P),
                                     .Held = Held,
+                                    .Grouped = isGrouped(P),
                                     .Grad = operand(0),
                                     .Q = P.passQkv(0),
                                     .K = P.passQkv(1),
@@ -120,8 +154,7 @@ static void addKeyValueGradients(AttentionBackwardOp Op,
 
 static void addQueryGradient(AttentionBackwardOp Op, const AttentionProblem &P,
                              Launches &Out) {
-  MmaTiles Tiles = P.Width <= NarrowHead ? MmaTiles{128, 64, 16, 2}
-                                         : MmaTiles{64, 64, 32, 0};
+  MmaTiles Tiles = getQueryTiles(P);
   addLaunch(
       "attention_backward_query",
       kernels::AttentionMmaQuery{.E = P.Type,
@@ -132,6 +165,7 @@ static void addQueryGradient(AttentionBackwardOp Op, const AttentionProblem &P,
                                  .Portion = Tiles.Portion,
                                  .Part = Tiles.Part,
                                  .Access = getAccess(Op, P),
+                                 .Grouped = isGrouped(P),
                                  .Grad = operand(0),
                                  .Q = P.passQkv(0),
                                  .K = P.passQkv(1),
@@ -145,7 +179,8 @@ static void addQueryGradient(AttentionBackwardOp Op, const AttentionProblem &P,
                                  .Scale = P.Scale,
                                  .DropoutP = P.DropoutP,
                                  .KeepFactor = P.getKeepFactor()},
-      Tiles.getLaunch(P, P.Queries, P.Heads), Out);
+      Tiles.getLaunch(P, P.Queries, P.Heads, isGrouped(P) ? 2 * Tiles.Rows : 0),
+      Out);
 }
 
 /// What a query needs, for all of them.

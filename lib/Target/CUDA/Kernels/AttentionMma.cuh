@@ -155,12 +155,12 @@ template <int tiles> struct MmaSums {
   }
 };
 
-// The scores of 16 queries from t on and of keys from s on become what the
+// Makes of the scores of 16 queries from t on and of keys from s on what the
 // values are multiplied by.
-template <typename Shape, typename MaskOf, typename Sums, typename MaskElement,
-          typename DropoutOf, int N>
+template <typename Shape, typename MaskOf, typename Weights, typename Sums,
+          typename MaskElement, typename DropoutOf, int N>
 __device__ __forceinline__ void
-softmaxMmaTiles(float (&score)[N][4], Sums &sums, float scale,
+softmaxMmaTiles(float (&score)[N][4], Weights &weights, Sums &sums, float scale,
                 const MaskElement *mask, const DropoutOf &dropout, int64 head,
                 int64 t, int64 s) {
   bool whole = Shape::insideAll(t, 16, s, 8 * N);
@@ -186,6 +186,7 @@ softmaxMmaTiles(float (&score)[N][4], Sums &sums, float scale,
       sums.sum[i / 2] += p;
       score[n][i] = kept >> i & 1 ? p : 0.0f;
     }
+    weights.set(n, score[n]);
   }
 }
 
@@ -213,17 +214,20 @@ __device__ __forceinline__ void writeMmaTiles(const Sums &sums, float factor,
                       Shape::T - t, D - 8 * c);
 }
 
+// Rows of heads in shared memory.
+template <typename E, typename Shape, int rows, bool grouped>
+using HeadTile = SharedTile<E, rows, Shape::Columns, grouped>;
+
 // Starts to copy a tile of rows of keys from s on, or nothing from `end` on,
 // and the same of values.
-template <int N, typename Shape, int threads, int access, typename E>
-__device__ __forceinline__ void copyKeys(E *toK, E *toV, const E *k, const E *v,
-                                         int64 s, int64 end) {
-  constexpr int Stride = Shape::SharedStride;
+template <typename Shape, int threads, int access, typename Tile, typename E>
+__device__ __forceinline__ void copyKeys(Tile toK, Tile toV, const E *k,
+                                         const E *v, int64 s, int64 end) {
   if (s < end) {
-    copyRows<N, Shape::D, Stride, threads, access>(
-        toK, k + s * Shape::KStride, Shape::KStride, Shape::S - s);
-    copyRows<N, Shape::D, Stride, threads, access>(
-        toV, v + s * Shape::KStride, Shape::KStride, Shape::S - s);
+    copyRows<Shape::D, threads, access>(toK, k + s * Shape::KStride,
+                                        Shape::KStride, Shape::S - s);
+    copyRows<Shape::D, threads, access>(toV, v + s * Shape::KStride,
+                                        Shape::KStride, Shape::S - s);
   }
   endCopies();
 }
@@ -231,47 +235,60 @@ __device__ __forceinline__ void copyKeys(E *toK, E *toV, const E *k, const E *v,
 // A tile of queries a block, 16 of them a warp; what is passed is as in
 // `attention`.
 template <typename E, typename MaskElement, typename MaskOf, typename Shape,
-          bool HasDropout, int portion, int access>
+          bool HasDropout, int portion, int access, bool grouped>
 REMAT_KERNEL attentionMma(const E *q, const E *k, const E *v,
                           const MaskElement *mask, const int64 *seed,
                           const int64 *step, int64 id, E *out, float *lse,
                           float scale, float dropoutP, float keepFactor) {
   constexpr int64 T = Shape::T, S = Shape::S;
   constexpr int H = Shape::H, D = Shape::D, M = Shape::M, N = portion;
-  constexpr int C = Shape::Columns, Stride = Shape::SharedStride;
-  constexpr int Threads = 2 * M, Elements = N * Stride;
+  constexpr int Threads = 2 * M;
+  typedef HeadTile<E, Shape, M, grouped> Tile;
+  typedef HeadTile<E, Shape, N, grouped> Portion;
   REMAT_SHARED(memory);
+  E *tiles = (E *)(grouped ? alignForTiles(memory) : memory);
   int64 head = blockIdx.x / Shape::Tiles, b = head / H, h = head % H;
   int64 first = Shape::longestFirst(blockIdx.x % Shape::Tiles) * M;
   Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
-  E *tileK = (E *)memory, *tileV = tileK + 2 * Elements;
   q += Shape::QOffset + (b * T + first) * Shape::QStride + h * D;
   k += Shape::KOffset + b * S * Shape::KStride + h / Shape::Group * D;
   v += Shape::VOffset + b * S * Shape::KStride + h / Shape::Group * D;
   int own = threadIdx.x / 32 * 16; // the warp's first row
-  copyRows<M, D, Stride, Threads, access>(tileK, q, Shape::QStride, T - first);
+  Tile tileQ = {tiles};
+  copyRows<D, Threads, access>(tileQ, q, Shape::QStride, T - first);
   endCopies();
-  waitForBlockCopies<0>();
-  LeftRows<E, Stride, C, true> queries(tileK + own * Stride);
+  waitForBlockCopies<Tile, 0>();
+  LeftRows<Tile, !grouped> queries(tileQ, own);
   __syncthreads();
 
   int64 t = first + own, s = Shape::firstKey(first), end = Shape::endKey(first);
-  MmaSums<2 * C> sums;
-  copyKeys<N, Shape, Threads, access>(tileK, tileV, k, v, s, end);
-  for (int half = 0; s < end; s += N, half ^= 1) {
-    const E *keys = tileK + half * Elements, *values = tileV + half * Elements;
-    copyKeys<N, Shape, Threads, access>(tileK + (half ^ 1) * Elements,
-                                        tileV + (half ^ 1) * Elements, k, v,
-                                        s + N, end);
-    waitForBlockCopies<1>();
-    if (!Shape::Causal || s < t + 16) {
-      float score[N / 8][4] = {};
-      queries.multiplyByTransposed(score, keys);
-      softmaxMmaTiles<Shape, MaskOf>(score, sums, scale, mask, dropout, head, t,
-                                     s);
-      multiplyBy<E, Stride>(sums.value, score, values);
+  int64 last = first + firstTogether<Tile>(own);
+  MmaSums<2 * Shape::Columns> sums;
+  Portion keys = {grouped ? tiles + Tile::Elements : tiles};
+  Portion values = {keys.data + 2 * Portion::Elements};
+  Portion nextKeys = {keys.data + Portion::Elements};
+  Portion nextValues = {values.data + Portion::Elements};
+  copyKeys<Shape, Threads, access>(keys, values, k, v, s, end);
+  for (; s < end; s += N) {
+    copyKeys<Shape, Threads, access>(nextKeys, nextValues, k, v, s + N, end);
+    waitForBlockCopies<Portion, 1>();
+    if (!Shape::Causal || s < last + together<Tile>()) {
+      float score[N / 8][4];
+      beginIfGrouped<Tile>();
+      queries.multiplyByTransposed(score, keys, 0);
+      endIfGrouped<Tile>();
+      waitIfGrouped<Tile, 0>();
+      RoundedRows<E, N / 8> weights;
+      softmaxMmaTiles<Shape, MaskOf>(score, weights, sums, scale, mask, dropout,
+                                     head, t, s);
+      beginIfGrouped<Tile>();
+      weights.multiplyBy(sums.value, values, 0);
+      endIfGrouped<Tile>();
+      waitIfGrouped<Tile, 0>();
     }
     __syncthreads();
+    swapTiles(keys, nextKeys);
+    swapTiles(values, nextValues);
   }
   writeMmaTiles<Shape, access>(sums, dropout.factor, out, lse, head, t);
 }

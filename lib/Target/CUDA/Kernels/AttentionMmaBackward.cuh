@@ -45,43 +45,48 @@ REMAT_KERNEL attentionMmaTerms(const E *grad, const E *output, const float *lse,
   store(terms + 2 * place, out);
 }
 
-// Products of query and key, and of the result's gradient and value, become the
-// probabilities that dropout keeps and the gradients of the scores, but for the
-// scale. lse and delta are the terms of each number's query.
+// Products of query and key become probabilities, and, rounded, those that
+// dropout keeps; gives a bit of each that it does. lse is that of each number's
+// query.
 template <typename Shape, typename MaskOf, bool transposed,
           typename MaskElement, typename DropoutOf>
-__device__ __forceinline__ void
-gradeMmaTile(float (&score)[4], float (&grad)[4], const float (&lse)[4],
-             const float (&delta)[4], float scale, bool whole,
-             const MaskElement *mask, const DropoutOf &dropout, int64 head,
-             int64 t, int64 s) {
+__device__ __forceinline__ uint32
+probabilityTile(float (&score)[4], const float (&lse)[4], float scale,
+                bool whole, const MaskElement *mask, const DropoutOf &dropout,
+                int64 head, int64 t, int64 s) {
   scoreMmaTile<Shape, MaskOf, transposed>(score, scale, whole, mask, head, t,
                                           s);
-  uint32 kept = keepTile<Shape, transposed>(dropout, head, t, s);
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    float p = fastExp2(score[i] * factorOfScores<MaskOf>(scale) - lse[i]);
-    bool keeps = kept >> i & 1;
-    score[i] = keeps ? p : 0.0f;
-    grad[i] = p * ((keeps ? grad[i] * dropout.factor : 0.0f) - delta[i]);
-  }
+  for (int i = 0; i < 4; ++i)
+    score[i] = fastExp2(score[i] * factorOfScores<MaskOf>(scale) - lse[i]);
+  return keepTile<Shape, transposed>(dropout, head, t, s);
 }
 
-// Starts to copy N queries from t on with what belongs to them. q, grad and
-// terms are those of a head.
-template <int N, typename Shape, int threads, int access, typename E>
-__device__ __forceinline__ void copyQueries(E *toQ, E *toG, float *toTerms,
+// The gradients of a tile's scores, but for the scale: of products of the
+// result's gradient and value. delta is that of each number's query.
+__device__ __forceinline__ void gradeTile(float (&grad)[4], const float (&p)[4],
+                                          const float (&delta)[4], uint32 kept,
+                                          float factor) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    grad[i] = p[i] * ((kept >> i & 1 ? grad[i] * factor : 0.0f) - delta[i]);
+}
+
+// Starts to copy a portion of queries from t on with what belongs to them. q,
+// grad and terms are those of a head.
+template <typename Shape, int threads, int access, typename Tile, typename E>
+__device__ __forceinline__ void copyQueries(Tile toQ, Tile toG, float *toTerms,
                                             const E *q, const E *grad,
                                             const float *terms, int64 t) {
-  constexpr int Stride = Shape::SharedStride, GradStride = Shape::H * Shape::D;
-  copyRows<N, Shape::D, Stride, threads, access>(toQ, q + t * Shape::QStride,
-                                                 Shape::QStride, Shape::T - t);
-  copyRows<N, Shape::D, Stride, threads, access>(toG, grad + t * GradStride,
-                                                 GradStride, Shape::T - t);
+  constexpr int GradStride = Shape::H * Shape::D;
+  copyRows<Shape::D, threads, access>(toQ, q + t * Shape::QStride,
+                                      Shape::QStride, Shape::T - t);
+  copyRows<Shape::D, threads, access>(toG, grad + t * GradStride, GradStride,
+                                      Shape::T - t);
   int i = threadIdx.x;
-  if (i < N && t + i < Shape::T)
+  if (i < Tile::Rows && t + i < Shape::T)
     startCopy<8>(toTerms + 2 * i, terms + 2 * (t + i));
-  else if (i < N)
+  else if (i < Tile::Rows)
     toTerms[2 * i] = toTerms[2 * i + 1] = 0.0f;
 }
 
@@ -90,7 +95,8 @@ __device__ __forceinline__ void copyQueries(E *toQ, E *toG, float *toTerms,
 // other, `part` queries at a time. If `held`, a warp's keys and values are in
 // registers.
 template <typename E, typename MaskElement, typename MaskOf, typename Shape,
-          bool HasDropout, int portion, int part, int access, bool held>
+          bool HasDropout, int portion, int part, int access, bool held,
+          bool grouped>
 REMAT_KERNEL
 attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
                      const float *terms, const MaskElement *mask,
@@ -98,28 +104,31 @@ attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
                      E *gradV, float scale, float dropoutP, float keepFactor) {
   constexpr int64 T = Shape::T, S = Shape::S;
   constexpr int H = Shape::H, D = Shape::D, M = Shape::M, N = portion;
-  constexpr int C = Shape::Columns, Stride = Shape::SharedStride;
-  constexpr int Threads = 2 * M, Elements = N * Stride;
+  constexpr int C = Shape::Columns, Threads = 2 * M;
+  typedef HeadTile<E, Shape, M, grouped> Tile;
+  typedef HeadTile<E, Shape, N, grouped> Portion;
   REMAT_SHARED(memory);
+  E *tiles = (E *)(grouped ? alignForTiles(memory) : memory);
   int64 of = blockIdx.x / Shape::Tiles, begin = blockIdx.x % Shape::Tiles * M;
   int64 b = of / Shape::KeyH, keyHead = of % Shape::KeyH;
   Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
-  float *rowTerms = (float *)memory;
-  E *tileQ = (E *)(rowTerms + 4 * N), *tileG = tileQ + 2 * Elements;
-  E *tileK = held ? tileQ : tileG + 2 * Elements, *tileV = tileK + M * Stride;
+  Portion tileQ = {tiles}, tileG = {tiles + 2 * Portion::Elements};
+  Tile tileK = {held ? tiles : tiles + 4 * Portion::Elements};
+  Tile tileV = {tileK.data + Tile::Elements};
+  constexpr int Held = held ? 0 : 2 * Tile::Elements;
+  float *rowTerms = (float *)(tiles + 4 * Portion::Elements + Held);
   q += Shape::QOffset + b * T * Shape::QStride + keyHead * Shape::Group * D;
   grad += b * T * H * D + keyHead * Shape::Group * D;
   terms += 2 * of * Shape::Group * T;
   int64 keyRows = (b * S + begin) * Shape::KStride + keyHead * D;
-  copyRows<M, D, Stride, Threads, access>(tileK, k + Shape::KOffset + keyRows,
-                                          Shape::KStride, S - begin);
-  copyRows<M, D, Stride, Threads, access>(tileV, v + Shape::VOffset + keyRows,
-                                          Shape::KStride, S - begin);
+  copyRows<D, Threads, access>(tileK, k + Shape::KOffset + keyRows,
+                               Shape::KStride, S - begin);
+  copyRows<D, Threads, access>(tileV, v + Shape::VOffset + keyRows,
+                               Shape::KStride, S - begin);
   endCopies();
-  waitForBlockCopies<0>();
+  waitForBlockCopies<Tile, 0>();
   int own = threadIdx.x / 32 * 16; // the warp's first row
-  LeftRows<E, Stride, C, held> keys(tileK + own * Stride);
-  LeftRows<E, Stride, C, held> values(tileV + own * Stride);
+  LeftRows<Tile, held> keys(tileK, own), values(tileV, own);
   __syncthreads();
 
   // The queries of one head after those of another, N at a time.
@@ -128,8 +137,9 @@ attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
   auto fetch = [&](int at, int half) {
     int member = at / count;
     if (at < count * Shape::Group)
-      copyQueries<N, Shape, Threads, access>(
-          tileQ + half * Elements, tileG + half * Elements,
+      copyQueries<Shape, Threads, access>(
+          Portion{tileQ.data + half * Portion::Elements},
+          Portion{tileG.data + half * Portion::Elements},
           rowTerms + half * 2 * N, q + member * D, grad + member * D,
           terms + 2 * member * T, start + at % count * N);
     endCopies();
@@ -140,31 +150,52 @@ attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
   for (int at = 0; at < count * Shape::Group; ++at) {
     int half = at % 2;
     fetch(at + 1, half ^ 1);
-    waitForBlockCopies<1>();
+    waitForBlockCopies<Portion, 1>();
+    Portion queries = {tileQ.data + half * Portion::Elements};
+    Portion grads = {tileG.data + half * Portion::Elements};
     int64 from = start + at % count * N, head = of * Shape::Group + at / count;
 #pragma unroll 1
     for (int row = 0; row < N; row += part) {
       int64 t = from + row, s = begin + own;
-      if (Shape::Causal && t + part <= s)
+      if (Shape::Causal && t + part <= begin + firstTogether<Tile>(own))
         continue;
-      const E *queries = tileQ + half * Elements + row * Stride;
-      const E *grads = tileG + half * Elements + row * Stride;
-      float score[part / 8][4] = {}, gradP[part / 8][4] = {};
-      keys.multiplyByTransposed(score, queries);
-      values.multiplyByTransposed(gradP, grads);
+      float score[part / 8][4], gradP[part / 8][4];
+      beginIfGrouped<Tile>();
+      keys.multiplyByTransposed(score, queries, row);
+      endIfGrouped<Tile>();
+      values.multiplyByTransposed(gradP, grads, row);
+      endIfGrouped<Tile>();
+      waitIfGrouped<Tile, 1>();
       bool whole = Shape::insideAll(t, part, s, 16);
+      RoundedRows<E, part / 8> weights, gradS;
+      uint32 kept[part / 8];
+      const float *ownTerms = rowTerms + 2 * (half * N + row + columnInTile(0));
 #pragma unroll
       for (int n = 0; n < part / 8; ++n) {
-        int column = half * N + row + 8 * n + columnInTile(0);
-        Vec<float, 4> two = load<4>(rowTerms + 2 * column);
-        float lse[4] = {two[0], two[2], two[0], two[2]};
-        float delta[4] = {two[1], two[3], two[1], two[3]};
-        gradeMmaTile<Shape, MaskOf, true>(score[n], gradP[n], lse, delta, scale,
-                                          whole, mask, dropout, head, t + 8 * n,
-                                          s);
+        Vec<float, 4> two = load<4>(ownTerms + 16 * n);
+        float lse[4] = {two[0], two[2], two[0], two[2]}, dropped[4];
+        kept[n] = probabilityTile<Shape, MaskOf, true>(
+            score[n], lse, scale, whole, mask, dropout, head, t + 8 * n, s);
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          dropped[i] = kept[n] >> i & 1 ? score[n][i] : 0.0f;
+        weights.set(n, dropped);
       }
-      multiplyBy<E, Stride>(accV, score, grads);
-      multiplyBy<E, Stride>(accK, gradP, queries);
+      beginIfGrouped<Tile>();
+      weights.multiplyBy(accV, grads, row);
+      endIfGrouped<Tile>();
+      waitIfGrouped<Tile, 1>();
+#pragma unroll
+      for (int n = 0; n < part / 8; ++n) {
+        Vec<float, 4> two = load<4>(ownTerms + 16 * n);
+        float delta[4] = {two[1], two[3], two[1], two[3]};
+        gradeTile(gradP[n], score[n], delta, kept[n], dropout.factor);
+        gradS.set(n, gradP[n]);
+      }
+      beginIfGrouped<Tile>();
+      gradS.multiplyBy(accK, queries, row);
+      endIfGrouped<Tile>();
+      waitIfGrouped<Tile, 0>();
     }
     __syncthreads();
   }
@@ -182,7 +213,7 @@ attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
 // Gradient of query: a tile of queries a block, 16 of them a warp, and `part`
 // keys at a time.
 template <typename E, typename MaskElement, typename MaskOf, typename Shape,
-          bool HasDropout, int portion, int part, int access>
+          bool HasDropout, int portion, int part, int access, bool grouped>
 REMAT_KERNEL attentionMmaQuery(const E *grad, const E *q, const E *k,
                                const E *v, const float *terms,
                                const MaskElement *mask, const int64 *seed,
@@ -190,26 +221,26 @@ REMAT_KERNEL attentionMmaQuery(const E *grad, const E *q, const E *k,
                                float scale, float dropoutP, float keepFactor) {
   constexpr int64 T = Shape::T, S = Shape::S;
   constexpr int H = Shape::H, D = Shape::D, M = Shape::M, N = portion;
-  constexpr int C = Shape::Columns, Stride = Shape::SharedStride;
-  constexpr int Threads = 2 * M, Elements = N * Stride;
+  constexpr int C = Shape::Columns, Threads = 2 * M;
+  typedef HeadTile<E, Shape, M, grouped> Tile;
+  typedef HeadTile<E, Shape, N, grouped> Portion;
   REMAT_SHARED(memory);
+  E *tiles = (E *)(grouped ? alignForTiles(memory) : memory);
   int64 head = blockIdx.x / Shape::Tiles, b = head / H, h = head % H;
   int64 first = Shape::longestFirst(blockIdx.x % Shape::Tiles) * M;
   Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
-  E *tileK = (E *)memory, *tileV = tileK + 2 * Elements;
-  E *tileG = tileK + M * Stride;
   int64 queryRows = (b * T + first) * Shape::QStride + h * D;
   k += Shape::KOffset + b * S * Shape::KStride + h / Shape::Group * D;
   v += Shape::VOffset + b * S * Shape::KStride + h / Shape::Group * D;
-  copyRows<M, D, Stride, Threads, access>(tileK, q + Shape::QOffset + queryRows,
-                                          Shape::QStride, T - first);
-  copyRows<M, D, Stride, Threads, access>(
-      tileG, grad + ((b * T + first) * H + h) * D, H * D, T - first);
+  Tile tileQ = {tiles}, tileG = {tiles + Tile::Elements};
+  copyRows<D, Threads, access>(tileQ, q + Shape::QOffset + queryRows,
+                               Shape::QStride, T - first);
+  copyRows<D, Threads, access>(tileG, grad + ((b * T + first) * H + h) * D,
+                               H * D, T - first);
   endCopies();
-  waitForBlockCopies<0>();
+  waitForBlockCopies<Tile, 0>();
   int own = threadIdx.x / 32 * 16; // the warp's first row
-  LeftRows<E, Stride, C, true> queries(tileK + own * Stride);
-  LeftRows<E, Stride, C, true> grads(tileG + own * Stride);
+  LeftRows<Tile, !grouped> queries(tileQ, own), grads(tileG, own);
   float lse[4], delta[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -220,33 +251,50 @@ REMAT_KERNEL attentionMmaQuery(const E *grad, const E *q, const E *k,
   __syncthreads();
 
   int64 t = first + own, begin = Shape::firstKey(first);
-  int64 end = Shape::endKey(first);
+  int64 end = Shape::endKey(first), last = first + firstTogether<Tile>(own);
   float acc[2 * C][4] = {};
-  copyKeys<N, Shape, Threads, access>(tileK, tileV, k, v, begin, end);
-  for (int half = 0; begin < end; begin += N, half ^= 1) {
-    copyKeys<N, Shape, Threads, access>(tileK + (half ^ 1) * Elements,
-                                        tileV + (half ^ 1) * Elements, k, v,
-                                        begin + N, end);
-    waitForBlockCopies<1>();
+  Portion keys = {grouped ? tiles + 2 * Tile::Elements : tiles};
+  Portion values = {keys.data + 2 * Portion::Elements};
+  Portion nextKeys = {keys.data + Portion::Elements};
+  Portion nextValues = {values.data + Portion::Elements};
+  copyKeys<Shape, Threads, access>(keys, values, k, v, begin, end);
+  for (; begin < end; begin += N) {
+    copyKeys<Shape, Threads, access>(nextKeys, nextValues, k, v, begin + N,
+                                     end);
+    waitForBlockCopies<Portion, 1>();
 #pragma unroll 1
     for (int row = 0; row < N; row += part) {
       int64 s = begin + row;
-      if (Shape::Causal && s >= t + 16)
+      if (Shape::Causal && s >= last + together<Tile>())
         break;
-      const E *keys = tileK + half * Elements + row * Stride;
-      const E *values = tileV + half * Elements + row * Stride;
-      float score[part / 8][4] = {}, gradP[part / 8][4] = {};
-      queries.multiplyByTransposed(score, keys);
-      grads.multiplyByTransposed(gradP, values);
+      float score[part / 8][4], gradP[part / 8][4];
+      beginIfGrouped<Tile>();
+      queries.multiplyByTransposed(score, keys, row);
+      endIfGrouped<Tile>();
+      grads.multiplyByTransposed(gradP, values, row);
+      endIfGrouped<Tile>();
+      waitIfGrouped<Tile, 1>();
       bool whole = Shape::insideAll(t, 16, s, part);
+      RoundedRows<E, part / 8> gradS;
+      uint32 kept[part / 8];
 #pragma unroll
       for (int n = 0; n < part / 8; ++n)
-        gradeMmaTile<Shape, MaskOf, false>(score[n], gradP[n], lse, delta,
-                                           scale, whole, mask, dropout, head, t,
-                                           s + 8 * n);
-      multiplyBy<E, Stride>(acc, gradP, keys);
+        kept[n] = probabilityTile<Shape, MaskOf, false>(
+            score[n], lse, scale, whole, mask, dropout, head, t, s + 8 * n);
+      waitIfGrouped<Tile, 0>();
+#pragma unroll
+      for (int n = 0; n < part / 8; ++n) {
+        gradeTile(gradP[n], score[n], delta, kept[n], dropout.factor);
+        gradS.set(n, gradP[n]);
+      }
+      beginIfGrouped<Tile>();
+      gradS.multiplyBy(acc, keys, row);
+      endIfGrouped<Tile>();
+      waitIfGrouped<Tile, 0>();
     }
     __syncthreads();
+    swapTiles(keys, nextKeys);
+    swapTiles(values, nextValues);
   }
   queryRows += own * Shape::QStride;
 #pragma unroll

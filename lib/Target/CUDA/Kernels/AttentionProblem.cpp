@@ -28,10 +28,16 @@ static kernels::Mask getMask(Value Mask) {
           .StrideS = Strides[3]};
 }
 
+static bool isForHopper(Operation *Op) {
+  auto Func = Op->getParentOfType<FunctionOpInterface>();
+  return Func && getTargetAttr(Func).getArch() == "sm_90";
+}
+
 template <typename OpT>
 AttentionProblem::AttentionProblem(OpT Op, unsigned FirstQkv)
     : AttentionSizes(AttentionSizes::of(Op.getQkv())),
       IsPacked(Op.getQkv().size() == 1), IsCausal(Op.getCausal()),
+      IsForHopper(isForHopper(Op)),
       Window(std::min<int64_t>(Op.getWindow().value_or(Queries), Queries)),
       Scale(Op.getScale() ? Op.getScale()->convertToDouble()
                           : 1.0 / std::sqrt(static_cast<double>(Width))),

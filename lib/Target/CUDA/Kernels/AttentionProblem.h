@@ -11,6 +11,7 @@ namespace remat::cuda {
 /// What the forward and the backward operation have in common.
 struct AttentionProblem : AttentionSizes {
   bool IsPacked, IsCausal;
+  bool IsForHopper; ///< compiled for sm_90
   int64_t Window; ///< the queries' number where there is none
   double Scale, DropoutP;
   bool IsRandom;

@@ -89,7 +89,6 @@ struct AttentionShape {
   enum : int { H = heads, KeyH = keyHeads, Group = heads / keyHeads };
   enum : int { D = width, R = rows, M = 16 * rows };
   enum : int { Tiles = tiles, Columns = (width + 15) / 16 };
-  enum : int { SharedStride = 16 * Columns + 8 }; // as Mma.cuh asks for
   enum : bool { Causal = causal };
 
   static __device__ __forceinline__ bool inside(int64 t, int64 s) {

@@ -4,15 +4,14 @@
 // a tile of 16 x 8 numbers of the result as four floats: of row lane / 4 the
 // columns lane % 4 * 2 and the next one, and of the row eight further the same
 // (PTX ISA, mma.m16n8k16). Two tiles of a result, side by side and rounded, are
-// again an operand. The tiles of operands come from shared memory, where rows
-// are `stride` elements apart: a multiple of 8 whose eighth is odd, so that
-// eight rows lie in different banks.
+// again an operand. The tiles of operands come from shared memory, where eight
+// neighbouring rows lie in different banks.
 //
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
-#include "Prelude.cuh"
+#include "Wgmma.cuh"
 
 #ifndef REMAT_EMULATION
 // Loads four tiles of 8 x 8 elements. Threads 8 i to 8 i + 7 give the addresses
@@ -67,123 +66,229 @@ __device__ __forceinline__ int columnInTile(int i) {
   return threadIdx.x % 4 * 2 + i % 2;
 }
 
-// The left operand: 16 rows of 16 columns.
-template <int stride, typename T>
-__device__ __forceinline__ void loadLeft(uint32 (&to)[4], const T *tile) {
-  int lane = threadIdx.x % 32;
-  loadTiles<false>(to, tile + lane % 16 * stride + lane / 16 * 8);
-}
+// `rows` rows of C times 16 columns in shared memory: for groups of warps as
+// Wgmma.cuh says, the second 64 columns behind all rows of the first.
+template <typename T, int rows, int C, bool grouped> struct SharedTile {
+  typedef T Element;
+  enum : int { Rows = rows, Columns = C, Padded = 16 * C + 8 };
+  enum : int { Elements = rows * (grouped ? 16 * C : Padded) };
+  enum : int { RowStride = grouped ? 64 : Padded };
+  enum : bool { Grouped = grouped };
+  T *data;
 
-// Two right operands side by side, words 0 and 1, and 2 and 3: 16 rows of 16
-// columns.
-template <int stride, typename T>
-__device__ __forceinline__ void loadRight(uint32 (&to)[4], const T *tile) {
-  int lane = threadIdx.x % 32;
-  loadTiles<true>(to, tile + lane % 16 * stride + lane / 16 * 8);
-}
-
-// The same of the transpose of 16 rows of 16 columns.
-template <int stride, typename T>
-__device__ __forceinline__ void loadRightTransposed(uint32 (&to)[4],
-                                                    const T *tile) {
-  int lane = threadIdx.x % 32;
-  loadTiles<false>(to, tile + (lane / 16 * 8 + lane % 8) * stride +
-                           lane / 8 % 2 * 8);
-}
-
-// Adds the product of 16 rows, of which `left` has 16 columns, and the
-// transpose of those columns of rows in shared memory, as many as `to` has
-// columns.
-template <typename T, int stride, int N>
-__device__ __forceinline__ void
-multiplyPartByTransposed(float (&to)[N][4], const uint32 (&left)[4],
-                         const T *rows) {
-#pragma unroll
-  for (int n = 0; n < N; n += 2) {
-    uint32 right[4];
-    loadRightTransposed<stride>(right, rows + 8 * n * stride);
-    multiplyTiles<T>(to[n], left, right[0], right[1]);
-    multiplyTiles<T>(to[n + 1], left, right[2], right[3]);
+  static __device__ __forceinline__ int place(int row, int column) {
+    if constexpr (grouped)
+      return (column / 64 * rows + row) * 64 + (column / 8 ^ row) % 8 * 8 +
+             column % 8;
+    else
+      return row * Padded + column;
   }
-}
-
-// The left side of a product, a warp's 16 rows of C times 16 columns: in
-// registers, or, if not held, in shared memory.
-template <typename T, int stride, int C, bool held> struct LeftRows {
-  uint32 parts[held ? C : 1][4];
-  const T *rows;
-
-  // All threads of the block see what it copied to `from`.
-  __device__ __forceinline__ explicit LeftRows(const T *from) : rows(from) {
-    if constexpr (held)
-#pragma unroll
-      for (int c = 0; c < C; ++c)
-        loadLeft<stride>(parts[c], rows + 16 * c);
+  __device__ __forceinline__ T *at(int row, int column) const {
+    return data + place(row, column);
   }
-  // Adds the product with the transpose of rows in shared memory.
-  template <int N>
-  __device__ __forceinline__ void multiplyByTransposed(float (&to)[N][4],
-                                                       const T *right) const {
-#pragma unroll
-    for (int c = 0; c < C; ++c)
-      if constexpr (held) {
-        multiplyPartByTransposed<T, stride>(to, parts[c], right + 16 * c);
-      } else {
-        uint32 part[4];
-        loadLeft<stride>(part, rows + 16 * c);
-        multiplyPartByTransposed<T, stride>(to, part, right + 16 * c);
-      }
+  // Columns from 16 c on of the rows from `row` on, a multiple of eight.
+  __device__ __forceinline__ TileAddress address(int row, int c) const {
+    return addressOfTile(data + (c / 4 * rows + row) * 64 + c % 4 * 16);
   }
 };
 
-// Adds the product of `left`, rounded, and rows in shared memory.
-template <typename T, int stride, int C, int N>
-__device__ __forceinline__ void
-multiplyBy(float (&to)[C][4], const float (&left)[N][4], const T *rows) {
+template <typename Tile>
+__device__ __forceinline__ void swapTiles(Tile &a, Tile &b) {
+  Tile c = a;
+  a = b;
+  b = c;
+}
+
+// The left operand: 16 columns from 16 c on of 16 rows.
+template <typename Tile>
+__device__ __forceinline__ void loadLeft(uint32 (&to)[4], Tile tile, int row,
+                                         int c) {
+  int lane = threadIdx.x % 32;
+  loadTiles<false>(to, tile.at(row + lane % 16, 16 * c + lane / 16 * 8));
+}
+
+// Two right operands side by side, words 0 and 1, and 2 and 3.
+template <typename Tile>
+__device__ __forceinline__ void loadRight(uint32 (&to)[4], Tile tile, int row,
+                                          int c) {
+  int lane = threadIdx.x % 32;
+  loadTiles<true>(to, tile.at(row + lane % 16, 16 * c + lane / 16 * 8));
+}
+
+// The same of the transpose.
+template <typename Tile>
+__device__ __forceinline__ void loadRightTransposed(uint32 (&to)[4], Tile tile,
+                                                    int row, int c) {
+  int lane = threadIdx.x % 32;
+  loadTiles<false>(
+      to, tile.at(row + lane / 16 * 8 + lane % 8, 16 * c + lane / 8 % 2 * 8));
+}
+
+// 16 rows of each warp as the left side of products: in registers, or, if not
+// held, in shared memory, where groups of warps have them.
+template <typename Tile, bool held> struct LeftRows {
+  uint32 parts[held ? Tile::Columns : 1][4];
+  Tile tile;
+  int row;
+
+  // All threads of the block see what it copied to the tile.
+  __device__ __forceinline__ LeftRows(Tile tile, int row)
+      : tile(tile), row(row) {
+    if constexpr (held)
 #pragma unroll
-  for (int n = 0; n < N; n += 2) {
-    uint32 rounded[4] = {pack<T>(left[n][0], left[n][1]),
-                         pack<T>(left[n][2], left[n][3]),
-                         pack<T>(left[n + 1][0], left[n + 1][1]),
-                         pack<T>(left[n + 1][2], left[n + 1][3])};
+      for (int c = 0; c < Tile::Columns; ++c)
+        loadLeft(parts[c], tile, row, c);
+  }
+
+  __device__ __forceinline__ void take(uint32 (&to)[4], int c) const {
+    if constexpr (held)
 #pragma unroll
-    for (int c = 0; c < C; c += 2) {
-      uint32 right[4];
-      loadRight<stride>(right, rows + 8 * n * stride + 8 * c);
-      multiplyTiles<T>(to[c], rounded, right[0], right[1]);
-      multiplyTiles<T>(to[c + 1], rounded, right[2], right[3]);
+      for (int i = 0; i < 4; ++i)
+        to[i] = parts[c][i];
+    else
+      loadLeft(to, tile, row, c);
+  }
+
+  // Makes the product with the transpose of as many rows of another tile, from
+  // `first` on, as `to` has columns. For groups `endProducts` follows.
+  template <typename Other, int N>
+  __device__ __forceinline__ void
+  multiplyByTransposed(float (&to)[N][4], Other right, int first) const {
+    typedef typename Tile::Element T;
+    if constexpr (Tile::Grouped) {
+      static_assert(!held, "a group's left side is in shared memory");
+#pragma unroll
+      for (int c = 0; c < Tile::Columns; ++c)
+        multiplyGroup<T, N>(to, tile.address(row / 64 * 64, c),
+                            right.address(first, c), c > 0);
+    } else {
+#pragma unroll
+      for (int n = 0; n < N; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          to[n][i] = 0.0f;
+#pragma unroll
+      for (int c = 0; c < Tile::Columns; ++c) {
+        uint32 left[4];
+        take(left, c);
+#pragma unroll
+        for (int n = 0; n < N; n += 2) {
+          uint32 both[4];
+          loadRightTransposed(both, right, first + 8 * n, c);
+          multiplyTiles<T>(to[n], left, both[0], both[1]);
+          multiplyTiles<T>(to[n + 1], left, both[2], both[3]);
+        }
+      }
+    }
+  }
+};
+
+// Two and two tiles of a result, rounded, as the left side of a product.
+template <typename T, int N> struct RoundedRows {
+  uint32 parts[N / 2][4];
+
+  __device__ __forceinline__ void set(int n, const float (&x)[4]) {
+    parts[n / 2][n % 2 * 2] = pack<T>(x[0], x[1]);
+    parts[n / 2][n % 2 * 2 + 1] = pack<T>(x[2], x[3]);
+  }
+  // Adds the product with as many rows of a tile, from `first` on, as this has
+  // columns. For groups `endProducts` follows.
+  template <typename Tile, int C>
+  __device__ __forceinline__ void multiplyBy(float (&to)[C][4], Tile right,
+                                             int first) const {
+#pragma unroll
+    for (int n = 0; n < N / 2; ++n) {
+      if constexpr (Tile::Grouped) {
+#pragma unroll
+        for (int c = 0; c < C; c += 8)
+          multiplyGroup<T>(to + c, parts[n],
+                           right.address(first + 16 * n, c / 2));
+      } else {
+#pragma unroll
+        for (int c = 0; c < C; c += 2) {
+          uint32 both[4];
+          loadRight(both, right, first + 16 * n, c / 2);
+          multiplyTiles<T>(to[c], parts[n], both[0], both[1]);
+          multiplyTiles<T>(to[c + 1], parts[n], both[2], both[3]);
+        }
+      }
+    }
+  }
+};
+
+// The rows of a tile that are multiplied together: how many, and the first of
+// those that a row is among.
+template <typename Tile> __device__ __forceinline__ int together() {
+  return Tile::Grouped ? 64 : 16;
+}
+template <typename Tile> __device__ __forceinline__ int firstTogether(int row) {
+  return row / together<Tile>() * together<Tile>();
+}
+// How products begin and end, where warps multiply together.
+template <typename Tile> __device__ __forceinline__ void beginIfGrouped() {
+  if constexpr (Tile::Grouped)
+    beginProducts();
+}
+template <typename Tile> __device__ __forceinline__ void endIfGrouped() {
+  if constexpr (Tile::Grouped)
+    endProducts();
+}
+template <typename Tile, int left>
+__device__ __forceinline__ void waitIfGrouped() {
+  if constexpr (Tile::Grouped)
+    waitForProducts<left>();
+}
+
+// Starts to copy `access` elements, or to write as many zeros.
+template <int access, typename T>
+__device__ __forceinline__ void copyPiece(T *to, const T *from, bool inside) {
+  if constexpr (access * sizeof(T) == 16)
+    startCopyOrZero(to, from, inside);
+  else if constexpr (access == 1)
+    *to = inside ? *from : T{0};
+  else if (inside)
+    startCopy<access * sizeof(T)>(to, from);
+  else
+    *reinterpret_cast<typename Word<access * sizeof(T)>::Type *>(to) = {};
+}
+
+// Starts to copy rows of `columns` elements, `apart` elements apart in memory,
+// `access` elements at a time. Rows from `valid` on and what is missing of 16
+// columns become zero.
+template <int columns, int threads, int access, typename Tile, typename T>
+__device__ __forceinline__ void copyRows(Tile to, const T *from, int64 apart,
+                                         int64 valid) {
+  constexpr int Pieces = 16 * Tile::Columns / access, Pass = threads / Pieces;
+  if constexpr (threads % Pieces == 0 && Pass % 8 == 0) {
+    // Each thread has a piece of each row that it copies.
+    int row = threadIdx.x / Pieces, column = threadIdx.x % Pieces * access;
+    int rows = column >= columns ? 0 : valid < Tile::Rows ? valid : Tile::Rows;
+    T *place = to.at(row, column);
+    from += row * apart + column;
+#pragma unroll
+    for (int done = 0; done < Tile::Rows; done += Pass)
+      if (Tile::Rows % Pass == 0 || row + done < Tile::Rows)
+        copyPiece<access>(place + done * Tile::RowStride, from + done * apart,
+                          row + done < rows);
+  } else {
+#pragma unroll
+    for (int done = 0; done < Tile::Rows * Pieces; done += threads) {
+      int i = done + threadIdx.x, row = i / Pieces;
+      int column = i % Pieces * access;
+      if (row < Tile::Rows)
+        copyPiece<access>(to.at(row, column), from + row * apart + column,
+                          row < valid && column < columns);
     }
   }
 }
 
-// Starts to copy `rows` rows of `columns` elements, `from` apart in memory and
-// `stride` in shared memory, `access` elements at a time. Rows from `valid` on
-// and what is missing of 16 columns become zero.
-template <int rows, int columns, int stride, int threads, int access,
-          typename T>
-__device__ __forceinline__ void copyRows(T *to, const T *from, int64 apart,
-                                         int64 valid) {
-  constexpr int Padded = (columns + 15) / 16 * 16, Parts = Padded / access;
-#pragma unroll
-  for (int done = 0; done < rows * Parts; done += threads) {
-    int i = done + threadIdx.x, row = i / Parts, column = i % Parts * access;
-    if (row >= rows)
-      break;
-    T *place = to + row * stride + column;
-    bool inside = row < valid && column < columns;
-    if constexpr (access == 1)
-      *place = inside ? from[row * apart + column] : T{0};
-    else if (inside)
-      startCopy<access * sizeof(T)>(place, from + row * apart + column);
-    else
-      *reinterpret_cast<typename Word<access * sizeof(T)>::Type *>(place) = {};
-  }
-}
-
-// Until what this thread and the others of the block began to copy, but for
-// `left` groups of each, is there.
-template <int left> __device__ __forceinline__ void waitForBlockCopies() {
+// Until what this thread and the others of the block began to copy to tiles,
+// but for `left` groups of each, is there.
+template <typename Tile, int left>
+__device__ __forceinline__ void waitForBlockCopies() {
   waitForCopies<left>();
+  if constexpr (Tile::Grouped)
+    shareWithProducts();
   __syncthreads();
 }
 

@@ -108,6 +108,15 @@ __device__ __forceinline__ void startCopy(void *to, const void *from) {
                  "l"(from), "n"(Bytes)
                  : "memory");
 }
+// The same of 16 bytes of which none are read, and zeros written, unless
+// `inside`.
+__device__ __forceinline__ void startCopyOrZero(void *to, const void *from,
+                                                bool inside) {
+  uint32 place = (uint32)__cvta_generic_to_shared(to);
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place),
+               "l"(from), "r"(inside ? 16 : 0)
+               : "memory");
+}
 // Ends a group of copies of this thread.
 __device__ __forceinline__ void endCopies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
