@@ -21,9 +21,10 @@ from pathlib import Path
 import gate
 from common import BF16, ROOT, Example, Lines, get_arch, remat_run
 
-SIZES = ("layers", "width", "heads", "vocab", "batch", "seq")
+SIZES = ("layers", "width", "heads", "vocab", "batch", "seq", "dropout")  # dropout where it is
 MODELS = {
     "124M": (12, 768, 12, 50304, 32, 1024),
+    "124M-dropout": (12, 768, 12, 50304, 32, 1024, 0.1),
     "124M-8": (12, 768, 12, 50304, 8, 1024),
     "124M-1x32768": (12, 768, 12, 50304, 1, 32768),
     "124M-4x8192": (12, 768, 12, 50304, 4, 8192),
@@ -57,10 +58,10 @@ OPTIONS = {
     "8GiB-same-bits": ["--budget", "8GiB", "--bitwise-budget", "true"],
     "6GiB-same-bits": ["--budget", "6GiB", "--bitwise-budget", "true"],
 }
-# Each with gradients that are added up in any order, too.
+# Each with gradients that are added up in any order, and with own kernels of attention, too.
 for budget, chosen in list(OPTIONS.items()):
-    name = "any-order" if budget == "unlimited" else f"{budget}-any-order"
-    OPTIONS[name] = [*chosen, "--deterministic", "false"]
+    for name, more in (("any-order", ["--deterministic", "false"]), ("own", ["--attention", "own"])):
+        OPTIONS[name if budget == "unlimited" else f"{budget}-{name}"] = [*chosen, *more]
 PEER = "torch.compile"
 GIB = 2**30
 # The most bytes of the GPU's memory that torch.compile takes.

@@ -12,8 +12,11 @@ import torch.nn.functional as F
 GIB = 1 << 30
 
 
-def make_gpt(layers: int, width: int, heads: int, vocab: int, batch: int, seq: int):
+def make_gpt(layers: int, width: int, heads: int, vocab: int, batch: int, seq: int, dropout: float = 0.0):
     """GPT-2 with its loss, as examples/gpt2.py has it, and a batch of random tokens; on the CPU."""
+
+    def drop(x):
+        return F.dropout(x, dropout) if dropout else x
 
     class Block(nn.Module):
         def __init__(self):
@@ -25,9 +28,9 @@ def make_gpt(layers: int, width: int, heads: int, vocab: int, batch: int, seq: i
         def forward(self, x):
             qkv = self.qkv(self.ln1(x)).view(x.shape[0], seq, 3, heads, width // heads)
             q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
-            a = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + self.proj(a.transpose(1, 2).reshape(x.shape))
-            return x + self.out(F.gelu(self.fc(self.ln2(x)), approximate="tanh"))
+            a = F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout)
+            x = x + drop(self.proj(a.transpose(1, 2).reshape(x.shape)))
+            return x + drop(self.out(F.gelu(self.fc(self.ln2(x)), approximate="tanh")))
 
     class GPT(nn.Module):
         def __init__(self):
@@ -39,7 +42,7 @@ def make_gpt(layers: int, width: int, heads: int, vocab: int, batch: int, seq: i
             self.head.weight = self.wte.weight
 
         def forward(self, tokens, targets):
-            x = self.wte(tokens) + self.wpe.weight
+            x = drop(self.wte(tokens) + self.wpe.weight)
             for block in self.blocks:
                 x = block(x)
             return F.cross_entropy(self.head(self.norm(x)).view(-1, vocab), targets.view(-1))

@@ -56,7 +56,7 @@ struct MmaTiles {
 
 static MmaTiles getForwardTiles(const AttentionProblem &P) {
   if (isGrouped(P))
-    return P.Width <= NarrowHead ? MmaTiles{128, 64, 64, 2}
+    return P.Width <= NarrowHead ? MmaTiles{64, 64, 64, 5}
                                  : MmaTiles{128, 64, 64, 0};
   return P.Width <= NarrowHead ? MmaTiles{64, 64, 64, P.IsRandom ? 3 : 4}
                                : MmaTiles{64, 64, 64, 0};
@@ -72,7 +72,7 @@ static MmaTiles getKeyValueTiles(const AttentionProblem &P) {
 
 static MmaTiles getQueryTiles(const AttentionProblem &P) {
   if (isGrouped(P))
-    return P.Width <= NarrowHead ? MmaTiles{64, 64, 64, 3}
+    return P.Width <= NarrowHead ? MmaTiles{64, 64, 64, 4}
                                  : MmaTiles{64, 64, 64, 0};
   return P.Width <= NarrowHead ? MmaTiles{128, 64, 16, 2}
                                : MmaTiles{64, 64, 32, 0};

@@ -29,37 +29,38 @@ __device__ __forceinline__ float quadMax(float x) {
 
 __device__ __forceinline__ float log2e() { return 1.4426950408889634f; }
 
-// What scores are in base 2 of what `scoreMmaTile` leaves.
+// What scores are in base 2 of what `scoreTiles` leaves.
 template <typename MaskOf>
 __device__ __forceinline__ float factorOfScores(float scale) {
   return !MaskOf::Any && scale > 0.0f ? scale * log2e() : 1.0f;
 }
 
-// A tile of products becomes scores, but for the factor above; those of pairs
-// that do not see each other -infinity. Rows are queries from t on and columns
-// keys from s on, or the other way round if transposed; `whole` says that all
-// are inside.
+// Products become scores, but for the factor above; those of pairs that do not
+// see each other -infinity. Rows are queries from t on and columns keys from s
+// on, or the other way round if transposed.
 template <typename Shape, typename MaskOf, bool transposed,
-          typename MaskElement>
-__device__ __forceinline__ void
-scoreMmaTile(float (&x)[4], float scale, bool whole, const MaskElement *mask,
-             int64 head, int64 t, int64 s) {
-  int64 b = head / Shape::H, h = head % Shape::H;
-  if (!MaskOf::Any && !(scale > 0.0f))
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      x[i] *= scale * log2e();
-  if (whole && !MaskOf::Any)
+          typename MaskElement, int N>
+__device__ __forceinline__ void scoreTiles(float (&x)[N][4], float scale,
+                                           const MaskElement *mask, int64 head,
+                                           int64 t, int64 s) {
+  bool whole = transposed ? Shape::insideAll(t, 8 * N, s, 16)
+                          : Shape::insideAll(t, 16, s, 8 * N);
+  if (whole && !MaskOf::Any && scale > 0.0f)
     return;
+  int64 b = head / Shape::H, h = head % Shape::H;
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    int64 query = t + (transposed ? columnInTile(i) : rowInTile(i));
-    int64 key = s + (transposed ? rowInTile(i) : columnInTile(i));
-    if (!Shape::inside(query, key) || !MaskOf::seen(mask, b, h, query, key))
-      x[i] = -infinity();
-    else if (MaskOf::Any)
-      x[i] = MaskOf::add(x[i] * scale, mask, b, h, query, key) * log2e();
-  }
+  for (int n = 0; n < N; ++n)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      int row = rowInTile(i), column = 8 * n + columnInTile(i);
+      int64 query = t + (transposed ? column : row);
+      int64 key = s + (transposed ? row : column);
+      if (!Shape::inside(query, key) || !MaskOf::seen(mask, b, h, query, key))
+        x[n][i] = -infinity();
+      else if (MaskOf::Any || !(scale > 0.0f))
+        x[n][i] =
+            MaskOf::add(x[n][i] * scale, mask, b, h, query, key) * log2e();
+    }
 }
 
 // Which numbers of a tile dropout keeps, a bit each. Where four neighbours of a
@@ -163,17 +164,14 @@ __device__ __forceinline__ void
 softmaxMmaTiles(float (&score)[N][4], Weights &weights, Sums &sums, float scale,
                 const MaskElement *mask, const DropoutOf &dropout, int64 head,
                 int64 t, int64 s) {
-  bool whole = Shape::insideAll(t, 16, s, 8 * N);
+  scoreTiles<Shape, MaskOf, false>(score, scale, mask, head, t, s);
   float factor = factorOfScores<MaskOf>(scale), base[2];
   float top[2] = {-infinity(), -infinity()};
 #pragma unroll
-  for (int n = 0; n < N; ++n) {
-    scoreMmaTile<Shape, MaskOf, false>(score[n], scale, whole, mask, head, t,
-                                       s + 8 * n);
+  for (int n = 0; n < N; ++n)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       top[i / 2] = fmaxf(top[i / 2], score[n][i]);
-  }
 #pragma unroll
   for (int r = 0; r < 2; ++r)
     base[r] = sums.raise(r, quadMax(top[r]) * factor);

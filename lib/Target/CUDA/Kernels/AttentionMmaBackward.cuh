@@ -45,31 +45,20 @@ REMAT_KERNEL attentionMmaTerms(const E *grad, const E *output, const float *lse,
   store(terms + 2 * place, out);
 }
 
-// Products of query and key become probabilities, and, rounded, those that
-// dropout keeps; gives a bit of each that it does. lse is that of each number's
-// query.
-template <typename Shape, typename MaskOf, bool transposed,
-          typename MaskElement, typename DropoutOf>
-__device__ __forceinline__ uint32
-probabilityTile(float (&score)[4], const float (&lse)[4], float scale,
-                bool whole, const MaskElement *mask, const DropoutOf &dropout,
-                int64 head, int64 t, int64 s) {
-  scoreMmaTile<Shape, MaskOf, transposed>(score, scale, whole, mask, head, t,
-                                          s);
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-    score[i] = fastExp2(score[i] * factorOfScores<MaskOf>(scale) - lse[i]);
-  return keepTile<Shape, transposed>(dropout, head, t, s);
-}
-
-// The gradients of a tile's scores, but for the scale: of products of the
-// result's gradient and value. delta is that of each number's query.
-__device__ __forceinline__ void gradeTile(float (&grad)[4], const float (&p)[4],
+// A tile of scores, but for the factor, becomes probabilities, and one of
+// products of the result's gradient and value the gradients of the scores, but
+// for the scale. `kept` has a bit of each number that dropout keeps, and lse
+// and delta are those of its query.
+__device__ __forceinline__ void gradeTile(float (&p)[4], float (&grad)[4],
+                                          float factor, const float (&lse)[4],
                                           const float (&delta)[4], uint32 kept,
-                                          float factor) {
+                                          float keepFactor) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i)
-    grad[i] = p[i] * ((kept >> i & 1 ? grad[i] * factor : 0.0f) - delta[i]);
+  for (int i = 0; i < 4; ++i) {
+    p[i] = fastExp2(p[i] * factor - lse[i]);
+    float own = kept >> i & 1 ? grad[i] * keepFactor : 0.0f;
+    grad[i] = p[i] * (own - delta[i]);
+  }
 }
 
 // Starts to copy a portion of queries from t on with what belongs to them. q,
@@ -134,14 +123,15 @@ attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
   // The queries of one head after those of another, N at a time.
   int64 start = Shape::firstQuery(begin), end = Shape::endQuery(begin);
   int count = start < end ? (int)((end - start + N - 1) / N) : 0;
+  auto memberOf = [&](int at) { return Shape::Group == 1 ? 0 : at / count; };
   auto fetch = [&](int at, int half) {
-    int member = at / count;
+    int member = memberOf(at);
     if (at < count * Shape::Group)
       copyQueries<Shape, Threads, access>(
           Portion{tileQ.data + half * Portion::Elements},
           Portion{tileG.data + half * Portion::Elements},
           rowTerms + half * 2 * N, q + member * D, grad + member * D,
-          terms + 2 * member * T, start + at % count * N);
+          terms + 2 * member * T, start + (at - member * count) * N);
     endCopies();
   };
   float accK[2 * C][4] = {}, accV[2 * C][4] = {};
@@ -153,7 +143,9 @@ attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
     waitForBlockCopies<Portion, 1>();
     Portion queries = {tileQ.data + half * Portion::Elements};
     Portion grads = {tileG.data + half * Portion::Elements};
-    int64 from = start + at % count * N, head = of * Shape::Group + at / count;
+    int member = memberOf(at);
+    int64 from = start + (at - member * count) * N;
+    int64 head = of * Shape::Group + member;
 #pragma unroll 1
     for (int row = 0; row < N; row += part) {
       int64 t = from + row, s = begin + own;
@@ -162,37 +154,28 @@ attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
       float score[part / 8][4], gradP[part / 8][4];
       beginIfGrouped<Tile>();
       keys.multiplyByTransposed(score, queries, row);
-      endIfGrouped<Tile>();
       values.multiplyByTransposed(gradP, grads, row);
       endIfGrouped<Tile>();
-      waitIfGrouped<Tile, 1>();
-      bool whole = Shape::insideAll(t, part, s, 16);
+      waitIfGrouped<Tile, 0>();
+      scoreTiles<Shape, MaskOf, true>(score, scale, mask, head, t, s);
       RoundedRows<E, part / 8> weights, gradS;
-      uint32 kept[part / 8];
-      const float *ownTerms = rowTerms + 2 * (half * N + row + columnInTile(0));
 #pragma unroll
       for (int n = 0; n < part / 8; ++n) {
-        Vec<float, 4> two = load<4>(ownTerms + 16 * n);
-        float lse[4] = {two[0], two[2], two[0], two[2]}, dropped[4];
-        kept[n] = probabilityTile<Shape, MaskOf, true>(
-            score[n], lse, scale, whole, mask, dropout, head, t + 8 * n, s);
+        int column = half * N + row + 8 * n + columnInTile(0);
+        Vec<float, 4> two = load<4>(rowTerms + 2 * column);
+        float lse[4] = {two[0], two[2], two[0], two[2]};
+        float delta[4] = {two[1], two[3], two[1], two[3]};
+        uint32 kept = keepTile<Shape, true>(dropout, head, t + 8 * n, s);
+        gradeTile(score[n], gradP[n], factorOfScores<MaskOf>(scale), lse, delta,
+                  kept, dropout.factor);
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-          dropped[i] = kept[n] >> i & 1 ? score[n][i] : 0.0f;
-        weights.set(n, dropped);
-      }
-      beginIfGrouped<Tile>();
-      weights.multiplyBy(accV, grads, row);
-      endIfGrouped<Tile>();
-      waitIfGrouped<Tile, 1>();
-#pragma unroll
-      for (int n = 0; n < part / 8; ++n) {
-        Vec<float, 4> two = load<4>(ownTerms + 16 * n);
-        float delta[4] = {two[1], two[3], two[1], two[3]};
-        gradeTile(gradP[n], score[n], delta, kept[n], dropout.factor);
+          score[n][i] = kept >> i & 1 ? score[n][i] : 0.0f;
+        weights.set(n, score[n]);
         gradS.set(n, gradP[n]);
       }
       beginIfGrouped<Tile>();
+      weights.multiplyBy(accV, grads, row);
       gradS.multiplyBy(accK, queries, row);
       endIfGrouped<Tile>();
       waitIfGrouped<Tile, 0>();
@@ -270,21 +253,16 @@ REMAT_KERNEL attentionMmaQuery(const E *grad, const E *q, const E *k,
       float score[part / 8][4], gradP[part / 8][4];
       beginIfGrouped<Tile>();
       queries.multiplyByTransposed(score, keys, row);
-      endIfGrouped<Tile>();
       grads.multiplyByTransposed(gradP, values, row);
       endIfGrouped<Tile>();
-      waitIfGrouped<Tile, 1>();
-      bool whole = Shape::insideAll(t, 16, s, part);
-      RoundedRows<E, part / 8> gradS;
-      uint32 kept[part / 8];
-#pragma unroll
-      for (int n = 0; n < part / 8; ++n)
-        kept[n] = probabilityTile<Shape, MaskOf, false>(
-            score[n], lse, scale, whole, mask, dropout, head, t, s + 8 * n);
       waitIfGrouped<Tile, 0>();
+      scoreTiles<Shape, MaskOf, false>(score, scale, mask, head, t, s);
+      RoundedRows<E, part / 8> gradS;
 #pragma unroll
       for (int n = 0; n < part / 8; ++n) {
-        gradeTile(gradP[n], score[n], delta, kept[n], dropout.factor);
+        uint32 kept = keepTile<Shape, false>(dropout, head, t, s + 8 * n);
+        gradeTile(score[n], gradP[n], factorOfScores<MaskOf>(scale), lse, delta,
+                  kept, dropout.factor);
         gradS.set(n, gradP[n]);
       }
       beginIfGrouped<Tile>();

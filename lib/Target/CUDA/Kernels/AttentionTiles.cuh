@@ -135,8 +135,9 @@ template <typename Shape, bool hasDropout> struct Dropout {
                                      int64 id, float probability, float factor)
       : id(id), factor(factor) {
     if constexpr (hasDropout) {
-      this->seed = *seed;
-      this->step = *step;
+      // By a shuffle, which tells the compiler that all threads have the same.
+      this->seed = __shfl_sync(0xffffffffu, *seed, 0);
+      this->step = __shfl_sync(0xffffffffu, *step, 0);
       least = probability < 1.0f ? (uint32)ceilf(probability * 16777216.0f) << 8
                                  : 0xffffffffu;
     }
