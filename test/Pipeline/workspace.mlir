@@ -1,9 +1,9 @@
-// RUN: remat-opt %s -remat-pipeline="device=cuda" | FileCheck %s
-// RUN: remat-opt %s -remat-pipeline="device=cuda budget=300000" | FileCheck %s --check-prefix=LEAN
-// RUN: remat-opt %s -remat-pipeline="device=cuda budget=300000" --remarks-filter=remat-plan -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: not remat-opt %s -remat-pipeline="device=cuda budget=296959" 2>&1 | FileCheck %s --check-prefix=REFUSED
+// RUN: remat-opt %s -remat-pipeline="device=cuda arch=sm_80" | FileCheck %s
+// RUN: remat-opt %s -remat-pipeline="device=cuda arch=sm_80 budget=300000" | FileCheck %s --check-prefix=LEAN
+// RUN: remat-opt %s -remat-pipeline="device=cuda arch=sm_80 budget=300000" --remarks-filter=remat-plan -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: not remat-opt %s -remat-pipeline="device=cuda arch=sm_80 budget=296959" 2>&1 | FileCheck %s --check-prefix=REFUSED
 
-// cuDNN's backward of attention on sm_90 keeps, for each example, 128 rows of 64
+// cuDNN's backward of attention keeps, for each example, 128 rows of 64
 // f32 and a number a row: 32768 + 512; and 512 once. Two examples at a time need
 // 67072 bytes, one at a time 33792. The values take: grad and output 2*128*64*2 =
 // 32768 each, q, k, v and their gradient 98304 each, lse 1024; in all 263168.

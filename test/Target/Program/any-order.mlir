@@ -1,7 +1,7 @@
 // A step that may add in any order says so: the gradients of attention and of
 // convolutions by cuDNN, where the target does not ask for the same bits.
-// RUN: remat-opt "--remat-set-target=device=cuda deterministic=false" --remat-assign-memory %s | remat-translate --remat-to-program | remat-translate --program-to-text | FileCheck %s
-// RUN: remat-opt --remat-set-target=device=cuda --remat-assign-memory %s | remat-translate --remat-to-program | remat-translate --program-to-text | FileCheck %s --check-prefix=SAME
+// RUN: remat-opt "--remat-set-target=device=cuda arch=sm_80 deterministic=false" --remat-assign-memory %s | remat-translate --remat-to-program | remat-translate --program-to-text | FileCheck %s
+// RUN: remat-opt "--remat-set-target=device=cuda arch=sm_80" --remat-assign-memory %s | remat-translate --remat-to-program | remat-translate --program-to-text | FileCheck %s --check-prefix=SAME
 // CHECK: "attention"
 // CHECK-NOT: any order
 // CHECK-SAME: kernel Cudnn workspace

@@ -34,8 +34,12 @@ int64_t getAlignment(mlir::Value Value);
 /// Whether own kernels exist for this operation.
 bool hasKernels(mlir::Operation *Op);
 
-/// Whether the own kernels of attention or its backward use tensor cores.
-bool usesTensorCores(mlir::Operation *Attention);
+/// What makes the products of own attention: each thread, or tensor cores, of a
+/// warp's rows or of four warps' together.
+enum class AttentionUnit { Scalar, Warp, WarpGroup };
+
+/// That of the own kernels of attention or its backward.
+AttentionUnit getAttentionUnit(mlir::Operation *Attention);
 
 /// Elements of the widest heads that own kernels of attention take: what fits
 /// in shared memory.

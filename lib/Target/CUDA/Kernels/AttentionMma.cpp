@@ -17,18 +17,20 @@ bool remat::cuda::hasMmaAttention(const AttentionProblem &P) {
   return (P.Type == "bf16" || P.Type == "f16") && P.Width <= WidestHead;
 }
 
-bool remat::cuda::usesTensorCores(Operation *Attention) {
-  if (auto Forward = dyn_cast<AttentionOp>(Attention))
-    return hasMmaAttention(AttentionProblem(Forward));
-  return hasMmaAttention(
-      AttentionProblem(cast<AttentionBackwardOp>(Attention)));
-}
-
 /// Whether groups of four warps multiply, as Wgmma.cuh says: rows of 64 or 128
 /// elements.
 static bool isGrouped(const AttentionProblem &P) {
   int64_t Padded = llvm::alignTo(P.Width, 16);
   return P.IsForHopper && (Padded == NarrowHead || Padded == WidestHead);
+}
+
+AttentionUnit remat::cuda::getAttentionUnit(Operation *Attention) {
+  auto Forward = dyn_cast<AttentionOp>(Attention);
+  auto P = Forward ? AttentionProblem(Forward)
+                   : AttentionProblem(cast<AttentionBackwardOp>(Attention));
+  if (!hasMmaAttention(P))
+    return AttentionUnit::Scalar;
+  return isGrouped(P) ? AttentionUnit::WarpGroup : AttentionUnit::Warp;
 }
 
 namespace {
