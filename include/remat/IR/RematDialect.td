@@ -310,8 +310,9 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
   let description = [{
     `#remat.target<host>`, or a CUDA device with its architecture:
     `#remat.target<cuda, arch = "sm_90">`. `attention = own` keeps attention and
-    convolutions off cuDNN; with `auto`, the default, and `cudnn` the library
-    runs what it can. With `deterministic = false` libraries may add in an order
+    convolutions off cuDNN; with `cudnn` the library runs what it can, and with
+    `auto`, the default, too, but for backward passes of attention that own
+    kernels are faster at. With `deterministic = false` libraries may add in an order
     that differs from run to run, where that is faster: results then differ in
     their last bits.
     Passes that ask what an operation costs or which kernel runs it find the

@@ -370,6 +370,10 @@ ATTENTIONS = (
     # Several tiles of wide heads; scores that are largest where products are least; heads that no word holds whole.
     (1, 150, 150, 2, 1, 128, True, None, None, True, None, 0), (1, 130, 200, 2, 1, 80, False, None, "float", False, 0.1, 0.1),
     (1, 140, 140, 1, 1, 64, True, None, None, False, 0.1, 0.25), (1, 75, 75, 2, 2, 96, True, 30, "bool", False, 0.1, 0),
+    # What groups of warps multiply on Hopper: windows, masks, shared keys, and columns that are missing.
+    (1, 200, 200, 2, 1, 64, True, 50, None, False, 0.1, 0), (1, 75, 75, 2, 2, 128, True, 30, "bool", False, 0.1, 0),
+    (1, 130, 130, 4, 2, 64, True, None, None, False, 0.1, 0),
+    (1, 66, 150, 2, 1, 60, False, None, "float", False, 0.1, 0.1), (1, 70, 70, 1, 1, 120, True, None, None, True, None, 0),
     (1, 70, 66, 1, 1, 15, False, None, None, False, -0.3, 0.1), (1, 66, 70, 2, 1, 32, False, None, None, False, -0.2, 0),
 )  # fmt: skip
 

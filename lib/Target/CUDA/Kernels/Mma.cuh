@@ -125,7 +125,8 @@ __device__ __forceinline__ void loadRightTransposed(uint32 (&to)[4], Tile tile,
 }
 
 // 16 rows of each warp as the left side of products: in registers, or, if not
-// held, in shared memory, where groups of warps have them.
+// held, in shared memory. Groups of warps have them there: registers that hold
+// them through a loop are overwritten within it (NVRTC 13.0, sm_90a).
 template <typename Tile, bool held> struct LeftRows {
   uint32 parts[held ? Tile::Columns : 1][4];
   Tile tile;
