@@ -273,8 +273,8 @@ inline unsigned char *alignForTiles(unsigned char *P) {
   return P + (0 - reinterpret_cast<uintptr_t>(P)) % 1024;
 }
 inline void beginProducts() {}
-inline void endProducts() {}
-template <int Left> void waitForProducts() {}
+inline void finishProducts() {}
+inline void readFromHereOn(float &) {}
 inline void shareWithProducts() {}
 /// Element `Column` of row `Row` of a tile.
 template <typename T>

@@ -58,7 +58,7 @@ struct MmaTiles {
 
 static MmaTiles getForwardTiles(const AttentionProblem &P) {
   if (isGrouped(P))
-    return P.Width <= NarrowHead ? MmaTiles{64, 64, 64, 5}
+    return P.Width <= NarrowHead ? MmaTiles{64, 64, 64, P.IsRandom ? 4 : 5}
                                  : MmaTiles{128, 64, 64, 0};
   return P.Width <= NarrowHead ? MmaTiles{64, 64, 64, P.IsRandom ? 3 : 4}
                                : MmaTiles{64, 64, 64, 0};
@@ -74,7 +74,7 @@ static MmaTiles getKeyValueTiles(const AttentionProblem &P) {
 
 static MmaTiles getQueryTiles(const AttentionProblem &P) {
   if (isGrouped(P))
-    return P.Width <= NarrowHead ? MmaTiles{64, 64, 64, 4}
+    return P.Width <= NarrowHead ? MmaTiles{64, 64, 64, P.IsRandom ? 3 : 4}
                                  : MmaTiles{64, 64, 64, 0};
   return P.Width <= NarrowHead ? MmaTiles{128, 64, 16, 2}
                                : MmaTiles{64, 64, 32, 0};

@@ -274,15 +274,13 @@ REMAT_KERNEL attentionMma(const E *q, const E *k, const E *v,
       float score[N / 8][4];
       beginIfGrouped<Tile>();
       queries.multiplyByTransposed(score, keys, 0);
-      endIfGrouped<Tile>();
-      waitIfGrouped<Tile, 0>();
+      finishIfGrouped<Tile>(score);
       RoundedRows<E, N / 8> weights;
       softmaxMmaTiles<Shape, MaskOf>(score, weights, sums, scale, mask, dropout,
                                      head, t, s);
       beginIfGrouped<Tile>();
       weights.multiplyBy(sums.value, values, 0);
-      endIfGrouped<Tile>();
-      waitIfGrouped<Tile, 0>();
+      finishIfGrouped<Tile>(sums.value);
     }
     __syncthreads();
     swapTiles(keys, nextKeys);

@@ -155,8 +155,7 @@ attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
       beginIfGrouped<Tile>();
       keys.multiplyByTransposed(score, queries, row);
       values.multiplyByTransposed(gradP, grads, row);
-      endIfGrouped<Tile>();
-      waitIfGrouped<Tile, 0>();
+      finishIfGrouped<Tile>(score, gradP);
       scoreTiles<Shape, MaskOf, true>(score, scale, mask, head, t, s);
       RoundedRows<E, part / 8> weights, gradS;
 #pragma unroll
@@ -177,8 +176,7 @@ attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
       beginIfGrouped<Tile>();
       weights.multiplyBy(accV, grads, row);
       gradS.multiplyBy(accK, queries, row);
-      endIfGrouped<Tile>();
-      waitIfGrouped<Tile, 0>();
+      finishIfGrouped<Tile>(accV, accK);
     }
     __syncthreads();
   }
@@ -254,8 +252,7 @@ REMAT_KERNEL attentionMmaQuery(const E *grad, const E *q, const E *k,
       beginIfGrouped<Tile>();
       queries.multiplyByTransposed(score, keys, row);
       grads.multiplyByTransposed(gradP, values, row);
-      endIfGrouped<Tile>();
-      waitIfGrouped<Tile, 0>();
+      finishIfGrouped<Tile>(score, gradP);
       scoreTiles<Shape, MaskOf, false>(score, scale, mask, head, t, s);
       RoundedRows<E, part / 8> gradS;
 #pragma unroll
@@ -267,8 +264,7 @@ REMAT_KERNEL attentionMmaQuery(const E *grad, const E *q, const E *k,
       }
       beginIfGrouped<Tile>();
       gradS.multiplyBy(acc, keys, row);
-      endIfGrouped<Tile>();
-      waitIfGrouped<Tile, 0>();
+      finishIfGrouped<Tile>(acc);
     }
     __syncthreads();
     swapTiles(keys, nextKeys);

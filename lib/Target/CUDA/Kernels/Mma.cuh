@@ -151,7 +151,7 @@ template <typename Tile, bool held> struct LeftRows {
   }
 
   // Makes the product with the transpose of as many rows of another tile, from
-  // `first` on, as `to` has columns. For groups `endProducts` follows.
+  // `first` on, as `to` has columns. For groups `finishIfGrouped` follows.
   template <typename Other, int N>
   __device__ __forceinline__ void
   multiplyByTransposed(float (&to)[N][4], Other right, int first) const {
@@ -193,7 +193,7 @@ template <typename T, int N> struct RoundedRows {
     parts[n / 2][n % 2 * 2 + 1] = pack<T>(x[2], x[3]);
   }
   // Adds the product with as many rows of a tile, from `first` on, as this has
-  // columns. For groups `endProducts` follows.
+  // columns. For groups `finishIfGrouped` follows.
   template <typename Tile, int C>
   __device__ __forceinline__ void multiplyBy(float (&to)[C][4], Tile right,
                                              int first) const {
@@ -225,19 +225,26 @@ template <typename Tile> __device__ __forceinline__ int together() {
 template <typename Tile> __device__ __forceinline__ int firstTogether(int row) {
   return row / together<Tile>() * together<Tile>();
 }
-// How products begin and end, where warps multiply together.
+// How products begin and end, where warps multiply together. What they made is
+// read from `finishIfGrouped` on.
 template <typename Tile> __device__ __forceinline__ void beginIfGrouped() {
   if constexpr (Tile::Grouped)
     beginProducts();
 }
-template <typename Tile> __device__ __forceinline__ void endIfGrouped() {
-  if constexpr (Tile::Grouped)
-    endProducts();
+template <int N>
+__device__ __forceinline__ void readTilesFromHereOn(float (&made)[N][4]) {
+#pragma unroll
+  for (int n = 0; n < N; ++n)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      readFromHereOn(made[n][i]);
 }
-template <typename Tile, int left>
-__device__ __forceinline__ void waitIfGrouped() {
-  if constexpr (Tile::Grouped)
-    waitForProducts<left>();
+template <typename Tile, typename... Made>
+__device__ __forceinline__ void finishIfGrouped(Made &...made) {
+  if constexpr (Tile::Grouped) {
+    finishProducts();
+    (readTilesFromHereOn(made), ...);
+  }
 }
 
 // Starts to copy `access` elements, or to write as many zeros.

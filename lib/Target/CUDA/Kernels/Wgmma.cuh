@@ -29,13 +29,15 @@ __device__ __forceinline__ unsigned char *alignForTiles(unsigned char *p) {
 __device__ __forceinline__ void beginProducts() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
-// Behind the last of them, and waits until at most `left` such sets are under
-// way. Until then nothing may read or change what a product reads or makes.
-__device__ __forceinline__ void endProducts() {
+// Waits for all of them. Until then nothing may read or change what a product
+// reads or makes.
+__device__ __forceinline__ void finishProducts() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
-template <int left> __device__ __forceinline__ void waitForProducts() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(left) : "memory");
+// Keeps the compiler from reading what a product makes before it waits.
+__device__ __forceinline__ void readFromHereOn(float &x) {
+  asm volatile("" : "+f"(x)::"memory");
 }
 // Products behind the next barrier see what this thread wrote to shared memory.
 __device__ __forceinline__ void shareWithProducts() {
