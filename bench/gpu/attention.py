@@ -114,19 +114,12 @@ def run(shape: Shape, operations: list, machine: check_kernels.GPU) -> dict:
     grad, q, k, v, out, lse = (torch.randn(t.shape, dtype=t.dtype, device="cuda") for t in shape.tensors())
     random = [torch.tensor(n, device="cuda") for n in (5, 3)] if shape.dropout else []
     gradients = [torch.empty_like(x) for x in (q, k, v)]
-    stream = machine.cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
     row = asdict(shape)
     tensors = ([q, k, v, *random], [out, lse]), ([grad, q, k, v, out, lse, *random], gradients)
     for name, (operands, results), operation in zip(("forward", "backward"), tensors, operations):
         workspace = torch.empty(operation["workspace"] + 512, dtype=torch.uint8, device="cuda")
-        places = {"operand": [t.data_ptr() for t in operands], "result": [t.data_ptr() for t in results]}
-        launches = [(one, check_kernels.get_arguments(one, places, workspace.data_ptr()))
-                    for one in operation["launches"]]  # fmt: skip
-
-        def launch():
-            for one, given in launches:
-                machine.launch(one, given, stream)
-
+        places = [t.data_ptr() for t in operands], [t.data_ptr() for t in results]
+        launch = check_kernels.prepare(machine, operation["launches"], *places, workspace.data_ptr())
         row[f"{name}_ms"] = measure(launch)
     times, made = measure_peers(shape, q, k, v, grad)
     if not shape.dropout:

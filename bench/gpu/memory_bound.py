@@ -184,16 +184,10 @@ def run(row: Row, operation: dict, machine: check_kernels.GPU) -> dict:
     results = [operands[case.inplace[i]] if i in case.inplace
                else torch.empty(t.shape, dtype=t.dtype, device="cuda") for i, t in enumerate(case.results)]
     workspace = torch.empty(operation["workspace"] + 512, dtype=torch.uint8, device="cuda")
-    places = {"operand": [t.data_ptr() for t in operands], "result": [t.data_ptr() for t in results]}
+    places = [t.data_ptr() for t in operands], [t.data_ptr() for t in results]
 
     def launcher(launches: list):
-        arguments = [check_kernels.get_arguments(one, places, workspace.data_ptr()) for one in launches]
-
-        def launch(stream) -> None:
-            for one, given in zip(launches, arguments):
-                machine.launch(one, given, stream)
-
-        return launch
+        return check_kernels.prepare(machine, launches, *places, workspace.data_ptr())
 
     moved = row.moved or sum(map(get_bytes, case.operands)) + sum(map(get_bytes, case.results))
     # What is no multiple of 128 KiB is copied at two thirds of the rate, and so are half a GB and more.

@@ -111,7 +111,7 @@ class Emulator:
             raise SystemExit("the kernels do not compile for the emulation")
         return ctypes.CDLL(source + ".so"), part
 
-    def launch(self, launch, addresses):
+    def launch(self, launch, addresses, stream=None):
         grid = (ctypes.c_uint * 3)(*launch["grid"])
         arguments = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
         self.functions[launch["entry"]](grid, launch["block"][0], launch["shared"], arguments)
@@ -200,6 +200,18 @@ def get_arguments(launch, places, workspace):
             else places[a["kind"]][a["index"]] for a in launch["arguments"]]
 
 
+def prepare(machine, launches, operands, results, workspace):
+    """A function of a stream that makes these launches, with these addresses of tensors."""
+    places = {"operand": operands, "result": results}
+    given = [(launch, get_arguments(launch, places, workspace)) for launch in launches]
+
+    def run(stream=None):
+        for launch, arguments in given:
+            machine.launch(launch, arguments, stream)
+
+    return run
+
+
 def run_case(case, operation, machine):
     """Gives a list of what is wrong."""
     given = [split_halves(t) if case.lies_in_halves(i) else t for i, t in enumerate(case.operands)]
@@ -207,9 +219,8 @@ def run_case(case, operation, machine):
     results = [operands[case.inplace[i]] if i in case.inplace else Buffer(t.numel() * t.element_size(), machine.device)
                for i, t in enumerate(case.results)]
     workspace = Buffer(operation["workspace"], machine.device)
-    places = {"operand": [b.address() for b in operands], "result": [b.address() for b in results]}
-    for launch in operation["launches"]:
-        machine.launch(launch, get_arguments(launch, places, workspace.address()))
+    places = [b.address() for b in operands], [b.address() for b in results]
+    prepare(machine, operation["launches"], *places, workspace.address())()
     machine.synchronize()
     wrong = []
     for i, (expected, buffer) in enumerate(zip(case.results, results)):
