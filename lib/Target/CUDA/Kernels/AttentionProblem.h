@@ -12,7 +12,7 @@ namespace remat::cuda {
 struct AttentionProblem : AttentionSizes {
   bool IsPacked, IsCausal;
   bool IsForHopper; ///< compiled for sm_90
-  int64_t Window; ///< the queries' number where there is none
+  int64_t Window;   ///< the queries' number where there is none
   double Scale, DropoutP;
   bool IsRandom;
   std::string Type;
