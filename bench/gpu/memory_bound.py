@@ -228,7 +228,7 @@ def main() -> None:
     if len(operations) != len(rows):
         sys.exit(f"{len(rows)} operations, but kernels for {len(operations)}")
     texts = check_kernels.name_kernels(operations)
-    machine = check_kernels.GPU("\n".join(source["text"] for source in kernels["sources"]), texts, operations)
+    machine = check_kernels.GPU(check_kernels.get_library(kernels), texts, operations)
     warm_up()
     lines = []
     print(f"{'operation':34} count      us    MB  TB/s  of a copy  largest launch  ms a step")

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionTarget.h"
+#include "KernelChoice.h"
 #include "remat/IR/AttentionSizes.h"
 #include "remat/IR/RematOps.h"
 #include "remat/Target/CUDA/KernelLibrary.h"
@@ -16,6 +17,7 @@
 
 using namespace mlir;
 using namespace remat;
+using cuda::makeKernel;
 
 namespace {
 /// What attention or its backward computes.
@@ -29,14 +31,6 @@ struct AttentionWork {
   double LongestBlock; ///< those of 128 keys and all queries that see them
 };
 } // namespace
-
-static KernelAttr makeKernel(TargetAttr Where, KernelKind Kind,
-                             double Microseconds, int64_t Workspace,
-                             int64_t Launches, int64_t Slices = 1,
-                             bool Deterministic = true) {
-  return KernelAttr::get(Where.getContext(), Kind, Microseconds, Workspace,
-                         Launches, Slices, Deterministic);
-}
 
 constexpr int64_t KeysOfBlock = 128; ///< that a block of cuDNN's backward has
 

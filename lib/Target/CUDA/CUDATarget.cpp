@@ -7,6 +7,7 @@
 
 #include "remat/Target/CUDA/CUDATarget.h"
 #include "AttentionTarget.h"
+#include "KernelChoice.h"
 #include "remat/Analysis/Cost.h"
 #include "remat/Analysis/Liveness.h"
 #include "remat/Analysis/ScanBody.h"
@@ -18,6 +19,7 @@
 
 using namespace mlir;
 using namespace remat;
+using cuda::makeKernel;
 
 namespace {
 
@@ -30,9 +32,6 @@ public:
   bool sumsInKernels(Operation *Sum) const override;
 
 private:
-  KernelAttr makeKernel(KernelKind Kind, double Microseconds, int64_t Workspace,
-                        int64_t Launches, int64_t Slices = 1,
-                        bool Deterministic = true) const;
   KernelAttr getConvolutionKernel(Operation *Op) const;
   double getMatmulMicroseconds(MatmulOp Op) const;
 };
@@ -40,13 +39,6 @@ private:
 } // namespace
 
 constexpr double LaunchMicroseconds = 2; ///< of one launch in a graph of many
-
-KernelAttr CUDATarget::makeKernel(KernelKind Kind, double Microseconds,
-                                  int64_t Workspace, int64_t Launches,
-                                  int64_t Slices, bool Deterministic) const {
-  return KernelAttr::get(getAttr().getContext(), Kind, Microseconds, Workspace,
-                         Launches, Slices, Deterministic);
-}
 
 //===----------------------------------------------------------------------===//
 // Convolutions
@@ -74,7 +66,7 @@ KernelAttr CUDATarget::getConvolutionKernel(Operation *Op) const {
   auto Tensors = static_cast<int64_t>(cast<CostOpInterface>(Op).getBytes());
   // About half of the rate of matrix products.
   double Microseconds = 5 + 2 * getMicroseconds(Op);
-  return makeKernel(KernelKind::cudnn, Microseconds,
+  return makeKernel(getAttr(), KernelKind::cudnn, Microseconds,
                     Tensors + std::min(4 * Tensors, MostForSums),
                     /*Launches=*/1, /*Slices=*/1,
                     getAttr().getDeterministic() || isa<ConvolutionOp>(Op));
@@ -166,17 +158,20 @@ static InFlightDiagnostic explainMatmul(MatmulOp Op) {
 
 SmallVector<KernelAttr> CUDATarget::getImplementations(Operation *Op) const {
   if (isView(Op) || isResidentConstant(Op))
-    return {makeKernel(KernelKind::own, 0, /*Workspace=*/0, /*Launches=*/0)};
+    return {makeKernel(getAttr(), KernelKind::own, 0, /*Workspace=*/0,
+                       /*Launches=*/0)};
   if (auto Scan = dyn_cast<ScanOp>(Op))
     return getScanKernels(*this, Scan);
   if (auto Matmul = dyn_cast<MatmulOp>(Op)) {
     if (hasOtherBias(Matmul) || getBatches(Matmul) > MostBatches)
       return {};
-    return {makeKernel(KernelKind::cublaslt, getMatmulMicroseconds(Matmul),
+    return {makeKernel(getAttr(), KernelKind::cublaslt,
+                       getMatmulMicroseconds(Matmul),
                        getMatmulWorkspace(Matmul), /*Launches=*/1)};
   }
   if (isa<CollectiveOpInterface>(Op))
-    return {makeKernel(KernelKind::nccl, getMicroseconds(Op), /*Workspace=*/0,
+    return {makeKernel(getAttr(), KernelKind::nccl, getMicroseconds(Op),
+                       /*Workspace=*/0,
                        /*Launches=*/1)};
   if (isa<AttentionOp, AttentionBackwardOp>(Op))
     return cuda::getAttentionImplementations(getAttr(), Op);
@@ -187,7 +182,7 @@ SmallVector<KernelAttr> CUDATarget::getImplementations(Operation *Op) const {
     return {};
   cuda::KernelNeeds Needs = cuda::getKernelNeeds(Op);
   auto More = static_cast<double>(std::max<int64_t>(Needs.Launches, 1) - 1);
-  return {makeKernel(KernelKind::own,
+  return {makeKernel(getAttr(), KernelKind::own,
                      getMicroseconds(Op) + More * LaunchMicroseconds,
                      Needs.Workspace, Needs.Launches)};
 }
