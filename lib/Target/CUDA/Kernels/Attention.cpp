@@ -78,8 +78,8 @@ static void addAttention(AttentionOp Op, Launches &Out) {
             Size, Out);
 }
 
-static void addKeyValueGradients(const AttentionProblem &P, unsigned Lse,
-                                 Launches &Out) {
+static void addKeyValueGradients(AttentionBackwardOp Op,
+                                 const AttentionProblem &P, Launches &Out) {
   auto [Shape, Size] = getTiles(P, P.Keys, P.KeyHeads, 4, 2);
   addLaunch(
       "attention_backward_key_value",
@@ -92,7 +92,7 @@ static void addKeyValueGradients(const AttentionProblem &P, unsigned Lse,
                                          .Q = P.passQkv(0),
                                          .K = P.passQkv(1),
                                          .V = P.passQkv(2),
-                                         .Lse = operand(Lse),
+                                         .Lse = operand(Op.getLseMutable()),
                                          .Delta = workspace(),
                                          .Mask = P.passMask(),
                                          .Seed = P.passSeed(),
@@ -106,7 +106,7 @@ static void addKeyValueGradients(const AttentionProblem &P, unsigned Lse,
       Size, Out);
 }
 
-static void addQueryGradient(const AttentionProblem &P, unsigned Lse,
+static void addQueryGradient(AttentionBackwardOp Op, const AttentionProblem &P,
                              Launches &Out) {
   auto [Shape, Size] = getTiles(P, P.Queries, P.Heads, 4, 2);
   addLaunch("attention_backward_query",
@@ -119,7 +119,7 @@ static void addQueryGradient(const AttentionProblem &P, unsigned Lse,
                                             .Q = P.passQkv(0),
                                             .K = P.passQkv(1),
                                             .V = P.passQkv(2),
-                                            .Lse = operand(Lse),
+                                            .Lse = operand(Op.getLseMutable()),
                                             .Delta = workspace(),
                                             .Mask = P.passMask(),
                                             .Seed = P.passSeed(),
@@ -132,24 +132,37 @@ static void addQueryGradient(const AttentionProblem &P, unsigned Lse,
             Size, Out);
 }
 
+void remat::cuda::addAttentionTerms(AttentionBackwardOp Op,
+                                    const AttentionProblem &P, bool Paired,
+                                    int64_t Access, int64_t Lanes,
+                                    Launches &Out) {
+  int64_t Rows = P.Batch * P.Queries * P.Heads;
+  addLaunch(
+      "attention_terms",
+      kernels::AttentionTerms{.E = P.Type,
+                              .Rows = Rows,
+                              .T = P.Queries,
+                              .H = P.Heads,
+                              .D = P.Width,
+                              .Access = Access,
+                              .Lanes = Lanes,
+                              .Paired = Paired,
+                              .Grad = operand(0),
+                              .Output = operand(Op.getOutputMutable()),
+                              .Lse = Paired ? operand(Op.getLseMutable())
+                                            : absent(),
+                              .Terms = workspace()},
+      {.Block = 256, .GridX = int64_t(llvm::divideCeil(Rows * Lanes, 256))},
+      Out);
+}
+
 static void addAttentionBackward(AttentionBackwardOp Op, Launches &Out) {
   AttentionProblem P(Op);
   if (hasMmaAttention(P))
     return addMmaGradients(Op, P, Out);
-  BackwardOperands Given(Op);
-  int64_t Rows = P.Batch * P.Queries * P.Heads;
-  addLaunch("attention_delta",
-            kernels::AttentionDelta{.E = P.Type,
-                                    .Rows = Rows,
-                                    .T = P.Queries,
-                                    .H = P.Heads,
-                                    .D = P.Width,
-                                    .Grad = operand(0),
-                                    .Output = operand(Given.Output),
-                                    .Delta = workspace()},
-            {.Block = 256, .GridX = int64_t(llvm::divideCeil(Rows, 8))}, Out);
-  addKeyValueGradients(P, Given.Lse, Out);
-  addQueryGradient(P, Given.Lse, Out);
+  addAttentionTerms(Op, P, /*Paired=*/false, /*Access=*/1, /*Lanes=*/32, Out);
+  addKeyValueGradients(Op, P, Out);
+  addQueryGradient(Op, P, Out);
 }
 
 /// A number for each query of a head is between the launches; two where tensor

@@ -76,7 +76,7 @@ REMAT_KERNEL attention(const E *q, const E *k, const E *v,
                            : -infinity();
         top = fmaxf(top, score[a][c]);
       }
-      top = fmaxf(high[a], halfWarpMax(top));
+      top = fmaxf(high[a], lanesMax<16>(top));
       float shrink = top == -infinity() ? 1.0f : expf(high[a] - top);
       float total = 0.0f;
 #pragma unroll
@@ -87,7 +87,7 @@ REMAT_KERNEL attention(const E *q, const E *k, const E *v,
         tileP[(ty + 16 * a) * (M + 1) + tx + 16 * c] =
             p * dropout.keep(head, t, s);
       }
-      sum[a] = sum[a] * shrink + halfWarpSum(total);
+      sum[a] = sum[a] * shrink + lanesSum<16>(total);
       high[a] = top;
 #pragma unroll
       for (int j = 0; j < Columns; ++j)

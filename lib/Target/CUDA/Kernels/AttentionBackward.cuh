@@ -10,21 +10,6 @@
 
 namespace kernels {
 
-// delta[b, h, t] = sum of grad * output over the D elements of a head; there
-// are Rows such sums.
-template <typename E, int64 Rows, int64 T, int64 H, int64 D>
-REMAT_KERNEL attentionDelta(const E *grad, const E *output, float *delta) {
-  int64 row = (int64)blockIdx.x * 8 + threadIdx.x / 32;
-  if (row >= Rows)
-    return;
-  float sum = 0.0f;
-  for (int d = threadIdx.x % 32; d < D; d += 32)
-    sum += toFloat(grad[row * D + d]) * toFloat(output[row * D + d]);
-  sum = warpSum(sum);
-  if (threadIdx.x % 32 == 0)
-    delta[(row / (T * H) * H + row % H) * T + row / H % T] = sum;
-}
-
 // The probabilities of the tile of queries from `first` and keys from `begin`
 // on, and the gradients of its scores: tileP gets the former after dropout,
 // tileS the latter.

@@ -185,34 +185,12 @@ static void addQueryGradient(AttentionBackwardOp Op, const AttentionProblem &P,
       Out);
 }
 
-/// What a query needs, for all of them.
-static void addTerms(AttentionBackwardOp Op, const AttentionProblem &P,
-                     Launches &Out) {
-  int64_t Rows = P.Batch * P.Queries * P.Heads;
-  BackwardOperands Given(Op);
+void remat::cuda::addMmaGradients(AttentionBackwardOp Op,
+                                  const AttentionProblem &P, Launches &Out) {
   Value Output = Op.getOutput();
   int64_t Access = getAccessWidth({Op.getGrad(), Output}, P.Width);
   int64_t Lanes = std::min<int64_t>(32, llvm::PowerOf2Ceil(P.Width / Access));
-  addLaunch(
-      "attention_terms",
-      kernels::AttentionMmaTerms{.E = P.Type,
-                                 .Rows = Rows,
-                                 .T = P.Queries,
-                                 .H = P.Heads,
-                                 .D = P.Width,
-                                 .Access = Access,
-                                 .Lanes = Lanes,
-                                 .Grad = operand(0),
-                                 .Output = operand(Given.Output),
-                                 .Lse = operand(Given.Lse),
-                                 .Terms = workspace()},
-      {.Block = 256, .GridX = int64_t(llvm::divideCeil(Rows * Lanes, 256))},
-      Out);
-}
-
-void remat::cuda::addMmaGradients(AttentionBackwardOp Op,
-                                  const AttentionProblem &P, Launches &Out) {
-  addTerms(Op, P, Out);
+  addAttentionTerms(Op, P, /*Paired=*/true, Access, Lanes, Out);
   addKeyValueGradients(Op, P, Out);
   addQueryGradient(Op, P, Out);
 }

@@ -17,18 +17,6 @@
 
 namespace kernels {
 
-// The sum and the maximum of the four threads that share a row of a tile.
-__device__ __forceinline__ float quadSum(float x) {
-  x += __shfl_xor_sync(0xffffffffu, x, 1);
-  return x + __shfl_xor_sync(0xffffffffu, x, 2);
-}
-__device__ __forceinline__ float quadMax(float x) {
-  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
-  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
-}
-
-__device__ __forceinline__ float log2e() { return 1.4426950408889634f; }
-
 // What scores are in base 2 of what `scoreTiles` leaves.
 template <typename MaskOf>
 __device__ __forceinline__ float factorOfScores(float scale) {
@@ -174,7 +162,7 @@ softmaxMmaTiles(float (&score)[N][4], Weights &weights, Sums &sums, float scale,
       top[i / 2] = fmaxf(top[i / 2], score[n][i]);
 #pragma unroll
   for (int r = 0; r < 2; ++r)
-    base[r] = sums.raise(r, quadMax(top[r]) * factor);
+    base[r] = sums.raise(r, lanesMax<4>(top[r]) * factor);
 #pragma unroll
   for (int n = 0; n < N; ++n) {
     uint32 kept = keepTile<Shape, false>(dropout, head, t, s + 8 * n);
@@ -198,7 +186,7 @@ __device__ __forceinline__ void writeMmaTiles(const Sums &sums, float factor,
   float inverse[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    float total = quadSum(sums.sum[r]);
+    float total = lanesSum<4>(sums.sum[r]);
     inverse[r] = total > 0.0f ? factor / total : 0.0f;
     int64 row = t + rowInTile(2 * r);
     if (threadIdx.x % 4 == 0 && row < Shape::T)
@@ -216,19 +204,54 @@ __device__ __forceinline__ void writeMmaTiles(const Sums &sums, float factor,
 template <typename E, typename Shape, int rows, bool grouped>
 using HeadTile = SharedTile<E, rows, Shape::Columns, grouped>;
 
-// Starts to copy a tile of rows of keys from s on, or nothing from `end` on,
-// and the same of values.
-template <typename Shape, int threads, int access, typename Tile, typename E>
-__device__ __forceinline__ void copyKeys(Tile toK, Tile toV, const E *k,
-                                         const E *v, int64 s, int64 end) {
-  if (s < end) {
-    copyRows<Shape::D, threads, access>(toK, k + s * Shape::KStride,
-                                        Shape::KStride, Shape::S - s);
-    copyRows<Shape::D, threads, access>(toV, v + s * Shape::KStride,
-                                        Shape::KStride, Shape::S - s);
+// The keys and values of a head that a block's tile of queries sees, a portion
+// of them at a time: the next one is on its way while this one is read.
+template <typename Shape, typename Portion, int threads, int access>
+struct KeyPortions {
+  typedef typename Portion::Element E;
+  Portion keys, values, nextKeys, nextValues;
+  const E *k, *v;
+  int64 s, end; // where this portion begins, and where the last one ends
+
+  // Of the queries from `first` on; `tiles` is where four portions may lie.
+  __device__ __forceinline__ KeyPortions(E *tiles, const E *k, const E *v,
+                                         int64 head, int64 first)
+      : s(Shape::firstKey(first)), end(Shape::endKey(first)) {
+    int64 b = head / Shape::H, keyHead = head % Shape::H / Shape::Group;
+    int64 place = b * Shape::S * Shape::KStride + keyHead * Shape::D;
+    this->k = k + Shape::KOffset + place;
+    this->v = v + Shape::VOffset + place;
+    keys = {tiles};
+    nextKeys = {tiles + Portion::Elements};
+    values = {tiles + 2 * Portion::Elements};
+    nextValues = {tiles + 3 * Portion::Elements};
+    copy(keys, values, s);
   }
-  endCopies();
-}
+  __device__ __forceinline__ bool isLeft() const { return s < end; }
+  // Until this portion is there.
+  __device__ __forceinline__ void wait() {
+    copy(nextKeys, nextValues, s + Portion::Rows);
+    waitForBlockCopies<Portion, 1>();
+  }
+  // Once the block has read it.
+  __device__ __forceinline__ void advance() {
+    __syncthreads();
+    swapTiles(keys, nextKeys);
+    swapTiles(values, nextValues);
+    s += Portion::Rows;
+  }
+
+private:
+  __device__ __forceinline__ void copy(Portion toK, Portion toV, int64 from) {
+    if (from < end) {
+      copyRows<Shape::D, threads, access>(toK, k + from * Shape::KStride,
+                                          Shape::KStride, Shape::S - from);
+      copyRows<Shape::D, threads, access>(toV, v + from * Shape::KStride,
+                                          Shape::KStride, Shape::S - from);
+    }
+    endCopies();
+  }
+};
 
 // A tile of queries a block, 16 of them a warp; what is passed is as in
 // `attention`.
@@ -238,19 +261,16 @@ REMAT_KERNEL attentionMma(const E *q, const E *k, const E *v,
                           const MaskElement *mask, const int64 *seed,
                           const int64 *step, int64 id, E *out, float *lse,
                           float scale, float dropoutP, float keepFactor) {
-  constexpr int64 T = Shape::T, S = Shape::S;
-  constexpr int H = Shape::H, D = Shape::D, M = Shape::M, N = portion;
-  constexpr int Threads = 2 * M;
+  constexpr int64 T = Shape::T;
+  constexpr int H = Shape::H, D = Shape::D, M = Shape::M, Threads = 2 * M;
   typedef HeadTile<E, Shape, M, grouped> Tile;
-  typedef HeadTile<E, Shape, N, grouped> Portion;
+  typedef HeadTile<E, Shape, portion, grouped> Portion;
   REMAT_SHARED(memory);
   E *tiles = (E *)(grouped ? alignForTiles(memory) : memory);
   int64 head = blockIdx.x / Shape::Tiles, b = head / H, h = head % H;
   int64 first = Shape::longestFirst(blockIdx.x % Shape::Tiles) * M;
   Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
   q += Shape::QOffset + (b * T + first) * Shape::QStride + h * D;
-  k += Shape::KOffset + b * S * Shape::KStride + h / Shape::Group * D;
-  v += Shape::VOffset + b * S * Shape::KStride + h / Shape::Group * D;
   int own = threadIdx.x / 32 * 16; // the warp's first row
   Tile tileQ = {tiles};
   copyRows<D, Threads, access>(tileQ, q, Shape::QStride, T - first);
@@ -259,32 +279,24 @@ REMAT_KERNEL attentionMma(const E *q, const E *k, const E *v,
   LeftRows<Tile, !grouped> queries(tileQ, own);
   __syncthreads();
 
-  int64 t = first + own, s = Shape::firstKey(first), end = Shape::endKey(first);
-  int64 last = first + firstTogether<Tile>(own);
+  int64 t = first + own, last = first + firstTogether<Tile>(own);
   MmaSums<2 * Shape::Columns> sums;
-  Portion keys = {grouped ? tiles + Tile::Elements : tiles};
-  Portion values = {keys.data + 2 * Portion::Elements};
-  Portion nextKeys = {keys.data + Portion::Elements};
-  Portion nextValues = {values.data + Portion::Elements};
-  copyKeys<Shape, Threads, access>(keys, values, k, v, s, end);
-  for (; s < end; s += N) {
-    copyKeys<Shape, Threads, access>(nextKeys, nextValues, k, v, s + N, end);
-    waitForBlockCopies<Portion, 1>();
-    if (!Shape::Causal || s < last + together<Tile>()) {
-      float score[N / 8][4];
-      beginIfGrouped<Tile>();
-      queries.multiplyByTransposed(score, keys, 0);
-      finishIfGrouped<Tile>(score);
-      RoundedRows<E, N / 8> weights;
-      softmaxMmaTiles<Shape, MaskOf>(score, weights, sums, scale, mask, dropout,
-                                     head, t, s);
-      beginIfGrouped<Tile>();
-      weights.multiplyBy(sums.value, values, 0);
-      finishIfGrouped<Tile>(sums.value);
-    }
-    __syncthreads();
-    swapTiles(keys, nextKeys);
-    swapTiles(values, nextValues);
+  KeyPortions<Shape, Portion, Threads, access> seen(
+      grouped ? tiles + Tile::Elements : tiles, k, v, head, first);
+  for (; seen.isLeft(); seen.advance()) {
+    seen.wait();
+    if (Shape::Causal && seen.s >= last + together<Tile>())
+      continue;
+    float score[portion / 8][4];
+    beginIfGrouped<Tile>();
+    queries.multiplyByTransposed(score, seen.keys, 0);
+    finishIfGrouped<Tile>(score);
+    RoundedRows<E, portion / 8> weights;
+    softmaxMmaTiles<Shape, MaskOf>(score, weights, sums, scale, mask, dropout,
+                                   head, t, seen.s);
+    beginIfGrouped<Tile>();
+    weights.multiplyBy(sums.value, seen.values, 0);
+    finishIfGrouped<Tile>(sums.value);
   }
   writeMmaTiles<Shape, access>(sums, dropout.factor, out, lse, head, t);
 }

@@ -13,38 +13,6 @@
 
 namespace kernels {
 
-// What the backward needs of each query, [B, H, T, 2]: the logarithm of its sum
-// in base 2, and the sum of grad * output. A row is `lanes` threads', each of
-// which loads `access` elements at a time.
-template <typename E, int64 Rows, int64 T, int64 H, int D, int access,
-          int lanes>
-REMAT_KERNEL attentionMmaTerms(const E *grad, const E *output, const float *lse,
-                               float *terms) {
-  int64 row = ((int64)blockIdx.x * 256 + threadIdx.x) / lanes;
-  float sum = 0.0f;
-  if (row < Rows)
-    for (int d = threadIdx.x % lanes * access; d < D; d += lanes * access) {
-      float x[access], y[access];
-      loadFloats<access>(grad + row * D + d, x);
-      loadFloats<access>(output + row * D + d, y);
-#pragma unroll
-      for (int i = 0; i < access; ++i)
-        sum += x[i] * y[i];
-    }
-#pragma unroll
-  for (int mask = lanes / 2; mask > 0; mask >>= 1)
-    sum += __shfl_xor_sync(0xffffffffu, sum, mask);
-  if (row >= Rows || threadIdx.x % lanes != 0)
-    return;
-  int64 place = (row / (T * H) * H + row % H) * T + row / H % T;
-  Vec<float, 2> out;
-  out[0] = lse[place] * log2e();
-  if (out[0] == -infinity()) // it sees no key: each probability is 0
-    out[0] = infinity();
-  out[1] = sum;
-  store(terms + 2 * place, out);
-}
-
 // A tile of scores, but for the factor, becomes probabilities, and one of
 // products of the result's gradient and value the gradients of the scores, but
 // for the scale. `kept` has a bit of each number that dropout keeps, and lse
@@ -200,19 +168,17 @@ REMAT_KERNEL attentionMmaQuery(const E *grad, const E *q, const E *k,
                                const MaskElement *mask, const int64 *seed,
                                const int64 *step, int64 id, E *gradQ,
                                float scale, float dropoutP, float keepFactor) {
-  constexpr int64 T = Shape::T, S = Shape::S;
-  constexpr int H = Shape::H, D = Shape::D, M = Shape::M, N = portion;
-  constexpr int C = Shape::Columns, Threads = 2 * M;
+  constexpr int64 T = Shape::T;
+  constexpr int H = Shape::H, D = Shape::D, M = Shape::M, Threads = 2 * M;
+  constexpr int C = Shape::Columns;
   typedef HeadTile<E, Shape, M, grouped> Tile;
-  typedef HeadTile<E, Shape, N, grouped> Portion;
+  typedef HeadTile<E, Shape, portion, grouped> Portion;
   REMAT_SHARED(memory);
   E *tiles = (E *)(grouped ? alignForTiles(memory) : memory);
   int64 head = blockIdx.x / Shape::Tiles, b = head / H, h = head % H;
   int64 first = Shape::longestFirst(blockIdx.x % Shape::Tiles) * M;
   Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
   int64 queryRows = (b * T + first) * Shape::QStride + h * D;
-  k += Shape::KOffset + b * S * Shape::KStride + h / Shape::Group * D;
-  v += Shape::VOffset + b * S * Shape::KStride + h / Shape::Group * D;
   Tile tileQ = {tiles}, tileG = {tiles + Tile::Elements};
   copyRows<D, Threads, access>(tileQ, q + Shape::QOffset + queryRows,
                                Shape::QStride, T - first);
@@ -231,27 +197,21 @@ REMAT_KERNEL attentionMmaQuery(const E *grad, const E *q, const E *k,
   }
   __syncthreads();
 
-  int64 t = first + own, begin = Shape::firstKey(first);
-  int64 end = Shape::endKey(first), last = first + firstTogether<Tile>(own);
+  int64 t = first + own, last = first + firstTogether<Tile>(own);
   float acc[2 * C][4] = {};
-  Portion keys = {grouped ? tiles + 2 * Tile::Elements : tiles};
-  Portion values = {keys.data + 2 * Portion::Elements};
-  Portion nextKeys = {keys.data + Portion::Elements};
-  Portion nextValues = {values.data + Portion::Elements};
-  copyKeys<Shape, Threads, access>(keys, values, k, v, begin, end);
-  for (; begin < end; begin += N) {
-    copyKeys<Shape, Threads, access>(nextKeys, nextValues, k, v, begin + N,
-                                     end);
-    waitForBlockCopies<Portion, 1>();
+  KeyPortions<Shape, Portion, Threads, access> seen(
+      grouped ? tiles + 2 * Tile::Elements : tiles, k, v, head, first);
+  for (; seen.isLeft(); seen.advance()) {
+    seen.wait();
 #pragma unroll 1
-    for (int row = 0; row < N; row += part) {
-      int64 s = begin + row;
+    for (int row = 0; row < portion; row += part) {
+      int64 s = seen.s + row;
       if (Shape::Causal && s >= last + together<Tile>())
         break;
       float score[part / 8][4], gradP[part / 8][4];
       beginIfGrouped<Tile>();
-      queries.multiplyByTransposed(score, keys, row);
-      grads.multiplyByTransposed(gradP, values, row);
+      queries.multiplyByTransposed(score, seen.keys, row);
+      grads.multiplyByTransposed(gradP, seen.values, row);
       finishIfGrouped<Tile>(score, gradP);
       scoreTiles<Shape, MaskOf, false>(score, scale, mask, head, t, s);
       RoundedRows<E, part / 8> gradS;
@@ -263,12 +223,9 @@ REMAT_KERNEL attentionMmaQuery(const E *grad, const E *q, const E *k,
         gradS.set(n, gradP[n]);
       }
       beginIfGrouped<Tile>();
-      gradS.multiplyBy(acc, keys, row);
+      gradS.multiplyBy(acc, seen.keys, row);
       finishIfGrouped<Tile>(acc);
     }
-    __syncthreads();
-    swapTiles(keys, nextKeys);
-    swapTiles(values, nextValues);
   }
   queryRows += own * Shape::QStride;
 #pragma unroll

@@ -48,24 +48,21 @@ private:
   std::optional<unsigned> MaskIndex;
 };
 
-/// What the launches of the backward pass beside the problem, by number.
-struct BackwardOperands {
-  unsigned Output, Lse;
-
-  explicit BackwardOperands(AttentionBackwardOp Op)
-      : Output(Op.getOutputMutable().getOperandNumber()),
-        Lse(Op.getLseMutable().getOperandNumber()) {}
-};
-
 /// Whether the kernels of AttentionMma.cuh take it: 16-bit types, and heads of
 /// up to 128 elements.
 bool hasMmaAttention(const AttentionProblem &P);
 
-/// Appends their launches: the forward; the gradients of key and value, and
-/// that of query, where `AttentionDelta` has filled the workspace.
+/// Appends their launches: the forward, and the backward.
 void addMmaAttention(AttentionOp Op, const AttentionProblem &P, Launches &Out);
 void addMmaGradients(AttentionBackwardOp Op, const AttentionProblem &P,
                      Launches &Out);
+
+/// Appends the launch that fills the workspace of the backward with the terms
+/// of each query (AttentionTerms.cuh), whose rows `Lanes` threads load `Access`
+/// elements at a time.
+void addAttentionTerms(AttentionBackwardOp Op, const AttentionProblem &P,
+                       bool Paired, int64_t Access, int64_t Lanes,
+                       Launches &Out);
 
 } // namespace remat::cuda
 

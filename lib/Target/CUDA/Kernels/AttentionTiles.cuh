@@ -29,19 +29,7 @@ __device__ __forceinline__ void loadTile(float *tile, const T *from,
   }
 }
 
-// Sum and maximum over each half of a warp.
-__device__ __forceinline__ float halfWarpSum(float x) {
-#pragma unroll
-  for (int mask = 8; mask > 0; mask >>= 1)
-    x += __shfl_xor_sync(0xffffffffu, x, mask);
-  return x;
-}
-__device__ __forceinline__ float halfWarpMax(float x) {
-#pragma unroll
-  for (int mask = 8; mask > 0; mask >>= 1)
-    x = maximum(x, __shfl_xor_sync(0xffffffffu, x, mask));
-  return x;
-}
+__device__ __forceinline__ float log2e() { return 1.4426950408889634f; }
 
 // No mask; one that says which keys are seen; one that is added to the scores.
 enum class MaskKind { None, Seen, Added };

@@ -25,6 +25,11 @@ inline std::string getName(mlir::Value V) {
   return getTypeName(getType(V).getElementType()).str();
 }
 
+/// The operand `Of`.
+inline Passed operand(mlir::OpOperand &Of) {
+  return operand(Of.getOperandNumber());
+}
+
 /// Elements of each of `Values` that one access may move: a power of two, at
 /// most 16 bytes of the widest, that divides `Run` elements and is aligned in
 /// every one.

@@ -266,19 +266,25 @@ template <typename T> __device__ __forceinline__ T maximum(T a, T b) {
   return a > b || a != a ? a : b;
 }
 
-// Sum and maximum over the 32 threads of a warp: every thread gets the result,
-// the same bits in each.
-template <typename T> __device__ __forceinline__ T warpSum(T x) {
+// Sum and maximum over `lanes` neighbouring threads of a warp, a power of two:
+// every thread gets the result, the same bits in each.
+template <int lanes, typename T> __device__ __forceinline__ T lanesSum(T x) {
 #pragma unroll
-  for (int mask = 16; mask > 0; mask >>= 1)
+  for (int mask = lanes / 2; mask > 0; mask >>= 1)
     x += __shfl_xor_sync(0xffffffffu, x, mask);
   return x;
 }
-template <typename T> __device__ __forceinline__ T warpMax(T x) {
+template <int lanes, typename T> __device__ __forceinline__ T lanesMax(T x) {
 #pragma unroll
-  for (int mask = 16; mask > 0; mask >>= 1)
+  for (int mask = lanes / 2; mask > 0; mask >>= 1)
     x = maximum(x, __shfl_xor_sync(0xffffffffu, x, mask));
   return x;
+}
+template <typename T> __device__ __forceinline__ T warpSum(T x) {
+  return lanesSum<32>(x);
+}
+template <typename T> __device__ __forceinline__ T warpMax(T x) {
+  return lanesMax<32>(x);
 }
 
 // Sum and maximum over a block of Threads threads, a multiple of 32: every
