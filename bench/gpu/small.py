@@ -48,6 +48,8 @@ def measure(example: Example, folder: Path, arch: str) -> list[dict]:
     cuda = ["--device", "cuda", "--arch", arch, "--steps", STEPS, *example.run]
     free = remat_run(graph, *cuda)
     rows = [{"budget": "unlimited", "run": free}]
+    if free.status != 0:
+        return rows  # the others would fail alike
     unplanned = free.report.get("unplanned_peak_bytes", 0)
     least = free.report.get("smallest_feasible_bytes") or 0
     for percent in PERCENT:
