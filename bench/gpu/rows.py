@@ -70,7 +70,8 @@ ROWS = [
     *(f"{model}/{PEER}" for model in ("124M", "350M", "1.5B", "124M-1x32768", "124M-4x8192", "llama", "124M-dropout")),
     "124M/unlimited", "124M/any-order", "124M/8GiB-same-bits", "124M/6GiB-same-bits", "124M/8GiB-slices",
     "124M/4GiB", "124M/smallest", "350M/unlimited", "350M/any-order", "350M/8GiB-slices", "1.5B/unlimited",
-    "1.5B/24GiB", "124M-dropout/unlimited", "124M-1x32768/unlimited", "124M-1x32768/any-order", "124M-1x32768/4GiB-any-order", "124M-4x8192/any-order",
+    "1.5B/24GiB", "124M-dropout/unlimited", "124M-1x32768/unlimited", "124M-1x32768/any-order",
+    "124M-1x32768/12GiB-any-order", "124M-1x32768/4GiB-any-order", "124M-4x8192/unlimited", "124M-4x8192/any-order",
     "llama/unlimited", "llama/any-order", "llama/24GiB", *(f"shape{i}/unlimited" for i in range(10)),
     "350M/unlimited", "124M/unlimited",
 ]  # fmt: skip
