@@ -145,7 +145,9 @@ def main() -> int:
     print(f"last loss  {actual[-1]:.6f}, PyTorch {expected[-1]:.6f}")
     print(f"largest relative difference over {len(actual)} steps: {worst:.2e}")
     if options.output:
-        settings = {key: str(value) for key, value in vars(options).items()}
+        # Of files the name: where they lay says nothing of the curve.
+        settings = {key: value.name if isinstance(value, Path) else str(value)
+                    for key, value in vars(options).items()}  # fmt: skip
         curves = {"remat": actual, "torch": expected, "largest_difference": worst}
         options.output.write_text(json.dumps({**curves, "settings": settings}, indent=2) + "\n")
     return 0 if worst <= options.tolerance else 1
