@@ -266,8 +266,8 @@ void multiplyTiles(float (&C)[4], const unsigned (&A)[4], unsigned B0,
 }
 // As Wgmma.cuh says.
 typedef const char *TileAddress;
-inline TileAddress addressOfTile(const void *P) {
-  return static_cast<const char *>(P);
+inline TileAddress addressOfTile(const void *P, int Bytes) {
+  return static_cast<const char *>(P) + Bytes;
 }
 inline unsigned char *alignForTiles(unsigned char *P) {
   return P + (0 - reinterpret_cast<uintptr_t>(P)) % 1024;

@@ -48,7 +48,7 @@ getTiles(const AttentionProblem &P, int64_t Tiled, int64_t Heads, int64_t Tiles,
   int64_t Rows = 16 * getTileRows(P.Width, Tiles, Squares, Bytes);
   int64_t Blocks = llvm::divideCeil(Tiled, Rows);
   return {
-      P.getShape(Rows, Tiled),
+      P.getShape(Rows, Tiled, Heads),
       {.Block = 256, .GridX = Blocks * P.Batch * Heads, .SharedBytes = Bytes}};
 }
 

@@ -23,12 +23,11 @@ REMAT_KERNEL attention(const E *q, const E *k, const E *v,
   constexpr int Columns = Shape::Columns;
   REMAT_SHARED(memory);
   int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-  int64 tile = blockIdx.x % Shape::Tiles, head = blockIdx.x / Shape::Tiles;
+  auto [head, first] = Shape::placeOfQueries(blockIdx.x);
   int64 b = head / H, h = head % H;
   Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
   float *tileQ = (float *)memory, *tileK = tileQ + M * (D + 1);
   float *tileV = tileK + M * (D + 1), *tileP = tileV + M * (D + 1);
-  int64 first = tile * M;
   q += Shape::QOffset + (b * T + first) * Shape::QStride + h * D;
   k += Shape::KOffset + b * S * Shape::KStride + h / Shape::Group * D;
   v += Shape::VOffset + b * S * Shape::KStride + h / Shape::Group * D;

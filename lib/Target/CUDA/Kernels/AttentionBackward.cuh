@@ -79,7 +79,7 @@ attentionBackwardKeyValue(const E *grad, const E *q, const E *k, const E *v,
   constexpr int Columns = Shape::Columns;
   REMAT_SHARED(memory);
   int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-  int64 tile = blockIdx.x % Shape::Tiles, of = blockIdx.x / Shape::Tiles;
+  auto [of, begin] = Shape::placeOfKeys(blockIdx.x);
   int64 b = of / Shape::KeyH, keyHead = of % Shape::KeyH;
   Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
   float *tileQ = (float *)memory, *tileK = tileQ + M * (D + 1);
@@ -89,7 +89,6 @@ attentionBackwardKeyValue(const E *grad, const E *q, const E *k, const E *v,
   k += Shape::KOffset + b * S * Shape::KStride + keyHead * D;
   v += Shape::VOffset + b * S * Shape::KStride + keyHead * D;
   grad += b * T * H * D + keyHead * Shape::Group * D;
-  int64 begin = tile * M;
   loadTile<M, D, 256>(tileK, k + begin * Shape::KStride, Shape::KStride,
                       S - begin);
   loadTile<M, D, 256>(tileV, v + begin * Shape::KStride, Shape::KStride,
@@ -153,7 +152,7 @@ REMAT_KERNEL attentionBackwardQuery(const E *grad, const E *q, const E *k,
   constexpr int Columns = Shape::Columns;
   REMAT_SHARED(memory);
   int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-  int64 tile = blockIdx.x % Shape::Tiles, head = blockIdx.x / Shape::Tiles;
+  auto [head, first] = Shape::placeOfQueries(blockIdx.x);
   int64 b = head / H, h = head % H;
   Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
   float *tileQ = (float *)memory, *tileK = tileQ + M * (D + 1);
@@ -163,7 +162,6 @@ REMAT_KERNEL attentionBackwardQuery(const E *grad, const E *q, const E *k,
   k += Shape::KOffset + b * S * Shape::KStride + h / Shape::Group * D;
   v += Shape::VOffset + b * S * Shape::KStride + h / Shape::Group * D;
   grad += b * T * H * D + h * D;
-  int64 first = tile * M;
   loadTile<M, D, 256>(tileQ, q + first * Shape::QStride, Shape::QStride,
                       T - first);
   loadTile<M, D, 256>(tileG, grad + first * H * D, H * D, T - first);

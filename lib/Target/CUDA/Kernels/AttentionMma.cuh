@@ -31,8 +31,16 @@ template <typename Shape, typename MaskOf, bool transposed,
 __device__ __forceinline__ void scoreTiles(float (&x)[N][4], float scale,
                                            const MaskElement *mask, int64 head,
                                            int64 t, int64 s) {
-  bool whole = transposed ? Shape::insideAll(t, 8 * N, s, 16)
-                          : Shape::insideAll(t, 16, s, 8 * N);
+  constexpr int Queries = transposed ? 8 * N : 16;
+  constexpr int Keys = transposed ? 16 : 8 * N;
+  // Tiles begin at multiples of their sizes.
+  constexpr bool AllQueries = Shape::T % Queries == 0;
+  constexpr bool AllKeys = Shape::S % Keys == 0;
+  int apart = (int)(t - s);
+  bool whole = (AllQueries || t + Queries <= Shape::T) &&
+               (AllKeys || s + Keys <= Shape::S) &&
+               Shape::sees(apart - Keys + 1) &&
+               Shape::sees(apart + Queries - 1);
   if (whole && !MaskOf::Any && scale > 0.0f)
     return;
   int64 b = head / Shape::H, h = head % Shape::H;
@@ -43,7 +51,10 @@ __device__ __forceinline__ void scoreTiles(float (&x)[N][4], float scale,
       int row = rowInTile(i), column = 8 * n + columnInTile(i);
       int64 query = t + (transposed ? column : row);
       int64 key = s + (transposed ? row : column);
-      if (!Shape::inside(query, key) || !MaskOf::seen(mask, b, h, query, key))
+      bool seen =
+          Shape::sees(apart + (transposed ? column - row : row - column));
+      if (!seen || !(AllQueries || query < Shape::T) ||
+          !(AllKeys || key < Shape::S) || !MaskOf::seen(mask, b, h, query, key))
         x[n][i] = -infinity();
       else if (MaskOf::Any || !(scale > 0.0f))
         x[n][i] =
@@ -200,6 +211,12 @@ __device__ __forceinline__ void writeMmaTiles(const Sums &sums, float factor,
                       Shape::T - t, D - 8 * c);
 }
 
+// Of `length` rows those of a tile of `rows` that begins at a multiple of them.
+template <int64 length, int rows>
+__device__ __forceinline__ int64 validRows(int64 begin) {
+  return length % rows == 0 ? rows : length - begin;
+}
+
 // Rows of heads in shared memory.
 template <typename E, typename Shape, int rows, bool grouped>
 using HeadTile = SharedTile<E, rows, Shape::Columns, grouped>;
@@ -228,14 +245,12 @@ struct KeyPortions {
     copy(keys, values, s);
   }
   __device__ __forceinline__ bool isLeft() const { return s < end; }
-  // Until this portion is there.
+  // Until this portion is there, and the block has read the one before it.
   __device__ __forceinline__ void wait() {
+    waitForBlockCopies<Portion>();
     copy(nextKeys, nextValues, s + Portion::Rows);
-    waitForBlockCopies<Portion, 1>();
   }
-  // Once the block has read it.
   __device__ __forceinline__ void advance() {
-    __syncthreads();
     swapTiles(keys, nextKeys);
     swapTiles(values, nextValues);
     s += Portion::Rows;
@@ -244,10 +259,12 @@ struct KeyPortions {
 private:
   __device__ __forceinline__ void copy(Portion toK, Portion toV, int64 from) {
     if (from < end) {
-      copyRows<Shape::D, threads, access>(toK, k + from * Shape::KStride,
-                                          Shape::KStride, Shape::S - from);
-      copyRows<Shape::D, threads, access>(toV, v + from * Shape::KStride,
-                                          Shape::KStride, Shape::S - from);
+      copyRows<Shape::D, threads, access>(
+          toK, k + from * Shape::KStride, Shape::KStride,
+          validRows<Shape::S, Portion::Rows>(from));
+      copyRows<Shape::D, threads, access>(
+          toV, v + from * Shape::KStride, Shape::KStride,
+          validRows<Shape::S, Portion::Rows>(from));
     }
     endCopies();
   }
@@ -267,15 +284,16 @@ REMAT_KERNEL attentionMma(const E *q, const E *k, const E *v,
   typedef HeadTile<E, Shape, portion, grouped> Portion;
   REMAT_SHARED(memory);
   E *tiles = (E *)(grouped ? alignForTiles(memory) : memory);
-  int64 head = blockIdx.x / Shape::Tiles, b = head / H, h = head % H;
-  int64 first = Shape::longestFirst(blockIdx.x % Shape::Tiles) * M;
+  auto [head, first] = Shape::placeOfQueries(blockIdx.x);
+  int64 b = head / H, h = head % H;
   Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
   q += Shape::QOffset + (b * T + first) * Shape::QStride + h * D;
   int own = threadIdx.x / 32 * 16; // the warp's first row
   Tile tileQ = {tiles};
-  copyRows<D, Threads, access>(tileQ, q, Shape::QStride, T - first);
+  copyRows<D, Threads, access>(tileQ, q, Shape::QStride,
+                               validRows<T, M>(first));
   endCopies();
-  waitForBlockCopies<Tile, 0>();
+  waitForBlockCopies<Tile>();
   LeftRows<Tile, !grouped> queries(tileQ, own);
   __syncthreads();
 

@@ -36,12 +36,13 @@ __device__ __forceinline__ void copyQueries(Tile toQ, Tile toG, float *toTerms,
                                             const E *q, const E *grad,
                                             const float *terms, int64 t) {
   constexpr int GradStride = Shape::H * Shape::D;
+  int64 valid = validRows<Shape::T, Tile::Rows>(t);
   copyRows<Shape::D, threads, access>(toQ, q + t * Shape::QStride,
-                                      Shape::QStride, Shape::T - t);
+                                      Shape::QStride, valid);
   copyRows<Shape::D, threads, access>(toG, grad + t * GradStride, GradStride,
-                                      Shape::T - t);
+                                      valid);
   int i = threadIdx.x;
-  if (i < Tile::Rows && t + i < Shape::T)
+  if (i < Tile::Rows && i < valid)
     startCopy<8>(toTerms + 2 * i, terms + 2 * (t + i));
   else if (i < Tile::Rows)
     toTerms[2 * i] = toTerms[2 * i + 1] = 0.0f;
@@ -66,7 +67,7 @@ attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
   typedef HeadTile<E, Shape, N, grouped> Portion;
   REMAT_SHARED(memory);
   E *tiles = (E *)(grouped ? alignForTiles(memory) : memory);
-  int64 of = blockIdx.x / Shape::Tiles, begin = blockIdx.x % Shape::Tiles * M;
+  auto [of, begin] = Shape::placeOfKeys(blockIdx.x);
   int64 b = of / Shape::KeyH, keyHead = of % Shape::KeyH;
   Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
   Portion tileQ = {tiles}, tileG = {tiles + 2 * Portion::Elements};
@@ -79,11 +80,11 @@ attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
   terms += 2 * of * Shape::Group * T;
   int64 keyRows = (b * S + begin) * Shape::KStride + keyHead * D;
   copyRows<D, Threads, access>(tileK, k + Shape::KOffset + keyRows,
-                               Shape::KStride, S - begin);
+                               Shape::KStride, validRows<S, M>(begin));
   copyRows<D, Threads, access>(tileV, v + Shape::VOffset + keyRows,
-                               Shape::KStride, S - begin);
+                               Shape::KStride, validRows<S, M>(begin));
   endCopies();
-  waitForBlockCopies<Tile, 0>();
+  waitForBlockCopies<Tile>();
   int own = threadIdx.x / 32 * 16; // the warp's first row
   LeftRows<Tile, held> keys(tileK, own), values(tileV, own);
   __syncthreads();
@@ -106,9 +107,10 @@ attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
   if (count > 0)
     fetch(0, 0);
   for (int at = 0; at < count * Shape::Group; ++at) {
+    // The other half is free once all have come here.
     int half = at % 2;
+    waitForBlockCopies<Portion>();
     fetch(at + 1, half ^ 1);
-    waitForBlockCopies<Portion, 1>();
     Portion queries = {tileQ.data + half * Portion::Elements};
     Portion grads = {tileG.data + half * Portion::Elements};
     int member = memberOf(at);
@@ -146,7 +148,6 @@ attentionMmaKeyValue(const E *grad, const E *q, const E *k, const E *v,
       gradS.multiplyBy(accK, queries, row);
       finishIfGrouped<Tile>(accV, accK);
     }
-    __syncthreads();
   }
   keyRows += own * Shape::KStride;
 #pragma unroll
@@ -175,17 +176,17 @@ REMAT_KERNEL attentionMmaQuery(const E *grad, const E *q, const E *k,
   typedef HeadTile<E, Shape, portion, grouped> Portion;
   REMAT_SHARED(memory);
   E *tiles = (E *)(grouped ? alignForTiles(memory) : memory);
-  int64 head = blockIdx.x / Shape::Tiles, b = head / H, h = head % H;
-  int64 first = Shape::longestFirst(blockIdx.x % Shape::Tiles) * M;
+  auto [head, first] = Shape::placeOfQueries(blockIdx.x);
+  int64 b = head / H, h = head % H;
   Dropout<Shape, HasDropout> dropout(seed, step, id, dropoutP, keepFactor);
   int64 queryRows = (b * T + first) * Shape::QStride + h * D;
   Tile tileQ = {tiles}, tileG = {tiles + Tile::Elements};
   copyRows<D, Threads, access>(tileQ, q + Shape::QOffset + queryRows,
-                               Shape::QStride, T - first);
+                               Shape::QStride, validRows<T, M>(first));
   copyRows<D, Threads, access>(tileG, grad + ((b * T + first) * H + h) * D,
-                               H * D, T - first);
+                               H * D, validRows<T, M>(first));
   endCopies();
-  waitForBlockCopies<Tile, 0>();
+  waitForBlockCopies<Tile>();
   int own = threadIdx.x / 32 * 16; // the warp's first row
   LeftRows<Tile, !grouped> queries(tileQ, own), grads(tileG, own);
   float lse[4], delta[4];

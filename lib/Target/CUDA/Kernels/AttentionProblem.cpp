@@ -52,8 +52,26 @@ AttentionProblem::AttentionProblem(OpT Op, unsigned FirstQkv)
 template AttentionProblem::AttentionProblem(AttentionOp, unsigned);
 template AttentionProblem::AttentionProblem(AttentionBackwardOp, unsigned);
 
+/// Heads whose blocks take turns: a power of two that divides `Heads`, of which
+/// the cache of the GPU holds two operands. Where all tiles have as much to do,
+/// the blocks of one head follow those of another.
+static int64_t countTogether(const AttentionProblem &P, int64_t Heads) {
+  constexpr int64_t CachedBytes = 24 << 20, Operands = 2;
+  if (!P.IsCausal || P.Window < P.Queries)
+    return 1;
+  int64_t ElementBytes = P.Type == "float" ? 4 : 2;
+  int64_t HeadBytes =
+      Operands * std::max(P.Queries, P.Keys) * P.Width * ElementBytes;
+  int64_t Most = std::max<int64_t>(1, CachedBytes / HeadBytes);
+  int64_t Together = 1;
+  while (Heads % (2 * Together) == 0 && 2 * Together <= Most)
+    Together *= 2;
+  return Together;
+}
+
 kernels::AttentionShape AttentionProblem::getShape(int64_t TileRows,
-                                                   int64_t Tiled) const {
+                                                   int64_t Tiled,
+                                                   int64_t TiledHeads) const {
   int64_t Packing = IsPacked ? 3 : 1, Row = Heads * Width;
   return {.Queries = Queries,
           .Keys = Keys,
@@ -62,6 +80,7 @@ kernels::AttentionShape AttentionProblem::getShape(int64_t TileRows,
           .Width = Width,
           .Rows = TileRows / 16,
           .Tiles = int64_t(llvm::divideCeil(Tiled, TileRows)),
+          .Together = countTogether(*this, Batch * TiledHeads),
           .QueryStride = Packing * Row,
           .KeyStride = Packing * KeyHeads * Width,
           .QueryOffset = 0,

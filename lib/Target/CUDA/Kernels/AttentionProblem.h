@@ -25,8 +25,9 @@ struct AttentionProblem : AttentionSizes {
   /// What dropout multiplies what it keeps by.
   double getKeepFactor() const { return IsRandom ? 1.0 / (1.0 - DropoutP) : 1; }
   /// Sizes and strides, where blocks have tiles of `Rows` of `Tiled` queries or
-  /// keys.
-  kernels::AttentionShape getShape(int64_t Rows, int64_t Tiled) const;
+  /// keys of `TiledHeads` heads.
+  kernels::AttentionShape getShape(int64_t Rows, int64_t Tiled,
+                                   int64_t TiledHeads) const;
 
   /// Query, key or value, which may be parts of one operand.
   Passed passQkv(unsigned Index) const {

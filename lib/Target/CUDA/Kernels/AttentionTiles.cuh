@@ -62,11 +62,11 @@ struct Mask {
 
 // `queries` queries of `heads` heads and `keys` keys of `keyHeads` heads, all
 // of `width` elements; a block has a tile of 16 * `rows` of the `tiles` tiles
-// of a head. Query, key and value lie at these offsets and strides in their
-// tensors, which may be one. With `causal` a query sees the last `window` keys
-// up to its own place.
+// of a head, those of `together` heads in turn. Query, key and value lie at
+// these offsets and strides in their tensors, which may be one. With `causal` a
+// query sees the last `window` keys up to its own place.
 template <int64 queries, int64 keys, int heads, int keyHeads, int width,
-          int rows, int tiles, int64 queryStride, int64 keyStride,
+          int rows, int tiles, int together, int64 queryStride, int64 keyStride,
           int64 queryOffset, int64 keyOffset, int64 valueOffset, bool causal,
           int64 window>
 struct AttentionShape {
@@ -79,14 +79,13 @@ struct AttentionShape {
   enum : int { Tiles = tiles, Columns = (width + 15) / 16 };
   enum : bool { Causal = causal };
 
-  static __device__ __forceinline__ bool inside(int64 t, int64 s) {
-    return t < T && s < S && (!Causal || (s <= t && s + window > t));
+  // Whether a query sees a key, by how far the key lies behind it.
+  template <typename Integer>
+  static __device__ __forceinline__ bool sees(Integer apart) {
+    return !Causal || (apart >= 0 && (window >= T || apart < window));
   }
-  // Whether that is so of all these queries and keys.
-  static __device__ __forceinline__ bool insideAll(int64 t, int queryCount,
-                                                   int64 s, int keyCount) {
-    return t + queryCount <= T && s + keyCount <= S &&
-           (!Causal || (s + keyCount - 1 <= t && s + window >= t + queryCount));
+  static __device__ __forceinline__ bool inside(int64 t, int64 s) {
+    return t < T && s < S && sees(t - s);
   }
   // Where the tiles of keys begin and end of which the queries of the tile from
   // `first` on see any.
@@ -105,10 +104,21 @@ struct AttentionShape {
     int64 end = begin + M - 1 + window;
     return Causal && end < T ? end : (int64)T;
   }
-  // The number of a block's tile of queries: those that see most keys begin
-  // first.
-  static __device__ __forceinline__ int64 longestFirst(int64 block) {
-    return Causal ? Tiles - 1 - block : block;
+  // A block's head and the first row of its tile. Of heads together the tiles
+  // with most to do begin first, so that short ones are left for the end.
+  struct Place {
+    int64 head, first;
+  };
+  static __device__ __forceinline__ Place placeOfKeys(unsigned block) {
+    unsigned begin = block / (Tiles * together) * together;
+    unsigned within = block % (Tiles * together);
+    return {begin + within % together, within / together * M};
+  }
+  static __device__ __forceinline__ Place placeOfQueries(unsigned block) {
+    Place place = placeOfKeys(block);
+    if (Causal)
+      place.first = (Tiles - 1) * M - place.first;
+    return place;
   }
 };
 

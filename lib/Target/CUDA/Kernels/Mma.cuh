@@ -88,9 +88,24 @@ template <typename T, int rows, int C, bool grouped> struct SharedTile {
   }
   // Columns from 16 c on of the rows from `row` on, a multiple of eight.
   __device__ __forceinline__ TileAddress address(int row, int c) const {
-    return addressOfTile(data + (c / 4 * rows + row) * 64 + c % 4 * 16);
+    int element = (c / 4 * rows + row) * 64 + c % 4 * 16;
+    return addressOfTile(data, element * (int)sizeof(T));
   }
 };
+
+// The rows of a tile that are multiplied together: how many, and the first of
+// those that a warp's `row` is among.
+template <typename Tile> __device__ __forceinline__ int together() {
+  return Tile::Grouped ? 64 : 16;
+}
+template <typename Tile> __device__ __forceinline__ int firstTogether(int row) {
+  if constexpr (!Tile::Grouped)
+    return row / 16 * 16;
+  else if constexpr (Tile::Rows <= 64)
+    return 0;
+  else // by a shuffle, which tells the compiler that all threads have the same
+    return __shfl_sync(0xffffffffu, row / 64 * 64, 0);
+}
 
 template <typename Tile>
 __device__ __forceinline__ void swapTiles(Tile &a, Tile &b) {
@@ -160,7 +175,7 @@ template <typename Tile, bool held> struct LeftRows {
       static_assert(!held, "a group's left side is in shared memory");
 #pragma unroll
       for (int c = 0; c < Tile::Columns; ++c)
-        multiplyGroup<T, N>(to, tile.address(row / 64 * 64, c),
+        multiplyGroup<T, N>(to, tile.address(firstTogether<Tile>(row), c),
                             right.address(first, c), c > 0);
     } else {
 #pragma unroll
@@ -217,14 +232,6 @@ template <typename T, int N> struct RoundedRows {
   }
 };
 
-// The rows of a tile that are multiplied together: how many, and the first of
-// those that a row is among.
-template <typename Tile> __device__ __forceinline__ int together() {
-  return Tile::Grouped ? 64 : 16;
-}
-template <typename Tile> __device__ __forceinline__ int firstTogether(int row) {
-  return row / together<Tile>() * together<Tile>();
-}
 // How products begin and end, where warps multiply together. What they made is
 // read from `finishIfGrouped` on.
 template <typename Tile> __device__ __forceinline__ void beginIfGrouped() {
@@ -290,11 +297,10 @@ __device__ __forceinline__ void copyRows(Tile to, const T *from, int64 apart,
   }
 }
 
-// Until what this thread and the others of the block began to copy to tiles,
-// but for `left` groups of each, is there.
-template <typename Tile, int left>
-__device__ __forceinline__ void waitForBlockCopies() {
-  waitForCopies<left>();
+// Until what this thread and the others of the block began to copy to tiles is
+// there.
+template <typename Tile> __device__ __forceinline__ void waitForBlockCopies() {
+  waitForCopies<0>();
   if constexpr (Tile::Grouped)
     shareWithProducts();
   __syncthreads();

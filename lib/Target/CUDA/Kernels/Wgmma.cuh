@@ -14,11 +14,13 @@
 
 #ifndef REMAT_EMULATION
 typedef uint64 TileAddress;
-// What an instruction takes for the rows from `p` on: eight follow eight.
-__device__ __forceinline__ TileAddress addressOfTile(const void *p) {
-  uint64 place = (uint32)__cvta_generic_to_shared(p);
-  return place >> 4 | (uint64)1 << 16 | (uint64)(1024 / 16) << 32 |
-         (uint64)1 << 62;
+// What an instruction takes for the rows from `bytes` behind `p` on: eight
+// follow eight. What is the same for all `bytes` stands by itself, so that a
+// loop adds no more than these.
+__device__ __forceinline__ TileAddress addressOfTile(const void *p, int bytes) {
+  uint32 place = (uint32)__cvta_generic_to_shared(p) >> 4 | 1u << 16;
+  constexpr uint64 Form = (uint64)(1024 / 16) << 32 | (uint64)1 << 62;
+  return Form | (place + bytes / 16);
 }
 // The first place from `p` on where tiles may begin.
 __device__ __forceinline__ unsigned char *alignForTiles(unsigned char *p) {
