@@ -182,22 +182,25 @@ struct OwnRate {
 } // namespace
 
 /// Measured on an H200 with heads of 64, 96 and 128 in bf16 at 197 to 32,768
-/// tokens; the backward of groups of warps within steps of GPT-2 and Llama,
-/// where it is up to a fifth slower than alone, since the clock follows the
-/// power, and another 13 % where heads share keys: fewer blocks, each for all
-/// of those heads.
+/// tokens; causal ones of groups of warps within steps of GPT-2 and Llama,
+/// where they are up to a quarter slower than alone, since the clock follows
+/// the power. Where heads share keys there are fewer blocks, each for all of
+/// those heads.
 static OwnRate getOwnRate(Operation *Op, const AttentionWork &Work) {
-  double Shared = Work.Sizes.KeyHeads < Work.Sizes.Heads ? 0.87 : 1;
+  constexpr double OfSharedKeys = 0.96;
   switch (cuda::getAttentionUnit(Op)) {
   case cuda::AttentionUnit::Scalar:
     return {4e12, 0};
   case cuda::AttentionUnit::Warp:
-    return {Work.IsBackward ? 1.8e14 : 2.1e14, 260};
+    return {Work.IsBackward ? 1.9e14 : 2.5e14, 260};
   case cuda::AttentionUnit::WarpGroup:
+    if (!Work.IsCausal)
+      return {Work.IsBackward ? 3.2e14 : 3.3e14, 0};
     if (!Work.IsBackward)
-      return {3.3e14, 300};
-    return Work.IsCausal ? OwnRate{Shared * 3.5e14, 675}
-                         : OwnRate{Shared * 3e14, 0};
+      return {4.1e14, 580};
+    return {(Work.Sizes.KeyHeads < Work.Sizes.Heads ? OfSharedKeys : 1) *
+                3.95e14,
+            680};
   }
   llvm_unreachable("no such unit");
 }
@@ -207,23 +210,25 @@ static OwnRate getOwnRate(Operation *Op, const AttentionWork &Work) {
 static double getOwnMicroseconds(Operation *Op, const AttentionWork &Work) {
   OwnRate Rate = getOwnRate(Op, Work);
   double More = Work.IsCausal ? 1 + Rate.MoreKeys / getSeenKeys(Work) : 1;
-  double OfScore = Work.IsDropped ? (Work.IsBackward ? 3.2e-12 : 1.4e-12) : 0;
+  double OfScore = Work.IsDropped ? (Work.IsBackward ? 2.8e-12 : 1.4e-12) : 0;
   return 5 + (Work.Flops / Rate.Flops * More + Work.Scores * OfScore) * 1e6;
 }
 
 /// Where groups of warps make the backward about as fast as cuDNN does in one
 /// piece, they come in its place, unless cuDNN is asked for: they need next to
-/// no workspace. At every budget, so that all plans compute the same bits.
+/// no workspace. If gradients may be added up in any order, which is asked for
+/// to gain time, they must be as fast. At every budget, so that all plans
+/// compute the same bits.
 SmallVector<KernelAttr> cuda::getAttentionImplementations(TargetAttr Where,
                                                           Operation *Op) {
-  constexpr double AboutAsFast = 1.05;
+  double AsFast = Where.getDeterministic() ? 1.05 : 1;
   AttentionWork Work = getAttentionWork(Op);
   double Own = getOwnMicroseconds(Op, Work);
   if (takesCudnn(Where, Op)) {
     SmallVector<KernelAttr> Cudnn = getCudnnKernels(Where, Work);
     if (Where.getAttention() == AttentionKernels::cudnn || !Work.IsBackward ||
         getAttentionUnit(Op) != AttentionUnit::WarpGroup ||
-        AboutAsFast * Cudnn.front().getMicroseconds() <= Own)
+        AsFast * Cudnn.front().getMicroseconds() <= Own)
       return Cudnn;
   }
   if (!cuda::hasKernels(Op))
