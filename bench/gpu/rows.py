@@ -4,13 +4,15 @@ measured and predicted time and peak.
 
 Rows are MODEL/OPTIONS; MODEL/torch.compile is the peer. Those named `shape` have sizes that neither the
 tables of algorithms nor the rates of the model of times were measured on. All are compiled side by side
-first, and measured one at a time. Llama needs transformers."""
+first, and measured one at a time, for at least a second and a half, so that short steps run at the power of long ones,
+too. Llama needs transformers."""
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
 import json
+import math
 import os
 import subprocess
 import sys
@@ -63,6 +65,7 @@ for budget, chosen in list(OPTIONS.items()):
     for name, more in (("any-order", ["--deterministic", "false"]), ("own", ["--attention", "own"])):
         OPTIONS[name if budget == "unlimited" else f"{budget}-{name}"] = [*chosen, *more]
 PEER = "torch.compile"
+LEAST_MS = 1500  # that a row of remat runs
 GIB = 2**30
 # The most bytes of the GPU's memory that torch.compile takes.
 CLAIMS = {"124M": 18 * GIB, "350M": 24 * GIB, "1.5B": 60 * GIB, "llama": 60 * GIB}
@@ -95,8 +98,8 @@ class Runs:
         self.folder, self.sizes, self.measured = folder, sizes, measured
         self.cache = ["--cache", folder / "programs"]
         self.common = ["--device", "cuda", "--arch", get_arch(), *BF16, "--learning-rate", "1e-4"]
-        self.steps = ["--steps", steps]
-        self.graphs, self.seconds = {}, {}
+        self.least_steps = steps
+        self.graphs, self.seconds, self.steps = {}, {}, {}
 
     def options(self, row: str) -> list:
         model, chosen = row.split("/")
@@ -106,6 +109,7 @@ class Runs:
     def compile(self, row: str) -> None:
         run = remat_run(*self.options(row), "--compile-only", *self.cache)
         self.seconds[row] = sum(run.report.get("compile_seconds", {}).values())
+        self.steps[row] = max(self.least_steps, math.ceil(LEAST_MS / run.report.get("predicted_ms", LEAST_MS)))
 
     def prepare(self, rows: list) -> None:
         models = dict.fromkeys(row.split("/")[0] for row in rows)
@@ -114,11 +118,12 @@ class Runs:
             self.graphs = dict(zip(models, made))
             if self.measured:
                 for model in models:
-                    remat_run(self.graphs[model], *self.common, *self.steps, "--profile", self.folder / f"{model}.json")
+                    profile = self.folder / f"{model}.json"
+                    remat_run(self.graphs[model], *self.common, "--steps", self.least_steps, "--profile", profile)
             list(pool.map(self.compile, dict.fromkeys(rows)))
 
     def run(self, row: str):
-        return remat_run(*self.options(row), *self.steps, *self.cache)
+        return remat_run(*self.options(row), "--steps", self.steps[row], *self.cache)
 
 
 def run_peer(model: str, sizes: list, steps: int) -> dict:
@@ -163,7 +168,7 @@ def main() -> int:
     parser.add_argument("--rows", nargs="*", default=ROWS, help="MODEL/OPTIONS; globs of the rows above")
     parser.add_argument("--measured", action="store_true",
                         help="profile each graph without a budget first, and predict by what was measured")
-    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--steps", type=int, default=12, help="the fewest")
     parser.add_argument("--sequence", type=int, nargs="*", default=[], help="also 124M with one sequence of these lengths")
     parser.add_argument("--sequence-options", default="32GiB")
     parser.add_argument("--peer", nargs=3, metavar=("MODEL", "SIZES", "STEPS"), help=argparse.SUPPRESS)

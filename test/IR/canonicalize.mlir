@@ -43,6 +43,28 @@ func.func @kernels(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> (tensor<4xf32>, te
   return %0, %1, %2 : tensor<4xf32>, tensor<4x8xf32>, tensor<4x8xf32>
 }
 
+// Over one element each there is nothing to add or to compare. A loss of one
+// element is made in f32. A kernel, which has no reshape, is taken apart first.
+// CHECK-LABEL: func.func @reduce_nothing
+// CHECK-NEXT: %[[S:.*]] = remat.reshape %arg0 {remat.phase = #remat.phase<backward>} : tensor<1x4x8xbf16> to tensor<4x8xbf16>
+// CHECK-NEXT: %[[M:.*]] = remat.reduce <mean> %arg0, [1]
+// CHECK-NEXT: %[[L:.*]] = remat.reduce <sum> %arg1, [0]
+// CHECK-NEXT: %[[K:.*]] = remat.exp %arg2
+// CHECK-NEXT: return %[[S]], %arg2, %[[M]], %[[L]], %[[K]]
+func.func @reduce_nothing(%x: tensor<1x4x8xbf16>, %one: tensor<1xbf16>, %y: tensor<4x1xf32>)
+    -> (tensor<4x8xbf16>, tensor<4x1xf32>, tensor<1x8xbf16>, tensor<bf16>, tensor<4x1xf32>) {
+  %0 = remat.reduce <sum> %x, [0] {remat.phase = #remat.phase<backward>} : (tensor<1x4x8xbf16>) -> tensor<4x8xbf16>
+  %1 = remat.reduce <max> %y, [1] {keep_dims} : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %2 = remat.reduce <mean> %x, [1] : (tensor<1x4x8xbf16>) -> tensor<1x8xbf16>
+  %3 = remat.reduce <sum> %one, [0] : (tensor<1xbf16>) -> tensor<bf16>
+  %4 = remat.kernel(%a = %y : tensor<4x1xf32>) -> tensor<4x1xf32> {
+    %5 = remat.exp %a : tensor<4x1xf32>
+    %6 = remat.reduce <sum> %5, [1] {keep_dims} : (tensor<4x1xf32>) -> tensor<4x1xf32>
+    remat.yield %6 : tensor<4x1xf32>
+  }
+  return %0, %1, %2, %3, %4 : tensor<4x8xbf16>, tensor<4x1xf32>, tensor<1x8xbf16>, tensor<bf16>, tensor<4x1xf32>
+}
+
 // The mask of relu follows from what normalize read: neither the sums nor the
 // elementwise backward reads relu's result.
 // CHECK-LABEL: @relu_of_normalize

@@ -106,6 +106,7 @@ def Remat_ReduceOp : Remat_Op<"reduce", [
     $kind $operand `,` $dims attr-dict `:` functional-type(operands, results)
   }];
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 #endif // REMAT_IR_REMATSHAPEOPS_TD

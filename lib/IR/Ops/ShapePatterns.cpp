@@ -115,6 +115,36 @@ LogicalResult JoinPads::matchAndRewrite(AddOp Op,
   return failure();
 }
 
+namespace {
+/// Over dimensions of one element each a sum, mean or maximum is its operand:
+///
+///   reduce <sum> x, [0] : 1x4x8 -> 4x8  ->  reshape x : 1x4x8 -> 4x8
+///
+/// but for a zero's sign. A tensor of one element stays, whose sum is made in
+/// f32 whatever its type, and so does a part of a kernel, which moves nothing.
+struct ReduceNothing : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceOp Op,
+                                PatternRewriter &Rewriter) const override {
+    int64_t Elements = Op.getOperand().getType().getNumElements();
+    if (Elements == 1 || Op.getType().getNumElements() != Elements ||
+        isa<KernelOp>(Op->getParentOp()))
+      return failure();
+    DictionaryAttr Kept = Op->getDiscardableAttrDictionary();
+    auto Reshaped = Rewriter.replaceOpWithNewOp<ReshapeOp>(Op, Op.getType(),
+                                                           Op.getOperand());
+    Reshaped->setDiscardableAttrs(Kept);
+    return success();
+  }
+};
+} // namespace
+
+void ReduceOp::getCanonicalizationPatterns(RewritePatternSet &Patterns,
+                                           MLIRContext *Context) {
+  Patterns.add<ReduceNothing>(Context);
+}
+
 void PadOp::getCanonicalizationPatterns(RewritePatternSet &Patterns,
                                         MLIRContext *Context) {
   Patterns.add<JoinPads>(Context);

@@ -235,7 +235,7 @@ std::unique_ptr<Target> cuda::createTarget(TargetAttr Attr) {
   // shapes at 500 to 780 TFLOP/s; f32 without TF32 from the data sheet.
   Roofline Rates;
   Rates.MatrixFlops32 = 5e13;
-  Rates.MatrixFlops16 = 7.6e14;
+  Rates.MatrixFlops16 = 7.5e14;
   Rates.ScalarFlops = 3e13;
   Rates.BytesPerSecond = 4.1e12;
   Rates.LaunchMicroseconds = LaunchMicroseconds;
