@@ -47,7 +47,7 @@ def main() -> int:
         graph = Example("batch32", "gpt2", [*SIZES, "--batch", "32"]).write(folder)
         small = Example("batch8", "gpt2", [*SIZES, "--batch", "8"]).write(folder)
         costs = folder / "costs.json"
-        show("compiled, run and measured", graph, "--steps", "1", "--profile", costs, repeats=1)
+        show("compiled, run and measured", graph, "--steps", "5", "--profile", costs, repeats=1)
         for budget, chosen in BUDGETS.items():
             show(f"by what was measured, {budget}", graph, *chosen, "--costs", costs, "--compile-only")
             show(f"by the model, {budget}", graph, *chosen, "--compile-only")

@@ -99,7 +99,7 @@ class Runs:
         self.cache = ["--cache", folder / "programs"]
         self.common = ["--device", "cuda", "--arch", get_arch(), *BF16, "--learning-rate", "1e-4"]
         self.least_steps = steps
-        self.graphs, self.seconds, self.steps = {}, {}, {}
+        self.graphs, self.seconds, self.predicted = {}, {}, {}
 
     def options(self, row: str) -> list:
         model, chosen = row.split("/")
@@ -109,7 +109,12 @@ class Runs:
     def compile(self, row: str) -> None:
         run = remat_run(*self.options(row), "--compile-only", *self.cache)
         self.seconds[row] = sum(run.report.get("compile_seconds", {}).values())
-        self.steps[row] = max(self.least_steps, math.ceil(LEAST_MS / run.report.get("predicted_ms", LEAST_MS)))
+        self.predicted[row] = run.report.get("predicted_ms", LEAST_MS)
+
+    def steps(self, model: str) -> int:
+        """As many for all rows of a model, so that parameters can be compared."""
+        fastest = min(ms for row, ms in self.predicted.items() if row.split("/")[0] == model)
+        return max(self.least_steps, math.ceil(LEAST_MS / fastest))
 
     def prepare(self, rows: list) -> None:
         models = dict.fromkeys(row.split("/")[0] for row in rows)
@@ -123,7 +128,7 @@ class Runs:
             list(pool.map(self.compile, dict.fromkeys(rows)))
 
     def run(self, row: str):
-        return remat_run(*self.options(row), "--steps", self.steps[row], *self.cache)
+        return remat_run(*self.options(row), "--steps", self.steps(row.split("/")[0]), *self.cache)
 
 
 def run_peer(model: str, sizes: list, steps: int) -> dict:

@@ -137,6 +137,12 @@ LogicalResult BudgetLoop::findUnplanned() {
   return failure(failed(attempt(std::move(Solved.Best), std::nullopt)));
 }
 
+/// Whether no plan can need less than the program as it is: so it is where an
+/// optimizer updates parameters whose gradients a loop has made.
+bool BudgetLoop::needsLeast() const {
+  return Attempts.front().ArenaBytes <= solver::floorOf(Problem.Problem).Bytes;
+}
+
 bool BudgetLoop::isLarge() const {
   return Problem.Problem.Ops.size() > MaxOpsOfSeries;
 }
@@ -178,7 +184,7 @@ FailureOr<bool> BudgetLoop::findSmallest(solver::Strategy Method,
 LogicalResult BudgetLoop::findSmallest() {
   using solver::Strategy;
   auto [Method, Effort] = std::pair(Options.Method, Options.Effort);
-  if (Method == Strategy::None)
+  if (Method == Strategy::None || needsLeast())
     return success();
   if (Method != Strategy::Search || isLarge())
     return failure(failed(findSmallest(Method, std::min(Effort, 1))));

@@ -119,6 +119,7 @@ private:
   mlir::LogicalResult fit(int64_t Budget);
   mlir::LogicalResult fitAgain(int64_t Budget);
   mlir::LogicalResult trySeeds(std::optional<int64_t> Budget);
+  bool needsLeast() const;
   bool isLarge() const;
   const Attempt &getFastest(std::optional<int64_t> Budget) const;
   const Attempt &getSmallest() const;
