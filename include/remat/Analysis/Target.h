@@ -38,7 +38,7 @@ public:
 
   /// Whether a kernel of elementwise operations that stores `Sum`'s operand, a
   /// sum over all dimensions but the last, should make the sum too.
-  virtual bool sumsInKernels(mlir::Operation *Sum) const { return false; }
+  virtual bool sumsInKernels(mlir::Operation * /*Sum*/) const { return false; }
 
   /// What `Op` would take if only its arithmetic, or only its traffic, took
   /// time, each at the most that the device does.
