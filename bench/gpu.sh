@@ -7,8 +7,9 @@
 #   random sanitizer gpt2 resume curve (default: all)
 #   models partition: beside torch.compile, many minutes each; only when named,
 #   as are memory: each memory-bound kernel of GPT-2 beside a copy, attention: own
-#   kernels beside PyTorch's, and rows: GPT-2 and Llama at many sizes and options
-#   beside the predicted time and torch.compile
+#   kernels beside PyTorch's, rows: GPT-2 and Llama at many sizes and options
+#   beside the predicted time and torch.compile, and compile: how long GPT-2 124M
+#   and its micro-batches take to compile
 #
 # REMAT_BIN names the folder of the tools (default build/bin), REMAT_LIBRARY the
 # library of the Python package (default: that of the tools), REMAT_DATA a token
@@ -72,6 +73,7 @@ for part in $parts; do
     -o "$out/memory.jsonl" ;;
   attention) run attention python3 bench/gpu/attention.py --print-kernels "$REMAT_BIN/print-kernels" \
     -o "$out/attention.jsonl" ;;
+  compile) run compile python3 bench/gpu/compile_times.py -o "$out/compile.jsonl" ;;
   rows) run rows python3 bench/gpu/rows.py -o "$out/rows.jsonl" ;;
   models) run models python3 bench/gpu/models.py -o "$out/models.jsonl" ;;
   partition) run partition python3 bench/gpu/partition.py -o "$out/partition.jsonl" ;;

@@ -39,6 +39,7 @@ SMALL = [
     Example("encoder_layer", "encoder_layer", ["--dropout", "0.1"]),
     Example("gpt2", "gpt2", ["--dropout", "0.1"], ["--clip-norm", "1"]),
     Example("gpt2_bf16", "gpt2", ["--seq", "128"], BF16, True),
+    # Four portions of keys for own attention: each half of its double buffer is written twice.
     Example("gpt2_heads_64", "gpt2", ["--width", "128", "--heads", "2", "--seq", "256"], BF16, True),
     Example("gpt2_heads_64_dropout", "gpt2", ["--width", "128", "--heads", "2", "--dropout", "0.1"], BF16, True),
     Example("encoder_bf16", "encoder_layer", [], BF16, True),

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from common import BF16, Example, Lines, get_arch, remat_run
+from common import BF16, Lines, get_arch, remat_run
+from rows import MODELS, OPTIONS, write_graph
 
-SIZES = ["--layers", "12", "--width", "768", "--heads", "12", "--vocab", "50304", "--seq", "1024"]
-BUDGETS = {"unlimited": [], "8 GiB, 4 slices": ["--budget", "8GiB", "--slices", "4"],
-           "4 GiB, 8 slices": ["--budget", "4GiB", "--slices", "8"]}  # fmt: skip
+BUDGETS = {"unlimited": "unlimited", "8 GiB, 4 slices": "8GiB-slices", "4 GiB, 8 slices": "4GiB"}
 
 
 def main() -> int:
@@ -36,7 +36,7 @@ def main() -> int:
             run = remat_run(graph, *common, *more)
             seconds.append(time.monotonic() - begin)
         lines.check(run.status == 0, f"{name}: exit {run.status}: {run.text[-400:]}")
-        median = sorted(seconds)[len(seconds) // 2]
+        median = statistics.median(seconds)
         predicted = run.report.get("predicted_ms")
         lines.add(row=name, seconds=seconds, predicted_ms=predicted, compile_seconds=run.report.get("compile_seconds"))
         print(f"  {name:44} {median:6.2f} s   a step by that {predicted or float('nan'):8.2f} ms", flush=True)
@@ -44,13 +44,12 @@ def main() -> int:
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        graph = Example("batch32", "gpt2", [*SIZES, "--batch", "32"]).write(folder)
-        small = Example("batch8", "gpt2", [*SIZES, "--batch", "8"]).write(folder)
+        graph, small = (write_graph(model, MODELS, folder) for model in ("124M", "124M-8"))
         costs = folder / "costs.json"
         show("compiled, run and measured", graph, "--steps", "5", "--profile", costs, repeats=1)
-        for budget, chosen in BUDGETS.items():
-            show(f"by what was measured, {budget}", graph, *chosen, "--costs", costs, "--compile-only")
-            show(f"by the model, {budget}", graph, *chosen, "--compile-only")
+        for budget, row in BUDGETS.items():
+            show(f"by what was measured, {budget}", graph, *OPTIONS[row], "--costs", costs, "--compile-only")
+            show(f"by the model, {budget}", graph, *OPTIONS[row], "--compile-only")
         one, many = (show(f"{k} micro-batches", small, "--accumulate", k, "--compile-only") for k in (1, 64))
         print(f"  64 micro-batches take {many / one:.2f} times what one takes", flush=True)
     return lines.finish()

@@ -137,10 +137,11 @@ LogicalResult BudgetLoop::findUnplanned() {
   return failure(failed(attempt(std::move(Solved.Best), std::nullopt)));
 }
 
-/// Whether no plan can need less than the program as it is: so it is where an
+/// Whether a plan might need less than the program as it is: none does where an
 /// optimizer updates parameters whose gradients a loop has made.
-bool BudgetLoop::needsLeast() const {
-  return Attempts.front().ArenaBytes <= solver::floorOf(Problem.Problem).Bytes;
+bool BudgetLoop::mayNeedLess() const {
+  return Options.Method != solver::Strategy::None &&
+         Attempts.front().ArenaBytes > Floor;
 }
 
 bool BudgetLoop::isLarge() const {
@@ -155,7 +156,6 @@ bool BudgetLoop::isLarge() const {
 /// first attempt depends on the effort.
 FailureOr<bool> BudgetLoop::findSmallest(solver::Strategy Method,
                                          int32_t Effort) {
-  int64_t Floor = solver::floorOf(Problem.Problem).Bytes;
   solver::SolveResult Least =
       solve(Method, Effort, Floor, /*FindMinBudget=*/true);
   bool FitsFloor = Least.Feasible;
@@ -184,7 +184,7 @@ FailureOr<bool> BudgetLoop::findSmallest(solver::Strategy Method,
 LogicalResult BudgetLoop::findSmallest() {
   using solver::Strategy;
   auto [Method, Effort] = std::pair(Options.Method, Options.Effort);
-  if (Method == Strategy::None || needsLeast())
+  if (!mayNeedLess())
     return success();
   if (Method != Strategy::Search || isLarge())
     return failure(failed(findSmallest(Method, std::min(Effort, 1))));
@@ -210,8 +210,7 @@ LogicalResult BudgetLoop::tryWithoutEffort(std::optional<int64_t> Budget) {
   using solver::Strategy;
   bool IsSeries = Options.Method == Strategy::Search && !isLarge();
   if (!Budget || *Budget >= getSmallest().ArenaBytes || IsSeries ||
-      Options.Method == Strategy::None || Options.Effort == 0 ||
-      isInterrupted())
+      !mayNeedLess() || Options.Effort == 0 || isInterrupted())
     return success();
   return failure(failed(findSmallest(Options.Method, 0)));
 }
@@ -362,6 +361,7 @@ LogicalResult BudgetLoop::run() {
   Request.Seed = Options.Seed;
   watch(Request);
   Planner.emplace(Problem.Problem, Request);
+  Floor = solver::floorOf(Problem.Problem).Bytes;
   if (failed(findUnplanned()) || failed(findSmallest()))
     return failure();
   std::optional<int64_t> Budget = getBudgetBytes();

@@ -119,7 +119,7 @@ private:
   mlir::LogicalResult fit(int64_t Budget);
   mlir::LogicalResult fitAgain(int64_t Budget);
   mlir::LogicalResult trySeeds(std::optional<int64_t> Budget);
-  bool needsLeast() const;
+  bool mayNeedLess() const;
   bool isLarge() const;
   const Attempt &getFastest(std::optional<int64_t> Budget) const;
   const Attempt &getSmallest() const;
@@ -145,6 +145,7 @@ private:
   const Target &Where;
   FitReport &Report;
   PlanningProblem Problem;
+  int64_t Floor = 0; ///< bytes that every plan of it needs
   /// Of that problem: what one call found out serves the next.
   std::optional<solver::Planner> Planner;
   /// All plans carried out, in order; the first is that of every operation

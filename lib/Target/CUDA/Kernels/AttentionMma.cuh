@@ -303,7 +303,7 @@ REMAT_KERNEL attentionMma(const E *q, const E *k, const E *v,
       grouped ? tiles + Tile::Elements : tiles, k, v, head, first);
   for (; seen.isLeft(); seen.advance()) {
     seen.wait();
-    if (Shape::Causal && seen.s >= last + together<Tile>())
+    if (Shape::Causal && seen.s >= last + Tile::RowsTogether)
       continue;
     float score[portion / 8][4];
     beginIfGrouped<Tile>();

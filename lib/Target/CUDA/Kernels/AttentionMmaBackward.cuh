@@ -207,7 +207,7 @@ REMAT_KERNEL attentionMmaQuery(const E *grad, const E *q, const E *k,
 #pragma unroll 1
     for (int row = 0; row < portion; row += part) {
       int64 s = seen.s + row;
-      if (Shape::Causal && s >= last + together<Tile>())
+      if (Shape::Causal && s >= last + Tile::RowsTogether)
         break;
       float score[part / 8][4], gradP[part / 8][4];
       beginIfGrouped<Tile>();

@@ -43,7 +43,8 @@ AttentionProblem::AttentionProblem(OpT Op, unsigned FirstQkv)
                           : 1.0 / std::sqrt(static_cast<double>(Width))),
       DropoutP(Op.getDropoutP().convertToDouble()),
       IsRandom(DropoutP > 0 && Op.getSeed()), Type(getName(Op.getQkv()[0])),
-      Mask(getMask(Op.getMask())), Id(Op.getId()), FirstQkv(FirstQkv),
+      ElementBytes(getBytes(Op.getQkv()[0])), Mask(getMask(Op.getMask())),
+      Id(Op.getId()), FirstQkv(FirstQkv),
       SeedIndex(IsRandom ? Op.getSeedMutable()[0].getOperandNumber() : 0) {
   if (Op.getMask())
     MaskIndex = Op.getMaskMutable()[0].getOperandNumber();
@@ -59,9 +60,8 @@ static int64_t countTogether(const AttentionProblem &P, int64_t Heads) {
   constexpr int64_t CachedBytes = 24 << 20, Operands = 2;
   if (!P.IsCausal || P.Window < P.Queries)
     return 1;
-  int64_t ElementBytes = P.Type == "float" ? 4 : 2;
   int64_t HeadBytes =
-      Operands * std::max(P.Queries, P.Keys) * P.Width * ElementBytes;
+      Operands * std::max(P.Queries, P.Keys) * P.Width * P.ElementBytes;
   int64_t Most = std::max<int64_t>(1, CachedBytes / HeadBytes);
   int64_t Together = 1;
   while (Heads % (2 * Together) == 0 && 2 * Together <= Most)

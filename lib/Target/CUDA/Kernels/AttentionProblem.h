@@ -16,6 +16,7 @@ struct AttentionProblem : AttentionSizes {
   double Scale, DropoutP;
   bool IsRandom;
   std::string Type;
+  int64_t ElementBytes;
   /// The mask's type and strides; dimensions of size 1 repeat.
   kernels::Mask Mask;
 

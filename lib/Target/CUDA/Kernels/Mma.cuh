@@ -73,6 +73,7 @@ template <typename T, int rows, int C, bool grouped> struct SharedTile {
   enum : int { Rows = rows, Columns = C, Padded = 16 * C + 8 };
   enum : int { Elements = rows * (grouped ? 16 * C : Padded) };
   enum : int { RowStride = grouped ? 64 : Padded };
+  enum : int { RowsTogether = grouped ? 64 : 16 }; // that are multiplied
   enum : bool { Grouped = grouped };
   T *data;
 
@@ -93,18 +94,16 @@ template <typename T, int rows, int C, bool grouped> struct SharedTile {
   }
 };
 
-// The rows of a tile that are multiplied together: how many, and the first of
-// those that a warp's `row` is among.
-template <typename Tile> __device__ __forceinline__ int together() {
-  return Tile::Grouped ? 64 : 16;
-}
+// The first of the rows of a tile that are multiplied together, among which a
+// warp's `row` is.
 template <typename Tile> __device__ __forceinline__ int firstTogether(int row) {
+  constexpr int Count = Tile::RowsTogether;
   if constexpr (!Tile::Grouped)
-    return row / 16 * 16;
-  else if constexpr (Tile::Rows <= 64)
+    return row / Count * Count;
+  else if constexpr (Tile::Rows <= Count)
     return 0;
   else // by a shuffle, which tells the compiler that all threads have the same
-    return __shfl_sync(0xffffffffu, row / 64 * 64, 0);
+    return __shfl_sync(0xffffffffu, row / Count * Count, 0);
 }
 
 template <typename Tile>
