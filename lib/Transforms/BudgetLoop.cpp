@@ -137,11 +137,11 @@ LogicalResult BudgetLoop::findUnplanned() {
   return failure(failed(attempt(std::move(Solved.Best), std::nullopt)));
 }
 
-/// Whether a plan might need less than the program as it is: none does where an
-/// optimizer updates parameters whose gradients a loop has made.
+/// Whether a plan might need less than all so far. From the first on none does
+/// where an optimizer updates parameters whose gradients a loop has made.
 bool BudgetLoop::mayNeedLess() const {
   return Options.Method != solver::Strategy::None &&
-         Attempts.front().ArenaBytes > Floor;
+         getSmallest().ArenaBytes > Floor;
 }
 
 bool BudgetLoop::isLarge() const {
@@ -152,13 +152,10 @@ bool BudgetLoop::isLarge() const {
 /// clearly more than that peak, other plans may pack better, for that budget
 /// and slightly larger ones. What they take matters little here, so they are
 /// made with less effort; without effort the first attempt is all.
-/// Says whether the planner met the least budget that is thinkable: then the
-/// first attempt depends on the effort.
-FailureOr<bool> BudgetLoop::findSmallest(solver::Strategy Method,
-                                         int32_t Effort) {
+LogicalResult BudgetLoop::findSmallest(solver::Strategy Method,
+                                       int32_t Effort) {
   solver::SolveResult Least =
       solve(Method, Effort, Floor, /*FindMinBudget=*/true);
-  bool FitsFloor = Least.Feasible;
   FailureOr<int64_t> Arena = attempt(std::move(Least.Best), std::nullopt);
   if (failed(Arena))
     return failure();
@@ -177,30 +174,24 @@ FailureOr<bool> BudgetLoop::findSmallest(solver::Strategy Method,
       return failure();
     Smallest = std::min(Smallest, *Arena);
   }
-  return FitsFloor;
+  return success();
 }
 
 /// The series of attempts from which the smallest budget comes: see the class.
+/// It ends where no plan needs less.
 LogicalResult BudgetLoop::findSmallest() {
   using solver::Strategy;
   auto [Method, Effort] = std::pair(Options.Method, Options.Effort);
   if (!mayNeedLess())
     return success();
   if (Method != Strategy::Search || isLarge())
-    return failure(failed(findSmallest(Method, std::min(Effort, 1))));
+    return findSmallest(Method, std::min(Effort, 1));
   for (Strategy Other : {Strategy::Sqrt, Strategy::MinCut})
     if (!isInterrupted() && failed(findSmallest(Other, 0)))
       return failure();
-  for (int32_t Less = std::min(Effort, 1); Less <= Effort; ++Less) {
-    if (isInterrupted())
-      return success();
-    FailureOr<bool> FitsFloor = findSmallest(Method, Less);
-    if (failed(FitsFloor))
+  for (int32_t Less = 0; Less <= Effort && mayNeedLess(); ++Less)
+    if (!isInterrupted() && failed(findSmallest(Method, Less)))
       return failure();
-    // Else what is found without effort has been found.
-    if (Less == 1 && *FitsFloor && failed(findSmallest(Method, 0)))
-      return failure();
-  }
   return success();
 }
 
@@ -212,7 +203,7 @@ LogicalResult BudgetLoop::tryWithoutEffort(std::optional<int64_t> Budget) {
   if (!Budget || *Budget >= getSmallest().ArenaBytes || IsSeries ||
       !mayNeedLess() || Options.Effort == 0 || isInterrupted())
     return success();
-  return failure(failed(findSmallest(Options.Method, 0)));
+  return findSmallest(Options.Method, 0);
 }
 
 const BudgetLoop::Attempt &BudgetLoop::getSmallest() const {

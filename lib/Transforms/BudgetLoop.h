@@ -114,7 +114,7 @@ private:
                             uint64_t MoreSeed = 0);
   mlir::LogicalResult findUnplanned();
   mlir::LogicalResult findSmallest();
-  mlir::FailureOr<bool> findSmallest(solver::Strategy Method, int32_t Effort);
+  mlir::LogicalResult findSmallest(solver::Strategy Method, int32_t Effort);
   mlir::LogicalResult tryWithoutEffort(std::optional<int64_t> Budget);
   mlir::LogicalResult fit(int64_t Budget);
   mlir::LogicalResult fitAgain(int64_t Budget);
