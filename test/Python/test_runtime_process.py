@@ -33,14 +33,17 @@ def heavy() -> Graph:
 
 
 def test_steps_leave_python_to_other_threads():
-    """While a step runs, another thread of Python makes progress, and may not use the session."""
+    """While a step runs, another thread of Python makes progress, and may not use the session.
+
+    With the lock of Python held there is one turn a step. A thread that the system does not run for a while has its
+    turns in later steps."""
     session = Session(remat.compile(heavy(), optimizer="sgd", strategy="none"))
     session.write("x", np.ones((1536, 1536), np.float32))
     refused, turns, stop = [], 0, threading.Event()
 
     def train():
         try:
-            while session.steps < 4:
+            while session.steps < 4 or (turns < 10 * session.steps and session.steps < 40):
                 with suppress(remat.Error):  # between two steps the other thread may read
                     session.step()
         finally:
@@ -56,9 +59,8 @@ def test_steps_leave_python_to_other_threads():
         except remat.Error as error:
             refused.append(str(error))
     trainer.join()
-    assert session.steps == 4
     assert refused and "in use by another thread" in refused[0]
-    assert turns >= 10  # with the lock held there is one turn a step
+    assert turns >= 10 * session.steps
 
 
 INTERRUPTED = """
