@@ -68,21 +68,31 @@ void softmaxBackwardRow(const T *Y, const T *G, T *Out, int64_t Count) {
     Out[I] = narrow<T>(widen(Y[I]) * (widen(G[I]) - Dot));
 }
 
+/// Rounds `Count` floats to what elements of T are.
+template <typename T> void roundElements(float *Row, int64_t Count) {
+  for (int64_t I = 0; I < Count; ++I)
+    Row[I] = widen(narrow<T>(Row[I]));
+}
+
 /// Rounds `Count` floats to what elements of `Type` are.
 inline void roundFloats(DType Type, float *Row, int64_t Count) {
   dispatchFloat(Type, [&](auto *Null) {
-    using T = std::remove_pointer_t<decltype(Null)>;
-    for (int64_t I = 0; I < Count; ++I)
-      Row[I] = widen(narrow<T>(Row[I]));
+    roundElements<std::remove_pointer_t<decltype(Null)>>(Row, Count);
   });
+}
+
+/// Adds `Count` elements to a row.
+template <typename T>
+void addElements(const T *From, int64_t Count, float *Row) {
+  for (int64_t I = 0; I < Count; ++I)
+    Row[I] += widen(From[I]);
 }
 
 /// Adds the `Count` elements of `V` from `First` on to a row.
 inline void addRow(const Value &V, int64_t First, int64_t Count, float *Row) {
-  dispatchFloat(V.Type, [&](auto *From) {
-    From = reinterpret_cast<decltype(From)>(V.Data);
-    for (int64_t I = 0; I < Count; ++I)
-      Row[I] += widen(From[First + I]);
+  dispatchFloat(V.Type, [&](auto *Null) {
+    addElements(V.as<std::remove_pointer_t<decltype(Null)>>() + First, Count,
+                Row);
   });
 }
 

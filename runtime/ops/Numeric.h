@@ -110,22 +110,33 @@ template <typename Function> auto dispatchStored(DType Type, Function F) {
   return dispatchFloat</*OrStorage=*/true>(Type, F);
 }
 
+/// The loops over elements have all that they need by value. A dispatched
+/// lambda reaches it through references, and what they refer to could change
+/// with each element that is stored: such a loop does not use vectors.
+template <typename T>
+void widenElements(const T *From, int64_t Count, float *Out) {
+  for (int64_t I = 0; I < Count; ++I)
+    Out[I] = widen(From[I]);
+}
+template <typename T>
+void narrowElements(const float *In, int64_t Count, T *To) {
+  for (int64_t I = 0; I < Count; ++I)
+    To[I] = narrow<T>(In[I]);
+}
+
 /// `Count` elements of a float type from element `First` of `Data`, as f32.
 inline void loadFloats(DType Type, const char *Data, int64_t First,
                        int64_t Count, float *Out) {
   dispatchStored(Type, [&](auto *Null) {
     auto *From = reinterpret_cast<decltype(Null)>(const_cast<char *>(Data));
-    for (int64_t I = 0; I < Count; ++I)
-      Out[I] = widen(From[First + I]);
+    widenElements(From + First, Count, Out);
   });
 }
 
 inline void storeFloats(DType Type, char *Data, int64_t First, int64_t Count,
                         const float *In) {
   dispatchStored(Type, [&](auto *Null) {
-    auto *To = reinterpret_cast<decltype(Null)>(Data);
-    for (int64_t I = 0; I < Count; ++I)
-      To[First + I] = narrow<std::remove_pointer_t<decltype(Null)>>(In[I]);
+    narrowElements(In, Count, reinterpret_cast<decltype(Null)>(Data) + First);
   });
 }
 
