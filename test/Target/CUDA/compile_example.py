@@ -1,4 +1,4 @@
-"""compile_example.py SOURCE NAME OPTIONS...: compiles an example's kernels.
+"""compile_example.py SOURCE NAME OPTIONS...: compiles an example's kernels for every architecture.
 
 In f32 with AdamW and clipping, in bf16, and with SGD.
 """
@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 VARIANTS = [
     ["--remat-add-optimizer=kind=adamw clip-norm=1.0"],
     ["--remat-add-optimizer=kind=sgd momentum=0.9"],
@@ -31,7 +32,7 @@ def main():
         passes = [*autocast, "--remat-differentiate", *optimizer, "--canonicalize",
                   "--remat-fuse", "--remat-fuse=mode=after-plan"]
         planned = run(["remat-opt", *passes], graph)
-        text = run(["remat-translate", "--remat-to-cuda", "--compile-for=sm_90"], planned)
+        text = run(["remat-translate", "--remat-to-cuda", "--compile-for=" + ",".join(ARCHITECTURES)], planned)
         if "__global__" not in text:
             sys.exit(f"{name}: no kernels")
 
